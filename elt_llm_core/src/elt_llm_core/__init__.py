@@ -1,0 +1,1 @@
+"""Settings, models, the store and its indexes."""

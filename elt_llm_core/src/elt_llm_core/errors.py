@@ -1,0 +1,89 @@
+"""Every error this project raises on purpose, and the exit code it ends a command with.
+
+::
+
+    EltError                     1   the work failed; `hint` is the command or setting that mends it
+    ├── UsageError               2   the request itself is wrong
+    │   ├── SettingsError        2   a settings file, key or value is wrong
+    │   └── UnknownCollection    2   no collection of that name
+    ├── StoreError               1   the data directory cannot do what was asked
+    │   ├── LockHeld            75   another process is writing
+    │   ├── FingerprintMismatch  1   the collection was built with another embedding model
+    │   └── CorruptIndex         1   a file of a generation is damaged
+    ├── IngestError              1   nothing could be ingested
+    │   └── UnreadableDocument   1   one file could not be parsed
+    ├── ModelError               1   a model cannot be loaded or does not answer
+    └── QueryError               1   a question could not be answered
+        ├── RetrievalError       1   no leg of the retrieval worked
+        └── ResponseGenerationError  1   the answer could not be written
+"""
+
+from typing import ClassVar
+
+
+class EltError(Exception):
+    """A failure with a cure. `str(error)` is one sentence; `hint` is what to run or change, or empty."""
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(EltError):
+    """The request is wrong; nothing was done."""
+
+    exit_code = 2
+
+
+class SettingsError(UsageError):
+    """A settings file, key or value is wrong; the message names file, line, key and what is allowed."""
+
+
+class UnknownCollection(UsageError):
+    """No collection has that name; the hint lists the nearest ones."""
+
+
+class StoreError(EltError):
+    """The data directory cannot do what was asked."""
+
+
+class LockHeld(StoreError):
+    """Another process holds the writer's lock; the message names it. Trying again later is the cure."""
+
+    exit_code = 75
+    retryable = True
+
+
+class FingerprintMismatch(StoreError):
+    """The collection was built with another embedding model; asking it would compare unlike vectors."""
+
+
+class CorruptIndex(StoreError):
+    """A file of a published generation is missing or damaged; `elt-llm verify` rebuilds it from the store."""
+
+
+class IngestError(EltError):
+    """Nothing could be ingested."""
+
+
+class UnreadableDocument(IngestError):
+    """One file could not be parsed; the message is the reason shown beside its name."""
+
+
+class ModelError(EltError):
+    """A model is missing, has other bytes than expected, or does not answer."""
+
+
+class QueryError(EltError):
+    """A question could not be answered."""
+
+
+class RetrievalError(QueryError):
+    """No leg of the retrieval worked."""
+
+
+class ResponseGenerationError(QueryError):
+    """The passages were found, but the answer could not be written."""

@@ -1,0 +1,1 @@
+"""Models behind LlamaIndex's own base types; one factory each."""

@@ -1,0 +1,56 @@
+"""The contract of an embedding model: LlamaIndex's BaseEmbedding plus identity, arrays and token positions."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from numpy.typing import NDArray
+
+from elt_llm_core.fingerprint import EmbeddingFingerprint
+
+
+class EmbeddingModel(BaseEmbedding):
+    """An embedding whose vectors depend on nothing but the text: not on its batch, order or thread.
+
+    Prefixes are the model's own business: callers pass bare text. Every vector has length 1.
+    """
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> EmbeddingFingerprint:
+        """What the collection's passport records and a reader compares."""
+
+    @abstractmethod
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages, shape (len(texts), dimension), rows of length 1.
+
+        Raises ModelError if a vector is not finite or has the wrong dimension.
+        """
+
+    @abstractmethod
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, shape (dimension,), length 1."""
+
+    @abstractmethod
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Character span (start, end) of each of the model's tokens, in order, special tokens left out."""
+
+    @property
+    def token_limit(self) -> int:
+        """Tokens a passage may have before the model would cut it, special tokens and prefix left out."""
+        return self.fingerprint.token_limit
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self.embed_texts(texts).tolist()
+        return vectors
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        vector: list[float] = self.embed_question(query).tolist()
+        return vector
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)

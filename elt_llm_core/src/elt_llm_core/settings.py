@@ -1,0 +1,180 @@
+"""The one frozen tree of settings: each key, type, range and default is written here once."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+
+class Section(BaseModel):
+    """Immutable, and closed: an unknown key is an error, never ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StorageSettings(Section):
+    """Where the collections live."""
+
+    data_dir: Path | None = Field(
+        None, description="Data directory; unset: `.elt_llm` beside the configuration found upwards, else here."
+    )
+    keep_generations: int = Field(
+        2, ge=2, le=50, description="Generations kept per collection: the published and those before."
+    )
+
+
+class IngestSettings(Section):
+    """What may be read from the file system by jobs and services."""
+
+    roots: tuple[Path, ...] = Field((), description="Folders that jobs, HTTP and MCP may read; none by default.")
+
+
+class ChromaSettings(Section):
+    """The vector index; see the HNSW paper (Malkov and Yashunin, 2016) for the last three."""
+
+    space: Literal["cosine"] = Field("cosine", description="Distance; vectors are normalised, so cosine only.")
+    ef_construction: int = Field(100, ge=10, le=1000, description="Candidates looked at when a vector is added.")
+    ef_search: int = Field(100, ge=10, le=1000, description="Candidates looked at when the index is asked.")
+    max_neighbors: int = Field(16, ge=4, le=128, description="Links per vector.")
+
+
+class OllamaSettings(Section):
+    """A local Ollama server."""
+
+    base_url: str = Field("http://localhost:11434", description="Address of the server.")
+    embedding_model: str = Field("nomic-embed-text", description="Model used when embedding.provider is ollama.")
+    llm_model: str = Field("qwen2.5:14b", description="Model used when llm.provider is ollama or auto.")
+    embed_batch_size: int = Field(32, ge=1, le=512, description="Texts in one embedding request.")
+    context_window: int = Field(16384, ge=512, description="Tokens; sent as num_ctx with every request.")
+    num_predict: int = Field(1500, ge=1, description="Most tokens an answer may have.")
+    request_timeout: float = Field(480.0, gt=0, description="Seconds between two reads of an answer.")
+    connect_timeout: float = Field(3.0, gt=0, description="Seconds to reach the server.")
+    keep_alive: str | None = Field(None, description="How long the server keeps the model loaded, such as 10m.")
+    thinking: bool = Field(False, description="Let reasoning models think before they answer.")
+    seed: int | None = Field(None, description="Seed of the sampling, for repeatable answers.")
+
+
+class EmbeddingSettings(Section):
+    """The model that turns text into vectors. Part of each collection's passport."""
+
+    provider: Literal["embedded", "ollama", "fake"] = Field("embedded", description="Where embeddings come from.")
+    model: str | None = Field(None, description="Model name; unset: the provider's own.")
+    query_prefix: str = Field("", description="Put before a question before it is embedded.")
+    text_prefix: str = Field("", description="Put before a passage before it is embedded.")
+    batch_size: int = Field(64, ge=1, le=1024, description="Texts embedded and stored at a time.")
+
+
+class LlmSettings(Section):
+    """The model that writes answers."""
+
+    provider: Literal["auto", "extractive", "ollama", "fake"] = Field(
+        "auto", description="auto: Ollama if it answers and has the model, else extractive."
+    )
+    model: str | None = Field(None, description="Model name; unset: the provider's own.")
+    temperature: float = Field(0.1, ge=0.0, le=2.0, description="Sampling temperature.")
+    top_p: float = Field(0.9, gt=0.0, le=1.0, description="Share of probability sampled from.")
+    max_context_tokens: int = Field(4000, ge=100, description="Most tokens of passages given to the model.")
+    answer_language: str | None = Field(None, description="Language of the answer; unset: that of the question.")
+
+
+class ChunkingSettings(Section):
+    """How documents are cut. Sizes are tokens of the embedding model, never above its limit."""
+
+    strategy: Literal["markdown", "sentence"] = Field(
+        "markdown", description="markdown: sections first, then sentences; sentence: sentences only."
+    )
+    chunk_size: int = Field(200, ge=16, le=8192, description="Most tokens in a chunk.")
+    chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that neighbouring chunks share at most.")
+    table_chunk_size: int = Field(512, ge=16, le=8192, description="Most tokens in a chunk of table rows.")
+    separators: tuple[str, ...] = Field(("\n\n", "\n", ". ", " "), description="For the recursive strategy.")
+
+
+class QuerySettings(Section):
+    """How passages are found and ordered."""
+
+    similarity_top_k: int = Field(8, ge=1, le=1000, description="Passages kept when nothing is reranked.")
+    use_hybrid_search: bool = Field(True, description="Keyword and vector search; false: vectors only.")
+    use_reranker: bool = Field(True, description="Rerank what was fused.")
+    reranker_strategy: Literal["embedding", "none"] = Field("embedding", description="Which reranker.")
+    reranker_model: str | None = Field(None, description="Model of a reranker that needs one.")
+    reranker_retrieve_k: int = Field(20, ge=1, le=1000, description="Candidates given to rerankers that call a model.")
+    reranker_top_k: int = Field(8, ge=1, le=1000, description="Passages kept after reranking.")
+    leg_top_k: int = Field(50, ge=1, le=10000, description="Candidates each leg brings.")
+    fusion: Literal["reciprocal_rerank", "relative_score"] = Field(
+        "reciprocal_rerank", description="How the legs are fused."
+    )
+    dense_weight: float = Field(0.5, ge=0.0, le=1.0, description="Weight of the vector leg; the keyword leg has the rest.")
+    rerank_weight: float = Field(
+        0.5, ge=0.0, le=1.0, description="Weight of the reranker's score; the keyword score has the rest."
+    )
+    strategy: Literal["dense", "sparse", "hybrid", "multi_query"] = Field("hybrid", description="Which legs are asked.")
+    num_queries: int = Field(1, ge=1, le=10, description="Variants of the question that are asked.")
+    max_hops: int = Field(3, ge=1, le=10, description="Most follow-up questions of a multi-hop search.")
+    min_relevance_score: float = Field(0.0, ge=0.0, le=1.0, description="Passages below are dropped.")
+    use_mmr: bool = Field(False, description="Prefer passages that differ (maximal marginal relevance).")
+    mmr_threshold: float = Field(0.7, ge=0.0, le=1.0, description="1: relevance only; 0: variety only.")
+    use_lost_in_middle: bool = Field(True, description="Best passages first and last in a model's prompt.")
+    full_context_max_chunks: int = Field(0, ge=0, description="Collections up to this many chunks are read whole.")
+    cache_size: int = Field(100, ge=0, description="Answers kept in memory.")
+    cache_ttl: float = Field(600.0, ge=0.0, description="Seconds an answer is kept.")
+    system_prompt: str | None = Field(None, description="Said to the model before everything else.")
+
+
+class AnswerSettings(Section):
+    """How an answer is written and checked."""
+
+    strategy: Literal["simple"] = Field("simple", description="How the answer is reasoned out.")
+    enable_citation: bool = Field(True, description="Number the sources in the answer.")
+    strict: bool = Field(False, description="Drop sentences that no passage supports.")
+    max_reasoning_steps: int = Field(5, ge=1, le=20, description="Most steps of a reasoned answer.")
+    reflect_steps: int = Field(3, ge=1, le=10, description="Most rounds of correcting a draft.")
+    abstain: bool = Field(True, description="Say so when the documents do not hold the answer.")
+
+
+class NetworkSettings(Section):
+    """What may leave the machine."""
+
+    allow_remote_models: bool = Field(False, description="Let hosted models be used; none ever is unless true.")
+
+
+class Settings(Section):
+    """Everything that can be configured, in one value that is passed in and never changed."""
+
+    storage: StorageSettings = Field(default_factory=StorageSettings, description="Where collections live.")
+    ingest: IngestSettings = Field(default_factory=IngestSettings, description="What may be read.")
+    chroma: ChromaSettings = Field(default_factory=ChromaSettings, description="The vector index.")
+    ollama: OllamaSettings = Field(default_factory=OllamaSettings, description="A local Ollama server.")
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="Text to vectors.")
+    llm: LlmSettings = Field(default_factory=LlmSettings, description="The model that writes.")
+    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings, description="How documents are cut.")
+    query: QuerySettings = Field(default_factory=QuerySettings, description="How passages are found.")
+    answer: AnswerSettings = Field(default_factory=AnswerSettings, description="How answers are written.")
+    network: NetworkSettings = Field(default_factory=NetworkSettings, description="What may leave the machine.")
+
+
+class PromptSettings(Section):
+    """Words given to the model, for profiles that bring their own."""
+
+    system: str | None = Field(None, description="System prompt of this profile.")
+
+
+class Profile(Section):
+    """One named way of asking: which collections, and what differs from the settings."""
+
+    description: str = Field("", description="What the profile is for, in a sentence.")
+    collections: tuple[str, ...] = Field((), description="Collections asked when none are named.")
+    collection_prefixes: tuple[str, ...] = Field((), description="Every collection whose name begins so.")
+    query: QuerySettings | None = Field(None, description="Overrides of the query section.")
+    answer: AnswerSettings | None = Field(None, description="Overrides of the answer section.")
+    llm: LlmSettings | None = Field(None, description="Overrides of the llm section.")
+    prompt: PromptSettings | None = Field(None, description="Overrides of the prompts.")
+
+    def apply_to(self, settings: Settings) -> Settings:
+        """The settings with this profile's given keys laid over them; keys it does not name stay."""
+        changed = {
+            name: getattr(settings, name).model_copy(update=section.model_dump(exclude_unset=True))
+            for name in ("query", "answer", "llm")
+            if (section := getattr(self, name)) is not None
+        }
+        return settings.model_copy(update=changed)

@@ -1,0 +1,1 @@
+"""The truth: one SQLite file per data directory, and the lock that guards it."""

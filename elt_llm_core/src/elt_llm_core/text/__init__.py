@@ -1,0 +1,1 @@
+"""Pure functions on text: tokens, sentences, normal forms, stems."""

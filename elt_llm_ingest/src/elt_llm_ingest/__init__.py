@@ -1,0 +1,1 @@
+"""Discover, read, chunk, embed and publish documents."""

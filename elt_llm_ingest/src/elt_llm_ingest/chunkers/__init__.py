@@ -1,0 +1,1 @@
+"""Parsed text to spans; one file a strategy."""

@@ -1,0 +1,1 @@
+"""Files to parsed text with structure; one file a format."""

@@ -1,0 +1,1 @@
+"""Writing the answer, citing it, or saying that there is none."""

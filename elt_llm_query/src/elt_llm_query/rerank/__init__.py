@@ -1,0 +1,1 @@
+"""Putting the best candidates first."""

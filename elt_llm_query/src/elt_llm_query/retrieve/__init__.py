@@ -1,0 +1,1 @@
+"""The legs and their fusion."""

@@ -1,0 +1,1 @@
+"""What is done to passages between ranking and answering."""
