@@ -6,7 +6,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-
 class Section(BaseModel):
     """Immutable, and closed: an unknown key is an error, never ignored."""
 
@@ -104,7 +103,9 @@ class QuerySettings(Section):
     fusion: Literal["reciprocal_rerank", "relative_score"] = Field(
         "reciprocal_rerank", description="How the legs are fused."
     )
-    dense_weight: float = Field(0.5, ge=0.0, le=1.0, description="Weight of the vector leg; the keyword leg has the rest.")
+    dense_weight: float = Field(
+        0.5, ge=0.0, le=1.0, description="Weight of the vector leg; the keyword leg has the rest."
+    )
     rerank_weight: float = Field(
         0.5, ge=0.0, le=1.0, description="Weight of the reranker's score; the keyword score has the rest."
     )
