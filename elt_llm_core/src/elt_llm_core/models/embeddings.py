@@ -1,0 +1,32 @@
+"""The embedding model that the settings ask for."""
+
+from elt_llm_core.errors import ModelError, SettingsError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings import EmbeddingSettings, Settings
+
+
+def create_embedding(settings: Settings) -> EmbeddingModel:
+    """The model of `embedding.provider`; raises SettingsError for a model that the provider does not have."""
+    chosen = settings.embedding
+    match chosen.provider:
+        case "embedded":
+            return _embedded(chosen)
+        case "fake":
+            from elt_llm_core.models.fakes import FakeEmbedding
+
+            return FakeEmbedding()
+        case "ollama":
+            raise ModelError(
+                "Embedding by Ollama is not available in this version", hint="Set embedding.provider to embedded"
+            )
+
+
+def _embedded(chosen: EmbeddingSettings) -> EmbeddingModel:
+    from elt_llm_core.models.embedded import MODEL_NAME, EmbeddedMiniLm
+
+    if chosen.model not in (None, MODEL_NAME):
+        raise SettingsError(
+            f"embedding.model is '{chosen.model}', but the embedded provider has '{MODEL_NAME}' alone",
+            hint=f"Set embedding.model to {MODEL_NAME} or leave it out",
+        )
+    return EmbeddedMiniLm(query_prefix=chosen.query_prefix, text_prefix=chosen.text_prefix)
