@@ -1,1 +1,23 @@
-"""Parsed text to spans; one file a strategy."""
+"""Chunkers: parsed text to spans, one file a strategy; nothing heavy is imported until one is made."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings import ChunkingSettings
+
+    from elt_llm_ingest.chunkers.span_chunker import SpanChunker
+    from elt_llm_ingest.chunkers.token_index import PassageCounter
+
+
+def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "SpanChunker":
+    """The chunker that the settings name, counting with the embedding model that will see its chunks."""
+    sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
+    match settings.strategy:
+        case "markdown":
+            from elt_llm_ingest.chunkers.markdown import MarkdownChunker
+
+            return MarkdownChunker(counter=counter, **sizes)
+        case "sentence":
+            from elt_llm_ingest.chunkers.sentence import SentenceChunker
+
+            return SentenceChunker(counter=counter, **sizes)
