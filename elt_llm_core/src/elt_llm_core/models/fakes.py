@@ -1,0 +1,147 @@
+"""Models for trials and tests: no files, no network, and the same output for the same input on every machine."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from llama_index.core.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
+
+from elt_llm_core.errors import ModelError
+from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.text.stems import KeywordTokeniser
+
+TOKEN_LIMIT = 254
+TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class FakeEmbedding(EmbeddingModel):
+    """Texts that share words have near vectors: each stem is hashed to one dimension and a sign.
+
+    `version` stands for the model's weights: another version gives other vectors and another fingerprint.
+    """
+
+    _dimension: int = PrivateAttr()
+    _version: str = PrivateAttr()
+    _tokeniser: KeywordTokeniser = PrivateAttr()
+    _lock: Lock = PrivateAttr(default_factory=Lock)
+    _calls: int = PrivateAttr(default=0)
+    _texts_embedded: int = PrivateAttr(default=0)
+
+    def __init__(self, dimension: int = 64, *, version: str = "1") -> None:
+        super().__init__(model_name="fake")
+        self._dimension = dimension
+        self._version = version
+        self._tokeniser = KeywordTokeniser()
+
+    @property
+    def fingerprint(self) -> EmbeddingFingerprint:
+        """The fake's identity: its digest differs for another dimension or version."""
+        return EmbeddingFingerprint(
+            provider="fake",
+            model="fake",
+            digest=hashlib.sha256(f"fake {self._version} {self._dimension}".encode()).hexdigest(),
+            dimension=self._dimension,
+            query_prefix="",
+            text_prefix="",
+            normalised=True,
+            token_limit=TOKEN_LIMIT,
+        )
+
+    @property
+    def calls(self) -> int:
+        """How often `embed_texts` was called."""
+        return self._calls
+
+    @property
+    def texts_embedded(self) -> int:
+        """How many passages were embedded in all those calls; questions are not counted."""
+        return self._texts_embedded
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages, shape (len(texts), dimension); ModelError as the real model raises it."""
+        with self._lock:
+            self._calls += 1
+            self._texts_embedded += len(texts)
+        for text in texts:
+            if (count := len(self.token_spans(text))) > TOKEN_LIMIT:
+                raise ModelError(f"A text of {count} tokens is above the {TOKEN_LIMIT} that the fake model reads")
+        rows = [self._vector(text) for text in texts]
+        return np.stack(rows) if rows else np.empty((0, self._dimension), dtype=np.float32)
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, shape (dimension,)."""
+        return self._vector(text)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Character spans of words and punctuation marks."""
+        return [match.span() for match in TOKEN.finditer(text)]
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        if not text.strip():
+            raise ModelError("A text without words cannot be embedded")
+        vector = np.zeros(self._dimension, dtype=np.float32)
+        for stem in self._tokeniser.stems(text):
+            self._add(vector, stem)
+        if not vector.any():
+            self._add(vector, text)
+        unit: NDArray[np.float32] = vector / np.linalg.norm(vector)
+        return unit
+
+    def _add(self, vector: NDArray[np.float32], word: str) -> None:
+        seed = hashlib.sha256(f"{self._version}\0{word}".encode("utf-8", "replace")).digest()
+        place = int.from_bytes(seed[:4], "big") % self._dimension
+        vector[place] += 1.0 if seed[4] & 1 else -1.0
+
+
+class ScriptedLLM(CustomLLM):
+    """Says the given responses one after the other and records what it was asked; ModelError when none is left."""
+
+    _responses: list[str] = PrivateAttr()
+    _prompts: list[str] = PrivateAttr(default_factory=list)
+    _lock: Lock = PrivateAttr(default_factory=Lock)
+
+    def __init__(self, responses: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._responses = list(responses)
+
+    @property
+    def prompts(self) -> list[str]:
+        """Every prompt so far, oldest first; a chat arrives as one text."""
+        return list(self._prompts)
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """A small local completion model."""
+        return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: ARG002
+        """The next response."""
+        return CompletionResponse(text=self._next(prompt))
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:  # noqa: ARG002
+        """The next response, word by word."""
+        return _word_by_word(self._next(prompt))
+
+    def _next(self, prompt: str) -> str:
+        with self._lock:
+            self._prompts.append(prompt)
+            position = len(self._prompts) - 1
+        if position >= len(self._responses):
+            raise ModelError(
+                f"The scripted model has {len(self._responses)} responses and was asked {position + 1} times",
+                hint="Give ScriptedLLM more responses",
+            )
+        return self._responses[position]
+
+
+def _word_by_word(response: str) -> CompletionResponseGen:
+    said = ""
+    for word in re.findall(r"\S+\s*|\s+", response):
+        said += word
+        yield CompletionResponse(text=said, delta=word)

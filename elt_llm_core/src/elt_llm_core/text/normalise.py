@@ -1,0 +1,90 @@
+"""One spelling for what readers see as the same: folded text, and the words and codes in it."""
+
+import re
+import unicodedata
+
+SPELLINGS = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′ʼ`´", "'"),  # noqa: RUF001
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),  # noqa: RUF001
+        # Soft hyphens, byte order marks and zero-width characters are invisible.
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
+    }
+)
+LETTERS_WITHOUT_DECOMPOSITION = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}  # noqa: RUF001
+)
+# Marks are dropped from Latin and Greek letters only: elsewhere they tell letters apart, as in the Cyrillic й.
+MARKED_LETTER = re.compile(r"([a-z\u03b1-\u03c9])[\u0300-\u036f]+")
+
+# Letters and digits of all scripts, with the vowel signs that Python's \w leaves out.
+SIGN = r"\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u3099\u309a"
+CHARACTER = rf"(?:[^\W_]|[{SIGN}])"
+WORD = re.compile(
+    rf"""
+    (?:[^\W\d_]\.){{2,}}(?:[^\W\d_](?!{CHARACTER}))?    # u.s. and e.g.
+    | [^\W\d_]{{1,2}}&[^\W\d_]{{1,2}}(?!{CHARACTER})      # r&d
+    | (?:[^\W\d_]\.(?=\d))?                             # annex a.1
+      {CHARACTER}+
+      (?: (?<=\d)[.,](?=\d){CHARACTER}+                 # 12.3, v1.2.3, 1,000
+        | -{CHARACTER}+                                 # u-21
+        | '(?:s|t|d|m|re|ve|ll)(?!{CHARACTER})          # don't
+      )*
+      (?:\+\+|(?<=\b[a-z])\#)?                          # c++, c#
+    """,
+    re.VERBOSE,
+)
+THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+
+
+def fold(text: str) -> str:
+    """The text in lower case without diacritics, with one kind of quote and dash (Unicode NFKC; may change length)."""
+    return without_diacritics(lower(text))
+
+
+def words(text: str) -> list[str]:
+    """The folded words in order; codes such as c++, v1.2.3, a3.1, u-21 and 12.3 stay whole, 1,000 becomes 1000."""
+    return words_of(fold(text))
+
+
+def lower(text: str) -> str:
+    """As `fold`, but with the diacritics, which stemmers need."""
+    if text.isascii():
+        return text.lower().replace("`", "'")
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text.translate(SPELLINGS)).casefold())
+
+
+def without_diacritics(lowered: str) -> str:
+    """Lower-case text with the marks of Latin and Greek letters taken off."""
+    if lowered.isascii():
+        return lowered
+    bare = MARKED_LETTER.sub(r"\1", unicodedata.normalize("NFD", lowered))
+    return unicodedata.normalize("NFC", bare).translate(LETTERS_WITHOUT_DECOMPOSITION)
+
+
+def words_of(lowered: str) -> list[str]:
+    """The words of text that is already in lower case, as `words` cuts them."""
+    found: list[str] = []
+    for word in WORD.findall(lowered):
+        if word.isalnum():
+            found.append(word)
+        else:
+            found.extend(_pieces(word))
+    return found
+
+
+def _pieces(word: str) -> list[str]:
+    if THOUSANDS.fullmatch(word):
+        return [word.replace(",", "")]
+    if word[0].isalpha() and word[1:2] == "." and not any(map(str.isdigit, word)):
+        return [word.replace(".", "")]
+    word = word.removesuffix("'s")
+    if "-" in word and not is_code(word):
+        return [piece.removesuffix("'s") for piece in word.split("-")]
+    return [word]
+
+
+def is_code(word: str) -> bool:
+    """Whether a word mixes letters and digits, as designations do."""
+    return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
