@@ -96,6 +96,7 @@ class HandbookPdf(FPDF):
         super().__init__(unit="mm", format=PAGE_MILLIMETRES)
         self.book = title
         self.part = ""
+        self.set_line_width(0.15)
         self.set_title(title)
         self.set_creation_date(CREATED)
         self.set_margins(20, 22, 18)
@@ -216,6 +217,7 @@ def _column_weights(rows: list[list[str]]) -> tuple[int, ...]:
 
 def _write_table_of_contents(pdf: FPDF, outline: list[OutlineSection]) -> None:
     pdf.set_font("Helvetica", "B", 13)
+    pdf.set_x(pdf.l_margin)
     pdf.cell(0, 8, "Contents", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
     for section in outline:
         pdf.set_font("Times", "" if section.level else "B", 9)
