@@ -121,7 +121,7 @@ def test_the_data_directory(tmp_path: Path, text: str, environment: dict[str, st
         ("query: {leg_top_k: true}\n", ":1: query.leg_top_k = true: must be a whole number from 1 to 10000"),
         ("query: {use_mmr: 1}\n", ":1: query.use_mmr = 1: must be true or false"),
         ("\nollama: {connect_timeout: 0}\n", ":2: ollama.connect_timeout = 0: must be a number above 0"),
-        ("llm: {top_p: 1.5}\n", ":1: llm.top_p = 1.5: must be a number above 0.0, at most 1.0"),
+        ("llm: {top_p: 1.5}\n", ":1: llm.top_p = 1.5: must be a number above 0, at most 1"),
         ("ollama: {num_predict: 0}\n", ":1: ollama.num_predict = 0: must be a whole number, 1 or more"),
         ("ollama: {seed: x}\n", ':1: ollama.seed = "x": must be a whole number or null'),
         (

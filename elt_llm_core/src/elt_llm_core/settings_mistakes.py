@@ -152,13 +152,13 @@ def _bounds(metadata: Sequence[object]) -> Iterator[str]:
     above = next((item.gt for item in metadata if isinstance(item, annotated_types.Gt)), None)
     below = next((item.lt for item in metadata if isinstance(item, annotated_types.Lt)), None)
     if least is not None:
-        yield f" from {least}" if most is not None else f", {least} or more"
+        yield f" from {least:g}" if most is not None else f", {least:g} or more"
     if above is not None:
-        yield f" above {above}"
+        yield f" above {above:g}"
     if most is not None:
-        yield f" to {most}" if least is not None else f", at most {most}"
+        yield f" to {most:g}" if least is not None else f", at most {most:g}"
     if below is not None:
-        yield f" below {below}"
+        yield f" below {below:g}"
 
 
 def _choices(annotation: object) -> Iterator[object]:

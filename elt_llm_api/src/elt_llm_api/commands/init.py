@@ -1,0 +1,48 @@
+"""`elt-llm init`: writes a commented configuration to start from."""
+
+from pathlib import Path
+
+import click
+
+from elt_llm_api.options import CommandContext, pass_command_context
+
+
+@click.command()
+@click.option("--ollama", is_flag=True, help="Use a local Ollama server for embeddings and answers.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@pass_command_context
+def command(context: CommandContext, folder: Path, ollama: bool) -> None:
+    """Write a commented configuration into FOLDER, by default here.
+
+    Every setting is there with its default and what it accepts. Nothing is ever overwritten.
+    """
+    for path in write_starting_files(context.working_directory / folder, ollama=ollama):
+        click.echo(f"wrote {path}")
+    click.echo("Next: elt-llm ingest PATH -c NAME, then elt-llm ask QUESTION -c NAME")
+
+
+def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:
+    """Writes every starting file; returns their paths. Raises UsageError, nothing written, if one exists already."""
+    from elt_llm_core.errors import UsageError
+
+    files = {folder / name: text for name, text in starting_files(ollama=ollama).items()}
+    if existing := [str(path) for path in files if path.exists()]:
+        raise UsageError(
+            f"already there, and never overwritten: {', '.join(existing)}",
+            hint="Give another folder: elt-llm init FOLDER",
+        )
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    return list(files)
+
+
+def starting_files(*, ollama: bool) -> dict[str, str]:
+    """Text by path within the folder."""
+    from elt_llm_core.profiles import BUILT_IN_PROFILES
+    from elt_llm_core.settings_template import profile_as_yaml, settings_as_yaml
+
+    given = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
+    profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in BUILT_IN_PROFILES.items()}
+    return {"config/rag_config.yaml": settings_as_yaml(given), **profiles}

@@ -1,0 +1,92 @@
+"""What every command is given: where settings and data are, and how much to say."""
+
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings_loader import LoadedSettings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """The global options of one call, and the world they are read in."""
+
+    config: Path | None
+    data_dir: Path | None
+    verbose: int
+    environment: Mapping[str, str]
+    working_directory: Path
+
+    def load(self) -> "LoadedSettings":
+        """Settings and data directory for this call; raises SettingsError."""
+        from elt_llm_core.settings_loader import DATA_DIR_VARIABLE, load_settings
+
+        named = {DATA_DIR_VARIABLE: str(self.data_dir)} if self.data_dir else {}
+        return load_settings(self.config, {**self.environment, **named}, self.working_directory)
+
+
+pass_command_context = click.make_pass_decorator(CommandContext)
+"""Gives a command its CommandContext as the first argument."""
+
+
+def json_option(function: Function) -> Function:
+    """Adds `--json`: one JSON document on stdout and nothing else there, errors included."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
+
+
+def global_options(*, hidden: bool) -> list[click.Option]:
+    """The options that may stand before or after a command's name; hidden where they are accepted a second time."""
+    return [
+        click.Option(
+            ["--config"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Settings file; else config/rag_config.yaml here or in a folder above.",
+            callback=_remember,
+            expose_value=False,
+            hidden=hidden,
+        ),
+        click.Option(
+            ["--data-dir"],
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="Where collections live; also ELT_LLM_DATA_DIR.",
+            callback=_remember,
+            expose_value=False,
+            hidden=hidden,
+        ),
+        click.Option(
+            ["-v", "--verbose"],
+            count=True,
+            help="Say more on stderr; twice: everything.",
+            callback=_speak_up,
+            expose_value=False,
+            hidden=hidden,
+        ),
+    ]
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Keeps a given value for the command; the one that stands last wins."""
+    if value:
+        changes: dict[str, Any] = {str(parameter.name): value}
+        context.obj = replace(context.find_object(CommandContext) or _missing(), **changes)
+
+
+def _speak_up(context: click.Context, parameter: click.Parameter, value: int) -> None:
+    _remember(context, parameter, value)
+    if value:
+        level = logging.INFO if value == 1 else logging.DEBUG
+        logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True)
+
+
+def _missing() -> CommandContext:
+    raise RuntimeError("global options need a CommandContext to be recorded in")
