@@ -120,11 +120,21 @@ class ScriptedLLM(CustomLLM):
         """A small local completion model."""
         return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(
+        self,
+        prompt: str,
+        formatted: bool = False,
+        **kwargs: Any,
+    ) -> CompletionResponse:
         """The next response."""
         return CompletionResponse(text=self._next(prompt))
 
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:  # noqa: ARG002
+    def stream_complete(
+        self,
+        prompt: str,
+        formatted: bool = False,
+        **kwargs: Any,
+    ) -> CompletionResponseGen:
         """The next response, word by word."""
         return _word_by_word(self._next(prompt))
 

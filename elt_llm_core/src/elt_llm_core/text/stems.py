@@ -24,7 +24,7 @@ LANGUAGES = {
     "da": ("danish", "STOPWORDS_DANISH"),
     "de": ("german", "STOPWORDS_GERMAN"),
     "el": ("greek", ""),
-    "en": ("english", "STOPWORDS_EN"),
+    "en": ("english", "STOPWORDS_EN_PLUS"),
     "es": ("spanish", "STOPWORDS_SPANISH"),
     "eu": ("basque", ""),
     "fi": ("finnish", ""),
@@ -101,7 +101,9 @@ class KeywordTokeniser:
         if any(map(str.isdigit, word)):
             # A designation is found whole, and by its parts: u-21 as u-21, u and 21.
             return [bare, *bare.split("-")] if "-" in bare else [bare]
-        return [self._stem(word)]
+        # The algorithms know endings by their diacritics; a question is often typed without them. Both stems are kept
+        # where they differ, so that either way of writing finds the other.
+        return list(dict.fromkeys((self._stem(word), self._stem(bare))))
 
     def _cut_run(self, run: str) -> list[str]:
         if UNSPACED.match(run) and len(run) > 1:
@@ -109,8 +111,6 @@ class KeywordTokeniser:
         return [run]
 
     def _stem(self, word: str) -> str:
-        # The ending is cut with the diacritics in place, since the algorithms know endings by them; afterwards they go,
-        # so that a question typed without them finds the word all the same.
         if self._stemmer is None:
             return without_diacritics(word)
         with self._lock:

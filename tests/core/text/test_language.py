@@ -1,0 +1,31 @@
+import pytest
+from elt_llm_core.text.language import detect_language
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "A club must register all of its players before the first match of the season is played."),
+        ("de", "Der Verein muss alle seine Spieler vor dem ersten Spiel der Saison bei dem Verband anmelden."),
+        ("fr", "Le club doit inscrire tous ses joueurs avant que le premier match de la saison ne soit joué."),
+        (
+            "es",
+            "El club debe inscribir a todos los jugadores antes de que se juegue el primer partido de la temporada.",
+        ),
+        ("it", "La squadra deve iscrivere tutti i suoi giocatori prima che la stagione sia cominciata con la gara."),
+        ("nl", "De club moet al zijn spelers voor de eerste wedstrijd van het seizoen bij de bond hebben gemeld."),
+        ("ru", "Клуб должен зарегистрировать всех своих игроков до того, как будет сыгран первый матч."),
+        ("zh", "俱乐部必须在赛季的第一场比赛之前注册所有球员。"),
+        ("ja", "クラブはシーズンの最初の試合の前にすべての選手を登録しなければならない。"),
+        ("ko", "구단은 시즌 첫 경기 전에 모든 선수를 등록해야 한다."),
+    ],
+)
+def test_running_text_tells_its_language(language: str, text: str) -> None:
+    assert detect_language(text) == language
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Der Verein", "1 2 3 4 5 6 7 8 9 10 11 12", "Klubas privalo užregistruoti žaidėjus. " * 5]
+)
+def test_text_that_tells_nothing_counts_as_english(text: str) -> None:
+    assert detect_language(text) == "en"

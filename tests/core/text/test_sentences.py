@@ -1,0 +1,121 @@
+# ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
+from itertools import pairwise
+
+import pytest
+from elt_llm_core.text.sentences import sentence_spans
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Rule 12.3.1 applies to every club.",
+        "See No. 5 and Fig. 3 for the fees.",
+        "Use one kit, e.g. Dr. Smith's red one, i.e. the usual.",
+        "Mr. J. R. Smith of the U.S. Federation was there.",
+        "The fee is 3.50 per player and v1.2.3 is out.",
+        "It starts on 1 July 2026 at 3 p.m. and ends late.",
+        "He left... and came back.",
+        'He asked "Why?" and left.',
+        "12.3 A club must register.",
+        "1. The first rule is this.",
+        "Am 1. Juli 2026 beginnt die Saison.",
+        "Das gilt z.B. für Spieler nach Abs. 3 der Satzung.",
+        "Acme Inc. United won.",
+        "Schedule A. Smith wrote it.",
+    ],
+)
+def test_full_stops_within_a_sentence_do_not_end_it(sentence: str) -> None:
+    assert sentences(sentence) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It starts on 1 July 2026. Then it ends.", ["It starts on 1 July 2026.", "Then it ends."]),
+        ("It applies to rule 12. The club pays.", ["It applies to rule 12.", "The club pays."]),
+        ('He said "Go." Then he left.', ['He said "Go."', "Then he left."]),
+        ("Is it so? Yes! Good (really.) So be it.", ["Is it so?", "Yes!", "Good (really.)", "So be it."]),
+        ("The answer is no. A player may play.", ["The answer is no.", "A player may play."]),
+        ("Wait… Then go.", ["Wait…", "Then go."]),
+        ("It ends at 5 p.m. The club pays etc. It is due.", ["It ends at 5 p.m.", "The club pays etc.", "It is due."]),
+        ("See Appendix A. The rest follows.", ["See Appendix A.", "The rest follows."]),
+        ("我们去。好吗？是！", ["我们去。", "好吗？", "是！"]),
+        ("1. First. 2. Second.", ["1. First.", "2. Second."]),
+    ],
+)
+def test_full_stops_between_sentences_end_them(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_a_line_break_within_a_sentence_does_not_end_it() -> None:
+    assert sentences("A club must\nregister its players\r\nin time.") == [
+        "A club must\nregister its players\r\nin time."
+    ]
+
+
+def test_a_blank_line_ends_a_sentence() -> None:
+    assert sentences("Registration of players\n \nA club must register.") == [
+        "Registration of players",
+        "A club must register.",
+    ]
+
+
+def test_list_items_and_numbered_rules_start_on_their_own_lines() -> None:
+    text = "12.3 A club must:\n(a) register;\n(b) pay; and\n(c) play.\n12.4 It may:\n- rest\n  at home\n• travel\n2) go"
+    assert sentences(text) == [
+        "12.3 A club must:", "(a) register;", "(b) pay; and", "(c) play.",
+        "12.4 It may:", "- rest\n  at home", "• travel", "2) go",
+    ]  # fmt: skip
+
+
+def test_items_that_end_with_commas_are_items_all_the_same() -> None:
+    assert sentences("It must:\n(a) register,\n(b) pay, or\n(c) go.") == [
+        "It must:",
+        "(a) register,",
+        "(b) pay, or",
+        "(c) go.",
+    ]
+
+
+def test_a_number_that_the_line_before_asks_for_starts_nothing() -> None:
+    text = "A player named in Rule\n12.4 Part B may play under\n(b) of the same."
+    assert sentences(text) == [text]
+
+
+def test_headings_and_table_rows_stand_alone() -> None:
+    text = "# Fees\nA club pays\nin time.\nGENERAL RULES\nThey hold.\n| Fee | Due. Now |\n| 5 | May |\nAfter the table"
+    assert sentences(text) == [
+        "# Fees", "A club pays\nin time.", "GENERAL RULES", "They hold.",
+        "| Fee | Due. Now |", "| 5 | May |", "After the table",
+    ]  # fmt: skip
+
+
+def test_text_without_visible_characters_has_no_sentences() -> None:
+    assert sentence_spans("") == []
+    assert sentence_spans(" \n\t\n") == []
+
+
+MARKS = st.text(alphabet="aB1 .!?…\n\r\t\x0c\x1c\u2028\"')(-|#*。é𝒳:;Dr", max_size=120)
+
+
+@given(text=st.one_of(MARKS, st.text(max_size=80)))
+@example("... ... .\n.")
+@example("a.\x1cB.\u2028c")
+def test_every_visible_character_lies_in_exactly_one_sentence(text: str) -> None:
+    spans = sentence_spans(text)
+    assert all(start < end for start, end in spans)
+    assert all(before <= after for (_, before), (after, _) in pairwise(spans))
+    assert all(piece == piece.strip() for piece in sentences(text))
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("pattern", ["...", "!?'", "a. ", "\n1. A", "(((", "* ", " ", "ﷺ. "])
+def test_long_rows_of_marks_are_no_trap(pattern: str) -> None:
+    # Quadratic time would take minutes here and meet the time limit of the job.
+    assert "".join("".join(sentences(pattern * 50_000)).split()) == "".join((pattern * 50_000).split())

@@ -1,0 +1,77 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from elt_llm_core.errors import SettingsError
+from elt_llm_core.text.stems import LANGUAGES, KeywordTokeniser
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_english_words_lose_endings_and_stopwords() -> None:
+    assert KeywordTokeniser().stems("The clubs were registering players") == ["club", "regist", "player"]
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("en", "registered players", "registering player"),
+        ("de", "Mannschaften", "Mannschaft"),
+        ("fr", "équipes enregistrées", "équipe enregistré"),
+        ("lt", "komandų", "komandą"),
+        ("ru", "игроков", "игрок"),
+    ],
+)
+def test_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -> None:
+    tokeniser = KeywordTokeniser(language)
+    assert set(tokeniser.stems(one)) & set(tokeniser.stems(other))
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "typed"), [("lt", "žaidėjas", "zaidejas"), ("fr", "équipe", "EQUIPE"), ("de", "für", "fur")]
+)
+def test_a_word_typed_without_diacritics_finds_the_right_spelling(language: str, word: str, typed: str) -> None:
+    tokeniser = KeywordTokeniser(language)
+    assert set(tokeniser.stems(typed)) <= set(tokeniser.stems(word))
+
+
+def test_codes_and_numbers_stay_as_they_are() -> None:
+    assert KeywordTokeniser().stems("C++ v1.2.3 A3.1 12.3 U-21") == ["c++", "v1.2.3", "a3.1", "12.3", "u-21", "u", "21"]
+
+
+def test_text_without_spaces_is_compared_by_pairs_of_characters() -> None:
+    assert KeywordTokeniser("ja").stems("東京都2026年") == ["東京", "京都", "2026", "年"]
+    assert set(KeywordTokeniser("ko").stems("선수는")) & set(KeywordTokeniser("ko").stems("선수를"))
+
+
+def test_text_of_stopwords_has_no_stems() -> None:
+    assert KeywordTokeniser().stems("What is it, and why?") == []
+    assert KeywordTokeniser().stems("") == []
+
+
+def test_each_language_has_its_own_fingerprint_and_keeps_it() -> None:
+    fingerprints = {language: KeywordTokeniser(language).fingerprint for language in LANGUAGES}
+    assert len(set(fingerprints.values())) == len(LANGUAGES)
+    assert fingerprints["en"] == KeywordTokeniser().fingerprint
+    assert len(bytes.fromhex(fingerprints["en"])) == 32
+
+
+def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError, match="'tlh'") as caught:
+        KeywordTokeniser("tlh")
+    assert "lt" in caught.value.hint
+
+
+@given(text=st.text(max_size=80), language=st.sampled_from(sorted(LANGUAGES)))
+def test_stems_are_never_empty_and_repeat(text: str, language: str) -> None:
+    tokeniser = KeywordTokeniser(language)
+    first = tokeniser.stems(text)
+    assert all(first)
+    assert tokeniser.stems(text) == first
+
+
+def test_several_threads_may_share_one_tokeniser() -> None:
+    tokeniser = KeywordTokeniser()
+    text = " ".join(f"{letter}running {letter}clubs" for letter in "abcdefghijklmnopqrstuvwxyz")
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: tokeniser.stems(text), range(8)))
+    assert results == [KeywordTokeniser().stems(text)] * 8
