@@ -1,0 +1,137 @@
+"""Labelled retrieval sets in the BEIR layout: corpus.jsonl, queries.jsonl and qrels.tsv in one folder.
+
+Source of the layout: Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information
+Retrieval Models", NeurIPS Datasets and Benchmarks 2021.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.errors import UsageError
+
+CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+QRELS_HEADER = ("query-id", "corpus-id", "score")
+LAYOUT_HINT = "A dataset is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text) and qrels.tsv."
+
+
+@dataclass(frozen=True)
+class CorpusDocument:
+    """One document to be found."""
+
+    corpus_id: str
+    title: str
+    text: str
+
+    @property
+    def content(self) -> str:
+        """Title and text as one document."""
+        return f"{self.title}\n\n{self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A set of questions with the documents that answer them."""
+
+    name: str
+    documents: tuple[CorpusDocument, ...]
+    questions: Mapping[str, str]
+    relevant: Mapping[str, Mapping[str, int]]
+
+    def judged(self) -> Iterator[tuple[str, Mapping[str, int]]]:
+        """Each question that has a relevant document, with the grade of each such document (1 or more)."""
+        for query_id, text in self.questions.items():
+            grades = {corpus_id: grade for corpus_id, grade in self.relevant.get(query_id, {}).items() if grade > 0}
+            if grades:
+                yield text, grades
+
+
+def read_dataset(directory: Path) -> Dataset:
+    """Read a set. Raises UsageError, naming file and line, if it is not in the layout or names an unknown id."""
+    documents = tuple(_read_corpus(directory / CORPUS))
+    questions = _read_questions(directory / QUERIES)
+    known = {document.corpus_id for document in documents}
+    relevant = _read_judgements(directory / QRELS, questions.keys(), known)
+    dataset = Dataset(directory.resolve().name, documents, questions, relevant)
+    if not any(dataset.judged()):
+        raise UsageError(f"{directory / QRELS} judges no document relevant for any question.", hint=LAYOUT_HINT)
+    return dataset
+
+
+def _read_corpus(path: Path) -> Iterator[CorpusDocument]:
+    seen: set[str] = set()
+    for place, row in _json_lines(path):
+        corpus_id = _text(place, row, "_id")
+        if corpus_id in seen:
+            raise UsageError(f"{place}: document '{corpus_id}' occurs twice.")
+        seen.add(corpus_id)
+        title = _text(place, row, "title") if row.get("title") is not None else ""
+        yield CorpusDocument(corpus_id, title, _text(place, row, "text"))
+
+
+def _read_questions(path: Path) -> dict[str, str]:
+    questions: dict[str, str] = {}
+    for place, row in _json_lines(path):
+        query_id = _text(place, row, "_id")
+        if query_id in questions:
+            raise UsageError(f"{place}: question '{query_id}' occurs twice.")
+        questions[query_id] = _text(place, row, "text")
+    return questions
+
+
+def _read_judgements(path: Path, questions: Collection[str], documents: Collection[str]) -> dict[str, dict[str, int]]:
+    relevant: dict[str, dict[str, int]] = {}
+    for number, line in _lines(path):
+        cells = tuple(cell.strip() for cell in line.split("\t"))
+        if number == 1 and cells == QRELS_HEADER:
+            continue
+        place = f"{path}:{number}"
+        if len(cells) != len(QRELS_HEADER):
+            raise UsageError(f"{place}: expected {', '.join(QRELS_HEADER)} between tabs, found {len(cells)} cells.")
+        query_id, corpus_id, score = cells
+        if query_id not in questions:
+            raise UsageError(f"{place}: question '{query_id}' is not in {QUERIES}.")
+        if corpus_id not in documents:
+            raise UsageError(f"{place}: document '{corpus_id}' is not in {CORPUS}.")
+        relevant.setdefault(query_id, {})[corpus_id] = _grade(place, score)
+    return relevant
+
+
+def _grade(place: str, score: str) -> int:
+    try:
+        return int(score)
+    except ValueError as error:
+        raise UsageError(f"{place}: the score is '{score}', not a whole number.") from error
+
+
+def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in _lines(path):
+        place = f"{path}:{number}"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{place}: not JSON ({error}).", hint=LAYOUT_HINT) from error
+        if not isinstance(row, dict):
+            raise UsageError(f"{place}: not a JSON object.", hint=LAYOUT_HINT)
+        yield place, row
+
+
+def _text(place: str, row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key)
+    if isinstance(value, str) and (value or key != "_id"):
+        return value
+    raise UsageError(f"{place}: '{key}' is missing or not a text.", hint=LAYOUT_HINT)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    yield number, line.rstrip("\r\n")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", hint=LAYOUT_HINT) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8: {error.reason}.", hint=LAYOUT_HINT) from error

@@ -1,0 +1,41 @@
+"""The measures of a ranking, each between 0 and 1, as trec_eval computes them.
+
+`ranked` holds document ids, best first, none twice; `grades` the grade of each relevant document, 1 or more.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+
+def ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
+    """Discounted gain of the first `depth`, as a share of the best attainable.
+
+    Gain is the grade itself (not 2^grade - 1), the discount log2(rank + 1); trec_eval's `ndcg_cut`.
+    Source: Jarvelin and Kekalainen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM TOIS 2002.
+    """
+    gained = _discounted([grades.get(document, 0) for document in ranked[:depth]])
+    attainable = _discounted(sorted(grades.values(), reverse=True)[:depth])
+    return gained / attainable if attainable > 0 else 0.0
+
+
+def recall(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
+    """Share of all relevant documents that are among the first `depth`; trec_eval's `recall`."""
+    return len(grades.keys() & set(ranked[:depth])) / len(grades) if grades else 0.0
+
+
+def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
+    """1 / rank of the first relevant document, 0 if none is among the first `depth`; trec_eval's `recip_rank`, cut."""
+    for rank, document in enumerate(ranked[:depth], 1):
+        if document in grades:
+            return 1.0 / rank
+    return 0.0
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share (0 to 1) of the values does not exceed: the nearest rank."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+
+def _discounted(gains: Sequence[int]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))

@@ -1,0 +1,193 @@
+"""Several collections asked together: their legs concurrently, one question vector per embedding model.
+
+What may be compared across collections, and what may not:
+
+- Cosines may, between collections of one embedding fingerprint. They are scaled together (min-max over the
+  candidates of all of them), so the better passage wins whatever collection holds it.
+- Cosines of different embedding models may not: each model's candidates are scaled on their own.
+- BM25 scores may not: the weight of a word depends on the index it was counted in. Each is taken as a share of
+  what the question could attain in its collection, the sum of its words' weights there, a word that the collection
+  lacks weighing as its rarest would. So the best hit of a collection that knows one word of ten stays a weak one,
+  which dividing by each collection's best score would hide. The greatest share is then set to 1, which for one
+  collection is BM25 / greatest BM25.
+- Fused ranks are compared as they are: the first of each collection is as good as the first of another.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+from elt_llm_core.errors import EltError, FingerprintMismatch, RetrievalError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings import QuerySettings
+from llama_index.core.schema import QueryBundle
+from numpy.typing import NDArray
+
+from elt_llm_query.retrieve.candidates import Candidate
+from elt_llm_query.retrieve.dense import DenseRetriever
+from elt_llm_query.retrieve.fusion import HybridRetriever, Legs
+from elt_llm_query.retrieve.keyword import KeywordRetriever
+from elt_llm_query.retrieve.searchable import Searchable
+from elt_llm_query.retrieve.strategies import LegChoice, choose_legs
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class OpenCollection:
+    """One generation with its embedding model and its legs, built once and asked often."""
+
+    generation: Searchable
+    embedding: EmbeddingModel
+    retriever: HybridRetriever
+    legs: LegChoice
+
+    @property
+    def name(self) -> str:
+        """Name of the collection."""
+        return self.generation.collection
+
+    @property
+    def space(self) -> bytes:
+        """Equal for collections whose cosines may be compared."""
+        return self.embedding.fingerprint.key
+
+    @property
+    def keywords_missing(self) -> bool:
+        """Keywords are asked for, there are nodes, but no index of their words."""
+        return self.legs.keyword and self.generation.keyword.bm25 is None and len(self.generation.ids) > 0
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The candidates of one collection, with what a reranker needs to complete their scores."""
+
+    collection: OpenCollection
+    candidates: tuple[Candidate, ...]
+    vector: Vector | None
+
+    @property
+    def weighs_keywords(self) -> bool:
+        """The keyword leg was asked, so keyword scores have a say."""
+        return self.collection.legs.keyword and not self.collection.keywords_missing
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the legs of one collection brought, and what has to be told about it."""
+
+    collection: OpenCollection
+    legs: Legs
+    notes: tuple[str, ...]
+    worked: bool
+
+
+def open_collections(
+    generations: Sequence[Searchable],
+    embeddings: Sequence[EmbeddingModel],
+    query: QuerySettings,
+    executor: Executor,
+) -> tuple[OpenCollection, ...]:
+    """Build the legs of every generation. Raises FingerprintMismatch if no model given made its vectors."""
+    by_key = {model.fingerprint.key: model for model in embeddings}
+    return tuple(
+        _open_collection(generation, _model_of(generation, by_key), query, executor) for generation in generations
+    )
+
+
+def _model_of(generation: Searchable, by_key: Mapping[bytes, EmbeddingModel]) -> EmbeddingModel:
+    wanted = generation.passport.fingerprint
+    model = by_key.get(wanted.key)
+    if model is None:
+        given = ", ".join(str(other.fingerprint) for other in by_key.values()) or "none"
+        raise FingerprintMismatch(
+            f"Collection '{generation.collection}' was built with {wanted}; the embedding in use is {given}.",
+            hint=f"Ingest collection '{generation.collection}' again with --rebuild, or set its embedding.",
+        )
+    return model
+
+
+def _open_collection(
+    generation: Searchable, embedding: EmbeddingModel, query: QuerySettings, executor: Executor
+) -> OpenCollection:
+    legs = choose_legs(query)
+    retriever = HybridRetriever(
+        generation.collection,
+        DenseRetriever(generation, embedding, query.leg_top_k) if legs.dense else None,
+        KeywordRetriever(generation, query.leg_top_k) if legs.keyword else None,
+        executor=executor,
+        fusion=query.fusion,
+        dense_weight=query.dense_weight,
+    )
+    return OpenCollection(generation, embedding, retriever, legs)
+
+
+def embed_question(question: str, collections: Sequence[OpenCollection]) -> tuple[dict[bytes, Vector], list[EltError]]:
+    """The question's vector for each embedding model in use, computed once; models that fail are left out."""
+    vectors: dict[bytes, Vector] = {}
+    failures: list[EltError] = []
+    for space, embedding in {collection.space: collection.embedding for collection in collections}.items():
+        try:
+            vectors[space] = embedding.embed_question(question)
+        except EltError as failure:
+            failures.append(failure)
+    return vectors, failures
+
+
+def ask_collections(
+    question: str, collections: Sequence[OpenCollection], vectors: Mapping[bytes, Vector]
+) -> list[Answered]:
+    """Every leg of every collection at the same time. Raises RetrievalError if no leg of any worked."""
+    pending = []
+    for collection in collections:
+        vector = vectors.get(collection.space)
+        bundle = QueryBundle(question, embedding=None if vector is None else vector.tolist())
+        pending.append(collection.retriever.ask(bundle, dense=vector is not None))
+    answered = [
+        _judge(collection, collection.retriever.collect(legs), collection.space in vectors)
+        for collection, legs in zip(collections, pending, strict=True)
+    ]
+    if answered and not any(one.worked for one in answered):
+        raise RetrievalError(
+            " ".join(note for one in answered for note in one.notes),
+            hint="Run: elt-llm verify, which names the damaged files and rebuilds them.",
+        )
+    return answered
+
+
+def _judge(collection: OpenCollection, legs: Legs, embedded: bool) -> Answered:
+    """Say what did not work, and what the collection was searched by instead."""
+    broken = {name: str(failure) for name, failure in legs.failures}
+    if collection.legs.dense and not embedded:
+        broken["dense"] = "the question could not be embedded"
+    if collection.keywords_missing:
+        broken["keyword"] = "it has no keyword index"
+    asked = {"dense"} if collection.legs.dense else set()
+    asked |= {"keyword"} if collection.legs.keyword else set()
+    worked = bool(asked - broken.keys())
+    words = {"dense": ("Vector", "keywords"), "keyword": ("Keyword", "vectors")}
+    notes = tuple(
+        f"{words[name][0]} search of collection '{collection.name}' did not work ({reason})"
+        + (f"; it was searched by {words[name][1]} only." if worked else ".")
+        for name, reason in broken.items()
+    )
+    return Answered(collection, legs, notes, worked)
+
+
+def fuse_collections(answered: Sequence[Answered], vectors: Mapping[bytes, Vector]) -> list[Pool]:
+    """One pool of fused candidates per collection."""
+    return [
+        Pool(
+            one.collection,
+            tuple(one.collection.retriever.fuse(one.legs)),
+            vectors.get(one.collection.space),
+        )
+        for one in answered
+    ]
+
+
+def share_budget(pools: Sequence[Pool], retrieve_k: int) -> list[Pool]:
+    """Pools cut to an equal share of what a reranker that calls a model may read, best fused first."""
+    share = max(1, retrieve_k // max(1, len(pools)))
+    return [Pool(pool.collection, pool.candidates[:share], pool.vector) for pool in pools]

@@ -1,0 +1,160 @@
+"""Two rankings into one: pure functions, and the LlamaIndex retriever that asks both legs at once."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Literal
+
+from elt_llm_core.errors import EltError
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms.mock import MockLLM
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QueryFusionRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from elt_llm_query.retrieve.candidates import Candidate, Ranking, join_legs, to_node
+
+Fusion = Literal["reciprocal_rerank", "relative_score"]
+RANK_CONSTANT = 60
+# What a damaged index, a full disk or a model that does not answer raises; anything else is a mistake of ours.
+LEG_FAILURES = (EltError, OSError, ValueError, RuntimeError)
+
+
+def reciprocal_rank_fusion(rankings: Sequence[Ranking], weights: Sequence[float], k: int = RANK_CONSTANT) -> Ranking:
+    """Sum of weight / (k + rank), ranks from 1, over the rankings that hold the id; ties by node id.
+
+    Source: Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+    Learning Methods", SIGIR 2009, which has k = 60 and no weights.
+    """
+    fused: dict[str, float] = defaultdict(float)
+    for ranking, weight in zip(rankings, weights, strict=True):
+        for rank, (node_id, _) in enumerate(ranking, 1):
+            fused[node_id] += weight / (k + rank)
+    return _ordered(fused)
+
+
+def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
+    """Sum of weight x min-max score; an id that a ranking lacks gets 0 from it; ties by node id.
+
+    The scores of a ranking that are all equal count as 1.
+    """
+    fused: dict[str, float] = defaultdict(float)
+    for ranking, weight in zip(rankings, weights, strict=True):
+        scores = [score for _, score in ranking]
+        low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
+        for node_id, score in ranking:
+            fused[node_id] += weight * ((score - low) / spread if spread > 0 else 1.0)
+    return _ordered(fused)
+
+
+def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
+    """The rankings fused in the chosen way."""
+    match fusion:
+        case "reciprocal_rerank":
+            return reciprocal_rank_fusion(rankings, weights)
+        case "relative_score":
+            return relative_score_fusion(rankings, weights)
+
+
+def attainable(fusion: Fusion, weights: Sequence[float]) -> float:
+    """The fused score of a node that is first in every ranking: what fused scores are measured against."""
+    return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
+
+
+def _ordered(fused: dict[str, float]) -> Ranking:
+    return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
+
+
+@dataclass(frozen=True)
+class Legs:
+    """What the two legs brought, each ranking best first; a leg that failed or was not asked is empty."""
+
+    dense: Ranking
+    keyword: Ranking
+    failures: tuple[tuple[str, Exception], ...] = ()
+
+
+@dataclass(frozen=True)
+class PendingLegs:
+    """Both legs on their way; `HybridRetriever.collect` waits for them."""
+
+    dense: Future[list[NodeWithScore]] | None
+    keyword: Future[list[NodeWithScore]] | None
+
+
+class HybridRetriever(QueryFusionRetriever):
+    """A vector leg and a keyword leg asked at the same time and fused by node id, weights honoured.
+
+    A leg may be None. No state changes while asking, so one object serves many threads. The executor is the
+    caller's: it is opened and closed with the engine, and must not run `retrieve` of this object itself.
+    """
+
+    def __init__(
+        self,
+        collection: str,
+        dense: BaseRetriever | None,
+        keyword: BaseRetriever | None,
+        *,
+        executor: Executor,
+        fusion: Fusion = "reciprocal_rerank",
+        dense_weight: float = 0.5,
+    ) -> None:
+        self.collection = collection
+        self.dense = dense
+        self.keyword = keyword
+        self.fusion: Fusion = fusion
+        self._executor = executor
+        both = dense is not None and keyword is not None
+        self.weights = (dense_weight, 1.0 - dense_weight) if both else (1.0, 1.0)
+        super().__init__(
+            retrievers=[leg for leg in (dense, keyword) if leg is not None],
+            # Never called, but without one LlamaIndex would look for a hosted model.
+            llm=MockLLM(),
+            mode=FUSION_MODES(fusion),
+            num_queries=1,
+            use_async=False,
+            retriever_weights=list(self.weights) if both else None,
+        )
+
+    def ask(self, question: QueryBundle, *, dense: bool = True) -> PendingLegs:
+        """Start the legs and return at once; `dense=False` leaves the vector leg out of this question."""
+        return PendingLegs(
+            dense=self._executor.submit(self.dense.retrieve, question) if self.dense and dense else None,
+            keyword=self._executor.submit(self.keyword.retrieve, question) if self.keyword else None,
+        )
+
+    def collect(self, pending: PendingLegs) -> Legs:
+        """What the legs brought; a leg that failed is empty and its failure told."""
+        failures: list[tuple[str, Exception]] = []
+        found: dict[str, Ranking] = {"dense": [], "keyword": []}
+        for name, future in (("dense", pending.dense), ("keyword", pending.keyword)):
+            if future is None:
+                continue
+            try:
+                found[name] = [(hit.node.node_id, hit.score or 0.0) for hit in future.result()]
+            except LEG_FAILURES as failure:
+                failures.append((name, failure))
+        return Legs(found["dense"], found["keyword"], tuple(failures))
+
+    def fuse(self, legs: Legs) -> list[Candidate]:
+        """The candidates of both legs in fused order, with the ranks and scores either leg gave them."""
+        rankings = (legs.dense, legs.keyword)
+        # A leg that was not asked or failed takes no part in what can be attained.
+        weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, self.weights, strict=True)]
+        best = attainable(self.fusion, weights)
+        fused = fuse(self.fusion, rankings, self.weights)
+        return join_legs(self.collection, fused, *rankings, scale=1.0 / best if best > 0 else 0.0)
+
+    def candidates(self, question: str | QueryBundle) -> list[Candidate]:
+        """Ask, collect and fuse. Raises the failure of a leg only if no leg worked."""
+        bundle = QueryBundle(question) if isinstance(question, str) else question
+        legs = self.collect(self.ask(bundle))
+        if legs.failures and not (legs.dense or legs.keyword):
+            raise legs.failures[0][1]
+        return self.fuse(legs)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [to_node(candidate) for candidate in self.candidates(query_bundle)]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._retrieve(query_bundle)

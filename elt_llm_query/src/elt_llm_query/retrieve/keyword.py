@@ -1,0 +1,44 @@
+"""The keyword leg: LlamaIndex's BM25 retriever over the generation's own index and tokeniser."""
+
+import bm25s
+import numpy as np
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.retrievers.bm25 import BM25Retriever
+
+from elt_llm_query.retrieve.searchable import Searchable
+
+
+class KeywordRetriever(BM25Retriever):
+    """Nodes by BM25 score, ties by node id, only those that match a word of the question; ids only.
+
+    It corrects its parent where that goes wrong: the question is stemmed by the tokeniser the index was built
+    with, nodes that match nothing are no hits, and `similarity_top_k` stays as given in a smaller collection.
+    """
+
+    def __init__(self, generation: Searchable, top_k: int) -> None:
+        self._ids = generation.ids
+        self._tokeniser = generation.keyword.tokeniser
+        index = generation.keyword.bm25
+        super().__init__(existing_bm25=index or _empty_index(), similarity_top_k=top_k, skip_stemming=True)
+        self.similarity_top_k = top_k
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        token_ids = self.bm25.get_tokens_ids(self._tokeniser.stems(query_bundle.query_str))
+        if not token_ids:
+            return []
+        scores = self.bm25.get_scores_from_ids(token_ids)
+        matching = np.flatnonzero(scores > 0)
+        # Positions ascend with node ids, so a stable sort breaks ties by node id.
+        best = matching[np.argsort(-scores[matching], kind="stable")][: self.similarity_top_k]
+        return [
+            NodeWithScore(node=TextNode(id_=self._ids[position], text=""), score=float(scores[position]))
+            for position in best.tolist()
+        ]
+
+
+def _empty_index() -> bm25s.BM25:
+    """An index that knows no word: the parent cannot be built from nothing."""
+    index = bm25s.BM25()
+    index.scores = {"num_docs": 0}
+    index.vocab_dict = {}
+    return index

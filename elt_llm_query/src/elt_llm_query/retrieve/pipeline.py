@@ -1,0 +1,180 @@
+"""Finding passages: understand, embed, retrieve, fuse, rerank, shape; each stage timed and told."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from elt_llm_core.errors import EltError, RetrievalError, UsageError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk, TraceStage
+from elt_llm_core.settings import QuerySettings, Settings
+
+from elt_llm_query.rerank import create_reranker
+from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.retrieve.candidates import Candidate
+from elt_llm_query.retrieve.collections import (
+    Answered,
+    OpenCollection,
+    Pool,
+    Vector,
+    ask_collections,
+    embed_question,
+    fuse_collections,
+    open_collections,
+    share_budget,
+)
+from elt_llm_query.retrieve.searchable import Searchable
+from elt_llm_query.retrieve.stages import OpenStage, StageLog
+from elt_llm_query.shape.shaper import Shaper
+
+MOST_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Found:
+    """The passages of one question, best first, and how they were found."""
+
+    chunks: tuple[RetrievedChunk, ...]
+    stages: tuple[TraceStage, ...]
+    notes: tuple[str, ...]
+
+
+class PassageFinder:
+    """Asks pinned generations. Everything is built here, once; asking builds nothing and changes nothing.
+
+    One object may be asked from many threads. `embeddings` holds a model for each fingerprint among the
+    generations; FingerprintMismatch is raised if one lacks.
+    """
+
+    def __init__(
+        self,
+        generations: Sequence[Searchable],
+        embeddings: Sequence[EmbeddingModel],
+        settings: Settings,
+        *,
+        make_reranker: Callable[[QuerySettings], Reranker] = create_reranker,
+    ) -> None:
+        self._query = settings.query
+        threads = max(1, min(MOST_THREADS, 2 * len(generations)))
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="retrieval")
+        self._collections = open_collections(generations, embeddings, settings.query, self._executor)
+        self._reranker = make_reranker(settings.query)
+        self._shaper = Shaper(self._collections, settings.query)
+        self._notes = _standing_notes(self._collections, self._reranker)
+
+    def find(self, question: str, *, top_k: int | None = None) -> Found:
+        """The passages for a question, at most top_k (unset: as configured).
+
+        Raises UsageError for a question without words, RetrievalError if no leg of any collection worked.
+        """
+        log = StageLog()
+        with log.stage("understand") as stage:
+            text = understand(question)
+            stage.details["question"] = text
+        vectors = self._embed(text, log)
+        answered = self._retrieve(text, vectors, log)
+        pools = self._fuse(answered, vectors, log)
+        ranked = self._rerank(text, pools, log)
+        with log.stage("shape") as stage:
+            passages = self._shaper.shape(ranked, top_k or self._top_k, stage)
+        notes = (*self._notes, *(note for one in answered for note in one.notes))
+        return Found(tuple(passage.to_chunk() for passage in passages), log.stages, tuple(dict.fromkeys(notes)))
+
+    @property
+    def most_candidates(self) -> int:
+        """As many passages as the legs can bring together."""
+        return 2 * self._query.leg_top_k * max(1, len(self._collections))
+
+    @property
+    def _top_k(self) -> int:
+        return self._query.similarity_top_k if self._reranker.name == "none" else self._query.reranker_top_k
+
+    def _embed(self, question: str, log: StageLog) -> dict[bytes, Vector]:
+        in_use = [one for one in self._collections if one.legs.dense or self._reranker.needs_vector]
+        with log.stage("embed") as stage:
+            vectors, failures = embed_question(question, in_use)
+            stage.kept = len(vectors)
+            stage.details["failures"] = [str(failure) for failure in failures]
+        # Without its vector a question may still be asked by keywords; without those the model's own error says most.
+        if failures and not any(one.legs.keyword and not one.keywords_missing for one in self._collections):
+            raise _as_retrieval_error(failures[0])
+        return vectors
+
+    def _retrieve(self, question: str, vectors: dict[bytes, Vector], log: StageLog) -> list[Answered]:
+        with log.stage("retrieve") as stage:
+            answered = ask_collections(question, self._collections, vectors)
+            stage.kept = sum(len(one.legs.dense) + len(one.legs.keyword) for one in answered)
+            for one in answered:
+                stage.details[one.collection.name] = {"dense": one.legs.dense, "keyword": one.legs.keyword}
+        return answered
+
+    def _fuse(self, answered: Sequence[Answered], vectors: dict[bytes, Vector], log: StageLog) -> list[Pool]:
+        with log.stage("fuse") as stage:
+            pools = fuse_collections(answered, vectors)
+            stage.kept = sum(len(pool.candidates) for pool in pools)
+            stage.details["method"] = self._query.fusion
+            for pool in pools:
+                ranking = [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]
+                stage.details[pool.collection.name] = ranking
+        return pools
+
+    def _rerank(self, question: str, pools: list[Pool], log: StageLog) -> list[Candidate]:
+        with log.stage("rerank") as stage:
+            if self._reranker.calls_model:
+                pools = _within_budget(pools, self._query.reranker_retrieve_k, stage)
+            ranked = self._reranker.rerank(question, pools)
+            stage.kept = len(ranked)
+            stage.details["method"] = self._reranker.name
+            stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in ranked]
+        return ranked
+
+    def close(self) -> None:
+        """Let the threads go; the generations and the model stay the caller's."""
+        self._executor.shutdown(wait=True)
+
+    def __enter__(self) -> Self:
+        """The finder itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def find_passages(
+    question: str, generations: Sequence[Searchable], embedding: EmbeddingModel, settings: Settings
+) -> Found:
+    """Open a finder, ask it once and close it."""
+    with PassageFinder(generations, [embedding], settings) as finder:
+        return finder.find(question)
+
+
+def understand(question: str) -> str:
+    """The question with its white space put in order. Raises UsageError if nothing is left."""
+    text = " ".join(question.split())
+    if not text:
+        raise UsageError("The question is empty.", hint="Ask in words, such as: elt-llm ask 'Who approves leave?'")
+    return text
+
+
+def _standing_notes(collections: Sequence[OpenCollection], reranker: Reranker) -> tuple[str, ...]:
+    notes = [note for one in collections for note in (*one.generation.notes, *one.legs.notes)]
+    return tuple(dict.fromkeys([*notes, *reranker.notes]))
+
+
+def _within_budget(pools: list[Pool], retrieve_k: int, stage: OpenStage) -> list[Pool]:
+    shared = share_budget(pools, retrieve_k)
+    stage.details["beyond the reranker's budget"] = [
+        candidate.node_id
+        for pool, cut in zip(pools, shared, strict=True)
+        for candidate in pool.candidates[len(cut.candidates) :]
+    ]
+    return shared
+
+
+def _as_retrieval_error(failure: EltError) -> RetrievalError:
+    return RetrievalError(f"The question could not be embedded: {failure}", hint=failure.hint)
