@@ -1,0 +1,155 @@
+"""`elt-llm doctor`: every failure is found and comes with what mends it."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_api.cli import run
+from elt_llm_api.diagnosis.installation import library
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.store import open_store
+
+Doctor = Callable[..., dict[str, dict[str, str]]]
+
+
+@pytest.fixture
+def doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """Runs the command in an empty folder; returns what it says by check."""
+
+    def examine(*arguments: str, code: int = 0, **environment: str) -> dict[str, dict[str, str]]:
+        assert run(["doctor", "--json", *arguments], environment, tmp_path) == code
+        document = json.loads(capsys.readouterr().out)
+        assert document["ok"] is (code == 0)
+        return {check["name"]: check for check in document["checks"]}
+
+    return examine
+
+
+def configure(folder: Path, text: str) -> None:
+    (folder / "config").mkdir()
+    (folder / "config" / "rag_config.yaml").write_text(text)
+
+
+def test_a_fresh_installation_is_healthy_and_nothing_is_written(doctor: Doctor, tmp_path: Path) -> None:
+    checks = doctor()
+    assert len(checks) >= 15
+    assert not [check for check in checks.values() if check["outcome"] == "FAIL"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whatever_is_not_in_order_says_what_mends_it(doctor: Doctor, tmp_path: Path) -> None:
+    configure(tmp_path, "query: {leg_topk: 1}\n")
+    checks = doctor(code=1)
+    assert all(check["hint"] for check in checks.values() if check["outcome"] != "ok")
+    assert "config/rag_config.yaml:1: query.leg_topk = 1" in checks["settings"]["detail"]
+    assert checks["data directory"]["outcome"] == "warn"
+
+
+def test_a_profile_that_cannot_be_read_fails(doctor: Doctor, tmp_path: Path) -> None:
+    configure(tmp_path, "")
+    (tmp_path / "config" / "profiles").mkdir()
+    (tmp_path / "config" / "profiles" / "mine.yaml").write_text("query: 3\n")
+    assert doctor(code=1)["profiles"]["detail"].startswith("config/profiles/mine.yaml:1: ")
+
+
+def test_a_data_directory_that_is_a_file_fails(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert doctor("--data-dir", "file", code=1)["data directory"]["detail"].endswith("is not a folder")
+
+
+def test_a_data_directory_that_others_can_read_is_pointed_out(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / ".elt_llm").mkdir(mode=0o755)
+    (tmp_path / ".elt_llm").chmod(0o750)
+    assert doctor()["permissions"]["hint"] == f"Run: chmod 700 {tmp_path / '.elt_llm'}"
+
+
+def test_the_holder_of_the_lock_is_named(doctor: Doctor, tmp_path: Path) -> None:
+    with writer_lock(tmp_path / ".elt_llm", "elt-llm ingest documents"):
+        assert f"process {os.getpid()} (elt-llm ingest documents" in doctor()["writer's lock"]["detail"]
+    assert doctor()["writer's lock"]["detail"] == "free"
+
+
+def test_a_run_that_was_cut_short_is_told_with_its_command(doctor: Doctor, tmp_path: Path) -> None:
+    with open_store(tmp_path / ".elt_llm", for_writing=True) as store:
+        collection = store.collections.create("papers")
+        store.collections.begin_run(collection.id, "elt-llm ingest documents -c papers")
+    check = doctor()["unfinished runs"]
+    assert (check["outcome"], check["hint"]) == ("warn", "Go on with: elt-llm ingest documents -c papers")
+
+
+def test_a_store_that_is_damaged_fails(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / ".elt_llm").mkdir(mode=0o700)
+    (tmp_path / ".elt_llm" / "store.sqlite3").write_bytes(b"not a database, and long enough to be looked at" * 100)
+    assert doctor(code=1)["collections"]["outcome"] == "FAIL"
+
+
+def test_a_library_that_is_missing_fails() -> None:
+    assert library("no-such-library", "no_such_library").hint == "Run: uv sync"
+    assert library("pyyaml", "no_such_module").outcome == "FAIL"
+
+
+@contextmanager
+def ollama_server(models: list[str]) -> Iterator[str]:
+    """A real server on loopback that lists models as Ollama does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"models": [{"name": name} for name in models]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: Any) -> None:
+            """Silent."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_ollama_is_not_asked_unless_a_provider_is_ollama(doctor: Doctor) -> None:
+    assert doctor(ELT_LLM_OLLAMA__BASE_URL="http://127.0.0.1:1")["ollama"]["detail"].startswith("not asked")
+
+
+def test_ollama_that_does_not_answer_fails(doctor: Doctor) -> None:
+    address = "http://127.0.0.1:1"
+    check = doctor(code=1, ELT_LLM_LLM__PROVIDER="ollama", ELT_LLM_OLLAMA__BASE_URL=address)["ollama"]
+    assert check["detail"].startswith(f"{address} does not answer: ")
+    assert check["hint"]
+
+
+def test_ollama_without_the_model_fails_with_the_command_that_brings_it(doctor: Doctor) -> None:
+    with ollama_server(["other:latest"]) as address:
+        check = doctor(code=1, ELT_LLM_LLM__PROVIDER="ollama", ELT_LLM_OLLAMA__BASE_URL=address)["ollama"]
+    assert check["hint"] == "Run: ollama pull qwen2.5:14b"
+
+
+def test_ollama_with_its_models_is_fine(doctor: Doctor) -> None:
+    with ollama_server(["qwen2.5:14b", "nomic-embed-text:latest"]) as address:
+        check = doctor(
+            ELT_LLM_LLM__PROVIDER="ollama",
+            ELT_LLM_EMBEDDING__PROVIDER="ollama",
+            ELT_LLM_OLLAMA__BASE_URL=address,
+        )["ollama"]
+    assert check["detail"] == f"{address} has nomic-embed-text, qwen2.5:14b"
+
+
+def test_the_table_has_a_line_for_each_check_and_a_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(tmp_path, "query: {leg_topk: 1}\nllm: {x: 1}\n")
+    assert run(["doctor"], {}, tmp_path) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("ok    python ")
+    assert any(line.startswith("FAIL  settings ") for line in lines)
+    assert lines[-1].endswith(" failed")
