@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
 import pytest
 from elt_llm_core.text.normalise import fold, words
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 
@@ -17,6 +17,7 @@ def test_folding_keeps_marks_that_tell_letters_apart() -> None:
 
 
 @given(text=st.text(max_size=60))
+@example("\u0149‴⁻︱")
 def test_folding_twice_changes_nothing(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 

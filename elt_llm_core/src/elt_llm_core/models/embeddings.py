@@ -1,8 +1,12 @@
 """The embedding model that the settings ask for."""
 
+import os
+
 from elt_llm_core.errors import ModelError, SettingsError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings import EmbeddingSettings, Settings
+
+MOST_THREADS = 8
 
 
 def create_embedding(settings: Settings) -> EmbeddingModel:
@@ -29,4 +33,5 @@ def _embedded(chosen: EmbeddingSettings) -> EmbeddingModel:
             f"embedding.model is '{chosen.model}', but the embedded provider has '{MODEL_NAME}' alone",
             hint=f"Set embedding.model to {MODEL_NAME} or leave it out",
         )
-    return EmbeddedMiniLm(query_prefix=chosen.query_prefix, text_prefix=chosen.text_prefix)
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    return EmbeddedMiniLm(threads, query_prefix=chosen.query_prefix, text_prefix=chosen.text_prefix)

@@ -52,7 +52,9 @@ def lower(text: str) -> str:
     """As `fold`, but with the diacritics, which stemmers need."""
     if text.isascii():
         return text.lower().replace("`", "'")
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text.translate(SPELLINGS)).casefold())
+    composed = unicodedata.normalize("NFKC", text.translate(SPELLINGS))
+    # Once more at the end: compatibility forms, such as the superscript minus, become further quotes and dashes.
+    return unicodedata.normalize("NFKC", composed.casefold()).translate(SPELLINGS)
 
 
 def without_diacritics(lowered: str) -> str:
