@@ -17,14 +17,14 @@ from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 class FoundFile:
     """A file to read. `relative` names it within `root` with `/` and in Unicode's composed form (NFC), for identity.
 
-    `size` is bytes, `modified` seconds since 1970.
+    `size` is bytes, `modified_ns` nanoseconds since 1970.
     """
 
     root: Path
     relative: str
     path: Path
     size: int
-    modified: float
+    modified_ns: int
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class _Search:
         if reason := self._objection(root, relative, path, status):
             self._skip(path, reason)
             return
-        found = FoundFile(root, relative, path, status.st_size, status.st_mtime)
+        found = FoundFile(root, relative, path, status.st_size, status.st_mtime_ns)
         self.files.append(found)
         self.seen[path] = found
         self.names.add((root, relative))

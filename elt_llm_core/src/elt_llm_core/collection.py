@@ -1,0 +1,180 @@
+"""A collection over time: opening what is published, publishing what was built, going back, dropping."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
+from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.generation import Generation
+from elt_llm_core.index.builder import Base, Built, Place, Recipe, build_generation
+from elt_llm_core.index.contents import collection_hash
+from elt_llm_core.index.passport import Passport
+from elt_llm_core.progress import Progress
+from elt_llm_core.store.clock import now
+from elt_llm_core.store.fsync import sync_file
+from elt_llm_core.store.pins import discard, pin_published
+from elt_llm_core.store.records import CollectionRecord, GenerationRecord
+from elt_llm_core.store.store import Store
+from elt_llm_core.store.sweep import Swept, sweep
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a publication made. `collection_hash` is equal for equal contents, however they came to be."""
+
+    collection: str
+    number: int
+    documents: int
+    nodes: int
+    collection_hash: str
+    afresh: bool
+
+
+def open_generation(store: Store, name: str, fingerprint: EmbeddingFingerprint | None = None) -> Generation:
+    """Pin and open the published generation of a collection.
+
+    Raises UnknownCollection; UsageError if nothing was ever published; FingerprintMismatch if `fingerprint` is given
+    and is not the one the generation was built with; CorruptIndex if it cannot be read.
+    """
+    record = store.collections.get(name)
+    pin = pin_published(store.folder(name), lambda: store.generations.pointer(record.id))
+    if pin is None:
+        raise UsageError(
+            f"Collection '{name}' is empty: nothing was published yet.", hint=f"Run: elt-llm ingest PATH -c {name}"
+        )
+    try:
+        passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
+        if fingerprint is not None:
+            check_fingerprint(passport, fingerprint)
+        return Generation(store, record, pin, passport)
+    except BaseException:
+        pin.release()
+        raise
+
+
+def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
+    """Raise FingerprintMismatch, with the command that mends it, unless the passport has this fingerprint."""
+    if passport.fingerprint != fingerprint:
+        raise FingerprintMismatch(
+            f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
+            f" {fingerprint}.",
+            hint=f"Run: elt-llm ingest -c {passport.collection} --rebuild   (or set embedding back to the former model)",
+        )
+
+
+def publish(
+    store: Store, name: str, versions: Sequence[int], recipe: Recipe, progress: Progress, *, afresh: bool = False
+) -> Published:
+    """Build a generation of these document versions beside the published one, check it, and point readers at it.
+
+    The caller holds the writer's lock. A crash at any moment leaves readers with the former generation or this one.
+    """
+    record = store.collections.get(name)
+    number = store.collections.take_number(record.id)
+    place = Place(name, number, store.folder(name) / f"building-{number}")
+    base = None if afresh else published_base(store, record)
+    built = build_generation(store, place, versions, recipe, base, progress)
+    move_into_place(place)
+    row = row_of(store, built)
+    store.generations.publish(record.id, row, built.contents.versions, built_upon=record.published)
+    return Published(
+        collection=name,
+        number=number,
+        documents=row.documents,
+        nodes=row.nodes,
+        collection_hash=row.collection_hash.hex(),
+        afresh=built.fresh_base == number,
+    )
+
+
+def published_base(store: Store, record: CollectionRecord) -> Base | None:
+    """The published generation, as something to copy from."""
+    if record.published is None:
+        return None
+    return Base(
+        record=store.generations.get(record.id, record.published),
+        directory=store.folder(record.name) / str(record.published),
+        versions=tuple(store.generations.versions(record.id, record.published)),
+    )
+
+
+def roll_back(store: Store, name: str) -> tuple[int, int]:
+    """Show readers the previous generation again; returns (the number left, the number now seen)."""
+    record = store.collections.get(name)
+    if record.previous is not None and not (store.folder(name) / str(record.previous)).is_dir():
+        raise StoreError(f"Generation {record.previous} of '{name}' is no longer on the disk.")
+    return store.generations.roll_back(record.id)
+
+
+def drop(store: Store, name: str) -> None:
+    """Delete a collection: first its rows, so that nobody can open it, then its folder, then what only it held."""
+    record = store.collections.get(name)
+    store.collections.delete(record.id)
+    _trash_folder(store, store.folder(name))
+    if not store.collections.unfinished_runs():
+        sweep(store.database)
+
+
+def clear_leftovers(store: Store) -> None:
+    """Delete what cut off runs left: unfinished directories, those that no row names, and the trash."""
+    numbers = {
+        record.name: {str(generation.number) for generation in store.generations.of_collection(record.id)}
+        for record in store.collections.all()
+    }
+    parent = store.data_dir / "collections"
+    for folder in sorted(parent.iterdir()) if parent.is_dir() else []:
+        if folder.name not in numbers:
+            _trash_folder(store, folder)
+            continue
+        for directory in sorted(folder.iterdir()):
+            if directory.name not in numbers[folder.name]:
+                discard(directory, store.trash)
+    shutil.rmtree(store.trash, ignore_errors=True)
+
+
+def collect_garbage(store: Store, keep: int) -> Swept:
+    """Delete generations beyond the `keep` latest of each collection, and the rows that only they held.
+
+    The published and the previous one always stay, and so does any that a reader pins. Rows are swept only when no
+    run is unfinished, for a cut off run's documents and vectors are what its repetition goes on from.
+    """
+    for record in store.collections.all():
+        numbers = [generation.number for generation in store.generations.of_collection(record.id)]
+        kept = {record.published, record.previous, *numbers[-keep:]}
+        for number in numbers:
+            if number not in kept and discard(store.folder(record.name) / str(number), store.trash):
+                store.generations.delete(record.id, number)
+    return Swept(0, 0) if store.collections.unfinished_runs() else sweep(store.database)
+
+
+def move_into_place(place: Place) -> None:
+    """Give a finished directory its number. No row names it yet: a crash from here on leaves it to be cleared."""
+    final = place.directory.with_name(str(place.number))
+    os.rename(place.directory, final)
+    sync_file(final.parent)
+    sync_file(final.parent.parent)
+
+
+def row_of(store: Store, built: Built) -> GenerationRecord:
+    """The row that will name a finished directory."""
+    return GenerationRecord(
+        number=built.place.number,
+        created_at=now(),
+        fresh_base=built.fresh_base,
+        changed_since_fresh=built.changed_since_fresh,
+        documents=len(built.contents.versions),
+        nodes=len(built.contents.nodes),
+        collection_hash=collection_hash(store, built.contents),
+        passport=built.passport.to_json(),
+    )
+
+
+def _trash_folder(store: Store, folder: Path) -> None:
+    """Delete a collection's folder as far as no reader pins its generations."""
+    if not folder.is_dir():
+        return
+    if all([discard(directory, store.trash) for directory in sorted(folder.iterdir())]):
+        folder.rmdir()

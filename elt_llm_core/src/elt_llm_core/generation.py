@@ -1,0 +1,145 @@
+"""A generation as its readers see it: pinned, read-only, and the same from the first question to the last."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from llama_index.core.vector_stores.types import BasePydanticVectorStore
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import CorruptIndex, UsageError
+from elt_llm_core.index.arrays import Arrays, read_arrays
+from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index, read_keyword_index
+from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
+from elt_llm_core.index.contents import read_contents, stems_of
+from elt_llm_core.index.exact import ExactVectorStore
+from elt_llm_core.index.passport import Passport
+from elt_llm_core.nearest_names import nearest_names
+from elt_llm_core.store.pins import Pin
+from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
+from elt_llm_core.store.store import Store
+from elt_llm_core.text.stems import KeywordTokeniser
+
+
+class Generation:
+    """One pinned generation of one collection. Close it, or use it as a context manager, to let go of the pin."""
+
+    def __init__(self, store: Store, record: CollectionRecord, pin: Pin, passport: Passport) -> None:
+        self.collection = record.name
+        self.number = pin.number
+        self.passport = passport
+        self.directory = store.folder(record.name) / str(pin.number)
+        self._store, self._record, self._pin = store, record, pin
+        self._arrays: Arrays = read_arrays(self.directory)
+        self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
+        self.keyword, keyword_notes = self._open_keyword()
+        self._chroma, vector_notes = _open_vectors(self.directory, passport)
+        self.notes: tuple[str, ...] = (*keyword_notes, *vector_notes)
+        self.vector_store: BasePydanticVectorStore = (
+            self._chroma.store if self._chroma else ExactVectorStore(self._arrays)
+        )
+
+    @property
+    def size(self) -> int:
+        """How many nodes it has."""
+        return len(self.ids)
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Vectors in the order of `ids`, shape (size, dimension), rows of length 1, mapped from the disk."""
+        return self._arrays.vectors
+
+    @property
+    def fields(self) -> Mapping[str, NDArray[np.int64]]:
+        """Filterable fields in the order of `ids`, each of shape (size,)."""
+        return self._arrays.fields
+
+    def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
+        """Where these ids stand in `ids`."""
+        return self._arrays.positions(node_ids)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
+        """These nodes with their texts, in the given order. Raises CorruptIndex if one is not in the store."""
+        found = self._store.nodes.in_generation(self._record.id, self.number, node_ids)
+        missing = [node_id for node_id in node_ids if node_id not in found]
+        if missing:
+            raise CorruptIndex(
+                f"Node {missing[0]} of '{self.collection}' is not in the store.",
+                hint=f"Run: elt-llm verify -c {self.collection}",
+            )
+        return [found[node_id] for node_id in node_ids]
+
+    def documents(self) -> list[StoredDocument]:
+        """Its documents by path, texts left empty."""
+        return self._store.documents.in_generation(self._record.id, self.number)
+
+    def document(self, reference: str) -> StoredDocument:
+        """The document with this id, path, file name or title, with its text. Raises UsageError with near names."""
+        documents = self.documents()
+        for matches in _matches(documents, reference):
+            if len(matches) == 1:
+                return self._with_text(matches[0])
+            if matches:
+                raise UsageError(
+                    f"'{reference}' names {len(matches)} documents of '{self.collection}'.",
+                    hint="Use an id: " + ", ".join(f"{d.document_id} ({d.source})" for d in matches[:5]),
+                )
+        raise UsageError(
+            f"There is no document '{reference}' in '{self.collection}'.",
+            hint=nearest_names(reference, [document.source for document in documents]),
+        )
+
+    def close(self) -> None:
+        """Close the indexes and let go of the pin."""
+        if self._chroma:
+            self._chroma.close()
+            self._chroma = None
+        self._pin.release()
+
+    def __enter__(self) -> "Generation":
+        """The generation itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _open_keyword(self) -> tuple[KeywordIndex, tuple[str, ...]]:
+        """The index on the disk, or one made now where this program tokenises otherwise than the one that built it."""
+        tokeniser = KeywordTokeniser(self.passport.language)
+        if tokeniser.fingerprint == self.passport.tokeniser:
+            return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
+        versions = self._store.generations.versions(self._record.id, self.number)
+        contents = read_contents(self._store, versions, self.passport.fingerprint)
+        index = build_keyword_index(stems_of(self._store, contents, tokeniser), tokeniser)
+        return index, (
+            f"The keyword index of '{self.collection}' was made by another tokeniser; it was rebuilt in memory."
+            f" Run: elt-llm ingest -c {self.collection} --rebuild",
+        )
+
+    def _with_text(self, document: StoredDocument) -> StoredDocument:
+        values: dict[str, Any] = {**vars(document), "text": self._store.documents.text(document.version)}
+        return StoredDocument(**values)
+
+
+def _matches(documents: Sequence[StoredDocument], reference: str) -> Iterator[list[StoredDocument]]:
+    """Documents that `reference` names, by the surest way first."""
+    yield [document for document in documents if document.document_id == reference]
+    yield [document for document in documents if document.source == reference]
+    yield [document for document in documents if reference in (Path(document.source).name, document.title)]
+
+
+def _open_vectors(directory: Path, passport: Passport) -> tuple[ChromaIndex | None, tuple[str, ...]]:
+    """Chroma, or None and why not: exact search over the arrays then takes its place."""
+    if passport.exact:
+        return None, ()
+    try:
+        return open_chroma(directory / CHROMA_FOLDER), ()
+    except CorruptIndex as error:
+        return None, (
+            f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {passport.collection}",
+        )

@@ -1,0 +1,75 @@
+"""The keyword index of a generation: bm25s over stems, with its tokeniser beside it.
+
+BM25 as in Robertson and Zaragoza (2009), Lucene's variant, k1 = 1.5, b = 0.75.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.text.stems import KeywordTokeniser
+
+BM25_FOLDER = "bm25"
+
+
+class KeywordIndex:
+    """Scores every node of a generation for a question. `bm25` is None when no node has a word."""
+
+    def __init__(self, bm25: bm25s.BM25 | None, tokeniser: KeywordTokeniser, size: int) -> None:
+        self.bm25 = bm25
+        self.tokeniser = tokeniser
+        self.size = size
+
+    def scores(self, question: str) -> NDArray[np.float32]:
+        """BM25 of each node, shape (size,), 0 or more; 0 where no stem of the question occurs."""
+        known = self._token_ids(self.tokeniser.stems(question))
+        if self.bm25 is None or not known:
+            return np.zeros(self.size, dtype=np.float32)
+        scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
+        return scores
+
+    def document_frequency(self, stem: str) -> int:
+        """In how many nodes a stem occurs."""
+        if self.bm25 is None or not (known := self._token_ids([stem])):
+            return 0
+        starts = self.bm25.scores["indptr"]
+        return int(starts[known[0] + 1] - starts[known[0]])
+
+    def _token_ids(self, stems: Sequence[str]) -> list[int]:
+        vocabulary = {} if self.bm25 is None else self.bm25.vocab_dict
+        return [vocabulary[stem] for stem in stems if stem in vocabulary]
+
+
+def build_keyword_index(stems: Sequence[Sequence[str]], tokeniser: KeywordTokeniser) -> KeywordIndex:
+    """Index one list of stems a node, in memory."""
+    vocabulary = {stem: number for number, stem in enumerate(sorted({stem for node in stems for stem in node}))}
+    if not vocabulary:
+        return KeywordIndex(None, tokeniser, len(stems))
+    bm25 = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+    token_ids = [[vocabulary[stem] for stem in node] for node in stems]
+    bm25.index((token_ids, vocabulary), create_empty_token=False, show_progress=False)
+    return KeywordIndex(bm25, tokeniser, len(stems))
+
+
+def write_keyword_index(directory: Path, index: KeywordIndex) -> None:
+    """Write an index into a new folder below `directory`; one without a word leaves no folder."""
+    if index.bm25 is not None:
+        index.bm25.save(directory / BM25_FOLDER, show_progress=False, allow_pickle=False)
+
+
+def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) -> KeywordIndex:
+    """Open the index of a generation, mapped from the disk. Raises CorruptIndex if it cannot be read."""
+    folder = directory / BM25_FOLDER
+    if not folder.exists():
+        return KeywordIndex(None, tokeniser, size)
+    try:
+        bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=True, allow_pickle=False)
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise CorruptIndex(f"{folder} is damaged: {error}.", hint="Run: elt-llm verify") from error
+    if int(bm25.scores["num_docs"]) != size:
+        raise CorruptIndex(f"{folder} has {bm25.scores['num_docs']} nodes, not {size}.", hint="Run: elt-llm verify")
+    return KeywordIndex(bm25, tokeniser, size)

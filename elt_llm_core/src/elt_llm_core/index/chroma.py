@@ -1,0 +1,141 @@
+"""The vector index of a generation: Chroma holding ids and vectors only, behind LlamaIndex's ChromaVectorStore."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import chromadb
+import numpy as np
+from chromadb.api import ClientAPI
+from chromadb.config import Settings as ClientSettings
+from chromadb.errors import ChromaError
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
+from llama_index.vector_stores.chroma import ChromaVectorStore
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.settings import ChromaSettings
+
+CHROMA_FOLDER = "chroma"
+_COLLECTION = "nodes"
+# What Chroma raises on a damaged, full or read-only directory, its Rust core's panics apart.
+_FAILURES = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
+
+
+class IdVectorStore(ChromaVectorStore):
+    """A ChromaVectorStore that keeps no text and no metadata, and whose similarities are cosines.
+
+    Differs from its base where that was measured to be wrong for us: text was stored twice over, writes above
+    Chroma's batch limit failed, an id added again kept its old vector, and scores were exp(-distance).
+    """
+
+    stores_text: bool = False
+
+    def __init__(self, collection: chromadb.Collection) -> None:
+        super().__init__(chroma_collection=collection)
+
+    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+        """Put the nodes' embeddings in; an id that is there already gets the new vector."""
+        ids = [node.node_id for node in nodes]
+        self.put(ids, np.array([node.get_embedding() for node in nodes], dtype=np.float32))
+        return ids
+
+    def put(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Put vectors in, shape (len(ids), dimension), in slices that Chroma takes."""
+        for start in range(0, len(ids), self._slice):
+            end = start + self._slice
+            self._collection.upsert(ids=list(ids[start:end]), embeddings=vectors[start:end])
+
+    def delete_nodes(self, node_ids: list[str] | None = None, filters: Any = None, **_: Any) -> None:
+        """Take these ids out; filters are not supported, for nothing to filter by is stored."""
+        if filters is not None:
+            raise NotImplementedError("This vector store keeps no metadata to filter by.")
+        doomed = node_ids or []
+        for start in range(0, len(doomed), self._slice):
+            self._collection.delete(ids=doomed[start : start + self._slice])
+
+    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
+        """Ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma cannot tell."""
+        ids, cosines = self.nearest(np.array([query.query_embedding], dtype=np.float32), query.similarity_top_k)
+        return VectorStoreQueryResult(ids=ids[0], similarities=cosines[0])
+
+    def nearest(self, vectors: NDArray[np.float32], top_k: int) -> tuple[list[list[str]], list[list[float]]]:
+        """For each row: ids and cosines of the nearest, best first, ties by id."""
+        try:
+            found = self._collection.query(query_embeddings=vectors, n_results=top_k, include=["distances"])
+        except _FAILURES as error:
+            raise CorruptIndex(f"Chroma cannot search its index: {error}.", hint="Run: elt-llm verify") from error
+        ids, cosines = [], []
+        for row_ids, row_distances in zip(found["ids"], found["distances"] or [], strict=True):
+            ranked = sorted(zip(row_distances, row_ids, strict=True))
+            ids.append([node_id for _, node_id in ranked])
+            cosines.append([1.0 - float(distance) for distance, _ in ranked])
+        return ids, cosines
+
+    def all_ids(self) -> list[str]:
+        """Every id in the index, sorted."""
+        try:
+            return sorted(self._collection.get(include=[])["ids"])
+        except _FAILURES as error:
+            raise CorruptIndex(f"Chroma cannot list its index: {error}.", hint="Run: elt-llm verify") from error
+
+    @property
+    def _slice(self) -> int:
+        return int(self._collection._client.get_max_batch_size())  # noqa: SLF001 - the only way to ask
+
+
+class ChromaIndex:
+    """An open Chroma directory; closing it lets go of its files."""
+
+    def __init__(self, client: ClientAPI, store: IdVectorStore) -> None:
+        self._client = client
+        self.store = store
+
+    def close(self) -> None:
+        """Close the client; the index may not be used after."""
+        self._client.close()  # type: ignore[attr-defined]
+
+    def __enter__(self) -> "ChromaIndex":
+        """The index itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
+    """A new, empty index that writes its graph to the disk once `size` vectors are in, and not before."""
+    client = _client(folder)
+    configuration = {
+        "hnsw": {
+            "space": settings.space,
+            "ef_construction": settings.ef_construction,
+            "ef_search": settings.ef_search,
+            "max_neighbors": settings.max_neighbors,
+            "sync_threshold": max(2, size),
+            "batch_size": max(2, min(100, size)),
+        }
+    }
+    collection = client.create_collection(_COLLECTION, embedding_function=None, configuration=configuration)  # type: ignore[arg-type]
+    return ChromaIndex(client, IdVectorStore(collection))
+
+
+def open_chroma(folder: Path) -> ChromaIndex:
+    """Open an index that was built before. Raises CorruptIndex if Chroma cannot."""
+    if not (folder / "chroma.sqlite3").is_file():
+        raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
+    try:
+        client = _client(folder)
+        collection = client.get_collection(_COLLECTION, embedding_function=None)
+    except _FAILURES as error:
+        raise CorruptIndex(f"Chroma cannot open {folder}: {error}.", hint="Run: elt-llm verify") from error
+    return ChromaIndex(client, IdVectorStore(collection))
+
+
+def _client(folder: Path) -> ClientAPI:
+    return chromadb.PersistentClient(path=str(folder), settings=ClientSettings(anonymized_telemetry=False))

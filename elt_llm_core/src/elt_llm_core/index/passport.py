@@ -1,0 +1,85 @@
+"""The passport of a generation: what made it, and the hash of each of its files."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.fingerprint import EmbeddingFingerprint
+
+PASSPORT_NAME = "passport.json"
+FORMAT = 1
+# Opening Chroma may write to its own database; its vectors, and everything else, must never change.
+UNCHECKED = frozenset({"chroma/chroma.sqlite3", "chroma/chroma.sqlite3-wal", "chroma/chroma.sqlite3-shm", "pin"})
+
+
+@dataclass(frozen=True)
+class Passport:
+    """Everything one must know to read a generation rightly.
+
+    `files` maps relative paths to sha256 in hex; `exact` says that vectors are searched without Chroma, whose index
+    did not find them well enough.
+    """
+
+    collection: str
+    number: int
+    nodes: int
+    fingerprint: EmbeddingFingerprint
+    chroma: dict[str, str | int]
+    exact: bool
+    chunker: str
+    tokeniser: str
+    language: str
+    library_versions: dict[str, str]
+    files: dict[str, str]
+
+    def to_json(self) -> str:
+        """The text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""
+        return json.dumps(
+            {"format": FORMAT, "fingerprint_key": self.fingerprint.key.hex(), **asdict(self)}, indent=1, sort_keys=True
+        )
+
+    @staticmethod
+    def from_json(text: str) -> "Passport":
+        """The passport of this text. Raises CorruptIndex if it is not one."""
+        try:
+            values = json.loads(text)
+            if values.pop("format") != FORMAT:
+                raise CorruptIndex("This generation has a passport of another format.")
+            values.pop("fingerprint_key")
+            return Passport(**{**values, "fingerprint": EmbeddingFingerprint(**values["fingerprint"])})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorruptIndex(f"A passport cannot be read: {error}.") from error
+
+
+def file_hashes(directory: Path) -> dict[str, str]:
+    """sha256 of every file of a generation that must not change, by relative path."""
+    return {
+        path.relative_to(directory).as_posix(): _file_hash(path)
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.relative_to(directory).as_posix() not in UNCHECKED | {PASSPORT_NAME}
+    }
+
+
+def damaged_files(directory: Path, passport_text: str) -> list[str]:
+    """What differs from the passport that the store keeps: 'name: why', by name; empty if all is well."""
+    found: list[str] = []
+    here = directory / PASSPORT_NAME
+    if not here.is_file() or here.read_bytes() != passport_text.encode():
+        found.append(f"{PASSPORT_NAME}: {'differs from the store' if here.is_file() else 'missing'}")
+    expected = Passport.from_json(passport_text).files
+    actual = file_hashes(directory) if directory.is_dir() else {}
+    for name in sorted(expected.keys() | actual.keys()):
+        if name not in actual:
+            found.append(f"{name}: missing")
+        elif name not in expected:
+            found.append(f"{name}: not part of this generation")
+        elif expected[name] != actual[name]:
+            found.append(f"{name}: its bytes have changed")
+    return found
+
+
+def _file_hash(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,118 @@
+"""Nodes: the chunks of document versions, read back by generation."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elt_llm_core.store.database import Database, Row, batches, marks
+from elt_llm_core.store.records import StoredNode, canonical_json
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """What an index needs of a node; texts are fetched only for the few that are shown."""
+
+    node_id: str
+    version: int
+    embedded_hash: bytes
+    page: int | None
+
+
+class Nodes:
+    """The nodes of generations. Within one generation a node id occurs once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of_versions(self, versions: Sequence[int]) -> list[NodeRecord]:
+        """Every node of these versions, sorted by node id."""
+        found: list[Row] = []
+        for batch in batches(versions):
+            found += self._database.rows(
+                f"SELECT node_id, version, embedded_hash, page FROM nodes WHERE version IN ({marks(batch)})", batch
+            )
+        return sorted((NodeRecord(*row) for row in found), key=lambda node: node.node_id)
+
+    def stems_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
+        """By node id: (tokeniser the stems were made by, stems, embedded text)."""
+        found: dict[str, tuple[str, str, str]] = {}
+        for batch in batches(versions):
+            rows = self._database.rows(
+                "SELECT n.node_id, v.tokeniser, n.stems, n.context, n.text FROM nodes n"
+                f" JOIN document_versions v ON v.id = n.version WHERE n.version IN ({marks(batch)})",
+                batch,
+            )
+            for node_id, tokeniser, stems, context, text in rows:
+                found[node_id] = (tokeniser, stems, f"{context}\n{text}" if context else text)
+        return found
+
+    def contents_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
+        """By node id: (context, text, canonical metadata with page, section and span), as the collection hash wants."""
+        found: dict[str, tuple[str, str, str]] = {}
+        for batch in batches(versions):
+            rows = self._database.rows(
+                "SELECT node_id, context, text, metadata, page, section, start, end FROM nodes"
+                f" WHERE version IN ({marks(batch)})",
+                batch,
+            )
+            for node_id, context, text, metadata, page, section, start, end in rows:
+                place = canonical_json({"page": page, "section": section, "span": [start, end]})
+                found[node_id] = (context, text, metadata + place)
+        return found
+
+    def spans(self, version: int) -> list[tuple[int, int, str]]:
+        """(start, end, text) of each node of a version, in order."""
+        return [
+            (int(start), int(end), str(text))
+            for start, end, text in self._database.rows(
+                "SELECT start, end, text FROM nodes WHERE version = ? ORDER BY ordinal", (version,)
+            )
+        ]
+
+    def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
+        """By its hash, each different text that these versions want embedded, in order of version and place."""
+        found: dict[bytes, str] = {}
+        for batch in batches(versions):
+            rows = self._database.rows(
+                f"SELECT embedded_hash, context, text FROM nodes WHERE version IN ({marks(batch)})"
+                " ORDER BY version, ordinal",
+                batch,
+            )
+            for digest, context, text in rows:
+                found.setdefault(bytes(digest), f"{context}\n{text}" if context else text)
+        return found
+
+    def in_generation(self, collection: int, generation: int, node_ids: Sequence[str]) -> dict[str, StoredNode]:
+        """The named nodes as this generation has them, by node id."""
+        found: dict[str, StoredNode] = {}
+        for batch in batches(node_ids):
+            rows = self._database.rows(
+                "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
+                " n.page, n.section, n.ordinal, n.metadata FROM nodes n"
+                " JOIN document_versions v ON v.id = n.version"
+                " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+                f" WHERE n.node_id IN ({marks(batch)})",
+                (collection, generation, *batch),
+            )
+            for row in rows:
+                found[row[0]] = _stored(row)
+        return found
+
+
+def _stored(row: Row) -> StoredNode:
+    node_id, document_id, path, title, digest, text, context, start, end, page, section, ordinal, metadata = row
+    return StoredNode(
+        node_id=node_id,
+        document_id=document_id,
+        source=path,
+        title=title,
+        document_hash=digest.hex(),
+        text=text,
+        context=context,
+        start=start,
+        end=end,
+        page=page,
+        section=section,
+        ordinal=ordinal,
+        metadata=json.loads(metadata),
+    )

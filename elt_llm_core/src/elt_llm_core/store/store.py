@@ -1,0 +1,73 @@
+"""A data directory: its database, its folders, and the rows in it by concern."""
+
+from pathlib import Path
+from types import TracebackType
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.collections import Collections
+from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.store.documents import Documents
+from elt_llm_core.store.generations import Generations
+from elt_llm_core.store.migrations import STEPS, check_not_newer, migrate, schema_version
+from elt_llm_core.store.mounts import refuse_network_file_system
+from elt_llm_core.store.nodes import Nodes
+from elt_llm_core.store.vectors import Vectors
+
+
+class Store:
+    """An open data directory. Writers hold `writer_lock` for as long as they have it open for writing."""
+
+    def __init__(self, data_dir: Path, database: Database) -> None:
+        self.data_dir = data_dir
+        self.database = database
+        self.collections = Collections(database)
+        self.documents = Documents(database)
+        self.nodes = Nodes(database)
+        self.vectors = Vectors(database)
+        self.generations = Generations(database)
+
+    def folder(self, collection: str) -> Path:
+        """Where the generations of a collection are."""
+        return self.data_dir / "collections" / collection
+
+    @property
+    def trash(self) -> Path:
+        """Where directories go to be deleted; whatever is in it may be deleted at any time."""
+        return self.data_dir / "trash"
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def __enter__(self) -> "Store":
+        """The store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
+    """Open a data directory; for writing it is created and migrated if need be, and the caller holds its lock.
+
+    Raises StoreError if there is nothing to read, or if it was written by a newer program.
+    """
+    path = data_dir / STORE_NAME
+    if for_writing:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_network_file_system(data_dir)
+        store = Store(data_dir, Database(path, for_writing=True))
+        migrate(store.database)
+        return store
+    if not path.exists():
+        raise StoreError(
+            f"There is no data in {data_dir} yet.", hint="Run: elt-llm ingest PATH -c NAME   (or: elt-llm demo)"
+        )
+    store = Store(data_dir, Database(path, for_writing=False))
+    check_not_newer(store.database)
+    if schema_version(store.database) < len(STEPS):
+        raise StoreError(f"{path} was written by an older version.", hint="Run: elt-llm ingest, which migrates it.")
+    return store

@@ -1,0 +1,223 @@
+"""Ingest: discover, read, cut, embed, publish. Every step can be cut off; the same command again goes on from there."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from elt_llm_core.collection import Published, check_fingerprint, clear_leftovers, collect_garbage, publish
+from elt_llm_core.errors import IngestError, UsageError
+from elt_llm_core.index.builder import Recipe
+from elt_llm_core.index.passport import Passport
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.progress import Progress
+from elt_llm_core.settings import Settings
+from elt_llm_core.store.records import CollectionRecord, StoredDocument, canonical_json
+from elt_llm_core.store.store import Store
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_ingest.changes import Gone, find_gone
+from elt_llm_ingest.chunkers import create_chunker
+from elt_llm_ingest.discovery import Discovery, discover
+from elt_llm_ingest.embedding import Embedded, embed_missing
+from elt_llm_ingest.language import collection_language
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.report import FileOutcome, IngestReport
+from elt_llm_ingest.roots import RootNames
+from elt_llm_ingest.scan import Scan, ScanResult
+from elt_llm_ingest.sources import Sources, find_sources
+from elt_llm_ingest.versions import VersionMaker
+
+
+@dataclass(frozen=True)
+class IngestRequest:
+    """What to ingest. No paths: the folders and files the collection was filled from before."""
+
+    collection: str
+    paths: tuple[Path, ...] = ()
+    rebuild: bool = False
+    resume: bool = False
+    allow_delete: bool = False
+    command: str = "elt-llm ingest"
+
+
+def ingest(
+    request: IngestRequest, settings: Settings, embedding: EmbeddingModel, store: Store, progress: Progress
+) -> IngestReport:
+    """Bring a collection up to date with its files and publish it if anything changed.
+
+    The caller holds the writer's lock. Raises UsageError for a missing path or a collection that was rolled back,
+    FingerprintMismatch if it was built with another embedding model, IngestError if there is nothing to ingest.
+    """
+    started = time.monotonic()
+    clear_leftovers(store)
+    sources = find_sources(store, request.collection, request.paths, everything=request.rebuild)
+    if not sources.discovery.files and not sources.known:
+        raise _nothing(sources.discovery)
+    record = store.collections.create(request.collection)
+    run = _Run(request, settings, embedding, store, record)
+    run.check_allowed()
+    store.collections.begin_run(record.id, request.command)
+    scanned, gone = run.scan(sources, progress)
+    versions = run.membership(scanned, gone)
+    published, embedded = run.publish(versions, progress)
+    report = run.report(sources, scanned, gone, published, embedded, time.monotonic() - started)
+    run.finish(sources, scanned, gone, report)
+    return report
+
+
+class _Run:
+    def __init__(
+        self,
+        request: IngestRequest,
+        settings: Settings,
+        embedding: EmbeddingModel,
+        store: Store,
+        record: CollectionRecord,
+    ) -> None:
+        self._request, self._settings, self._embedding = request, settings, embedding
+        self._store, self._record = store, record
+        self._before = _published_documents(store, record)
+        self._passport = _published_passport(store, record)
+
+    def check_allowed(self) -> None:
+        """Refuse what would mix embedding models, or undo a rollback unasked."""
+        if self._request.rebuild:
+            return
+        if self._passport is not None:
+            check_fingerprint(self._passport, self._embedding.fingerprint)
+        if self._record.rolled_back and not self._request.resume:
+            name = self._record.name
+            raise UsageError(
+                f"Collection '{name}' was rolled back to generation {self._record.published}.",
+                hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there) or --rebuild   (read everything anew)",
+            )
+
+    def scan(self, sources: Sources, progress: Progress) -> tuple[ScanResult, Gone]:
+        """Read what is new, and find what is gone."""
+        fingerprint = self._embedding.fingerprint
+        chunker = create_chunker(self._settings.chunking, self._embedding)
+        maker = VersionMaker(
+            self._record.name, chunker, f"{chunker.fingerprint}|{fingerprint.model}:{fingerprint.digest[:16]}"
+        )
+        progress.stage("read", len(sources.files))
+        scanned = Scan(self._store, self._record.id, maker, self._before).run(sources.files, progress)
+        gone = find_gone(
+            list(self._before.values()),
+            scanned.present,
+            sources.whole_roots,
+            allow_delete=self._request.allow_delete,
+        )
+        return scanned, gone
+
+    def membership(self, scanned: ScanResult, gone: Gone) -> list[int]:
+        """The document versions the collection is to contain: what was read, and what stays as it was."""
+        kept = {identity: document.version for identity, document in self._before.items()}
+        for document in gone.removed:
+            kept.pop(document.document_id, None)
+        kept.update(scanned.versions)
+        return sorted(kept.values())
+
+    def publish(self, versions: list[int], progress: Progress) -> tuple[Published | None, Embedded]:
+        """Embed what is missing and publish, if anything changed."""
+        language = collection_language(self._store, versions)
+        recipe = Recipe(
+            fingerprint=self._embedding.fingerprint,
+            chunker=create_chunker(self._settings.chunking, self._embedding).fingerprint,
+            tokeniser=KeywordTokeniser(language),
+            chroma=self._settings.chroma,
+        )
+        if not self._must_publish(versions, recipe):
+            return None, Embedded(0, 0)
+        embedded = embed_missing(
+            self._store, versions, self._embedding, self._settings.embedding.batch_size, progress
+        )
+        published = publish(
+            self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild
+        )
+        return published, embedded
+
+    def report(
+        self,
+        sources: Sources,
+        scanned: ScanResult,
+        gone: Gone,
+        published: Published | None,
+        embedded: Embedded,
+        seconds: float,
+    ) -> IngestReport:
+        """What became of everything."""
+        record = self._store.collections.get(self._record.name)
+        row = self._store.generations.get(record.id, record.published) if record.published is not None else None
+        return IngestReport(
+            collection=record.name,
+            files=tuple(_outcomes(sources, scanned, gone)),
+            generation=record.published,
+            published=published is not None,
+            documents=row.documents if row else 0,
+            chunks=row.nodes if row else 0,
+            embedded=embedded.new,
+            reused=embedded.reused,
+            collection_hash=row.collection_hash.hex() if row else "",
+            seconds=seconds,
+        )
+
+    def finish(self, sources: Sources, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:
+        """Remember what was seen, and collect what nothing needs any more."""
+        collection = self._record.id
+        if report.generation is None:
+            self._store.collections.delete(collection)
+            return
+        for name, (path, whole) in sources.roots.items():
+            self._store.collections.record_root(collection, name, path, whole=whole)
+        gone_ids = [document.document_id for document in gone.removed]
+        self._store.documents.record_files(collection, scanned.records, gone_ids)
+        self._store.collections.finish_run(collection, canonical_json(report.counts))
+        collect_garbage(self._store, self._settings.storage.keep_generations)
+
+    def _must_publish(self, versions: list[int], recipe: Recipe) -> bool:
+        before = sorted(document.version for document in self._before.values())
+        if self._passport is None:
+            return bool(versions)
+        return (
+            self._request.rebuild
+            or self._record.rolled_back
+            or versions != before
+            or self._passport.tokeniser != recipe.tokeniser.fingerprint
+            or self._passport.chroma != recipe.chroma.model_dump()
+        )
+
+
+def _outcomes(sources: Sources, scanned: ScanResult, gone: Gone) -> Iterable[FileOutcome]:
+    yield from scanned.outcomes
+    for skipped in sources.discovery.skipped:
+        yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
+    for path in sources.missing:
+        yield FileOutcome(str(path), "missing", "the folder is not there: its documents are kept")
+    for document in gone.removed:
+        yield FileOutcome(document.source, "removed", "no longer in its folder", document.nodes)
+    for document in gone.held_back:
+        reason = "gone with too many others: kept; run again with --allow-delete if that is right"
+        yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
+
+
+def _published_documents(store: Store, record: CollectionRecord) -> dict[str, StoredDocument]:
+    if record.published is None:
+        return {}
+    documents = store.documents.in_generation(record.id, record.published)
+    return {document.document_id: document for document in documents}
+
+
+def _published_passport(store: Store, record: CollectionRecord) -> Passport | None:
+    if record.published is None:
+        return None
+    return Passport.from_json(store.generations.get(record.id, record.published).passport)
+
+
+def _nothing(discovery: Discovery) -> IngestError:
+    readable = ", ".join(sorted(SUPPORTED_SUFFIXES))
+    skipped = "; ".join(f"{item.path.name} ({item.reason})" for item in discovery.skipped[:5])
+    return IngestError(
+        "There is nothing to ingest" + (f": skipped {skipped}." if skipped else ": no files were found."),
+        hint=f"Give files or folders with documents of these types: {readable}",
+    )
