@@ -1,0 +1,59 @@
+"""Importing does nothing but import, and asking for help imports nothing heavy."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("llama_index", "chromadb", "numpy", "onnxruntime", "bm25s", "tokenizers", "pydantic", "yaml", "pypdfium2")
+NEVER = ("nltk", "tiktoken", "torch", "transformers", "openai")
+
+# Imports what it is given and tells whether that changed anything outside the process's own memory.
+WATCH = """
+import os, sys, threading
+before = dict(os.environ), os.getcwd(), threading.active_count()
+for name in sys.argv[1:]:
+    __import__(name)
+after = dict(os.environ), os.getcwd(), threading.active_count()
+assert before[0] == after[0], "environment: " + str(set(before[0].items()) ^ set(after[0].items()))
+assert before[1:] == after[1:], (before[1:], after[1:])
+"""
+
+
+def imported_by(*arguments: str, cwd: Path) -> set[str]:
+    """The modules Python imports on the way."""
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 0, shown.stderr[-2000:]
+    return {line.rpartition("|")[2].strip() for line in shown.stderr.splitlines() if line.startswith("import time:")}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("doctor", "--help"), ("init", "--help"), ("--version",)])
+def test_help_imports_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    imported = imported_by("-m", "elt_llm_api.cli", *arguments, cwd=tmp_path)
+    assert "click" in imported
+    assert sorted(name for name in imported if name.startswith(HEAVY)) == []
+
+
+def test_importing_every_module_has_no_effect(modules: list[str], tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", WATCH, *modules], cwd=tmp_path, check=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_package_folders_import_nothing_heavy(sources: list[Path]) -> None:
+    for path in (path for path in sources if path.name == "__init__.py"):
+        statements = ast.parse(path.read_text(encoding="utf-8")).body
+        assert isinstance(statements[0], ast.Expr), f"{path} lacks a docstring"
+        for statement in statements:
+            if isinstance(statement, ast.Import):
+                assert not any(name.name.startswith(HEAVY) for name in statement.names), path
+            if isinstance(statement, ast.ImportFrom):
+                assert not (statement.module or "").startswith(HEAVY), path
+
+
+def test_nothing_that_phones_home_is_ever_imported(modules: list[str], tmp_path: Path) -> None:
+    loaded = imported_by("-c", "import sys\nfor name in sys.argv[1:]: __import__(name)", *modules, cwd=tmp_path)
+    assert sorted(name for name in loaded if name.split(".")[0] in NEVER) == []
