@@ -1,6 +1,5 @@
 """A collection over time: opening what is published, publishing what was built, going back, dropping."""
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +60,7 @@ def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> 
         raise FingerprintMismatch(
             f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
             f" {fingerprint}.",
-            hint=f"Run: elt-llm ingest -c {passport.collection} --rebuild   (or set embedding back to the former model)",
+            hint=f"Run: elt-llm ingest -c {passport.collection} --rebuild   (or go back to the former model)",
         )
 
 
@@ -153,7 +152,7 @@ def collect_garbage(store: Store, keep: int) -> Swept:
 def move_into_place(place: Place) -> None:
     """Give a finished directory its number. No row names it yet: a crash from here on leaves it to be cleared."""
     final = place.directory.with_name(str(place.number))
-    os.rename(place.directory, final)
+    place.directory.rename(final)
     sync_file(final.parent)
     sync_file(final.parent.parent)
 
@@ -176,5 +175,7 @@ def _trash_folder(store: Store, folder: Path) -> None:
     """Delete a collection's folder as far as no reader pins its generations."""
     if not folder.is_dir():
         return
-    if all([discard(directory, store.trash) for directory in sorted(folder.iterdir())]):
+    for directory in sorted(folder.iterdir()):
+        discard(directory, store.trash)
+    if not any(folder.iterdir()):
         folder.rmdir()

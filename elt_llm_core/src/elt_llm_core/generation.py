@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -98,7 +98,7 @@ class Generation:
             self._chroma = None
         self._pin.release()
 
-    def __enter__(self) -> "Generation":
+    def __enter__(self) -> Self:
         """The generation itself."""
         return self
 
@@ -140,6 +140,4 @@ def _open_vectors(directory: Path, passport: Passport) -> tuple[ChromaIndex | No
     try:
         return open_chroma(directory / CHROMA_FOLDER), ()
     except CorruptIndex as error:
-        return None, (
-            f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {passport.collection}",
-        )
+        return None, (f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {passport.collection}",)

@@ -37,7 +37,8 @@ def find_damage(store: Store, name: str) -> list[Damage]:
         directory = store.folder(name) / str(generation.number)
         faults = damaged_files(directory, generation.passport) or _index_damage(directory, generation)
         found += [Damage(name, generation.number, fault) for fault in faults]
-        found += [Damage(name, generation.number, fault, healable=False) for fault in _truth_damage(store, record, generation)]
+        lost = _truth_damage(store, record, generation)
+        found += [Damage(name, generation.number, fault, healable=False) for fault in lost]
     return found
 
 

@@ -18,12 +18,11 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_ingest.changes import Gone, find_gone
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.discovery import Discovery, discover
+from elt_llm_ingest.discovery import Discovery
 from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.language import collection_language
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 from elt_llm_ingest.report import FileOutcome, IngestReport
-from elt_llm_ingest.roots import RootNames
 from elt_llm_ingest.scan import Scan, ScanResult
 from elt_llm_ingest.sources import Sources, find_sources
 from elt_llm_ingest.versions import VersionMaker
@@ -90,7 +89,7 @@ class _Run:
             name = self._record.name
             raise UsageError(
                 f"Collection '{name}' was rolled back to generation {self._record.published}.",
-                hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there) or --rebuild   (read everything anew)",
+                hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there), or --rebuild   (read all anew)",
             )
 
     def scan(self, sources: Sources, progress: Progress) -> tuple[ScanResult, Gone]:
@@ -129,12 +128,8 @@ class _Run:
         )
         if not self._must_publish(versions, recipe):
             return None, Embedded(0, 0)
-        embedded = embed_missing(
-            self._store, versions, self._embedding, self._settings.embedding.batch_size, progress
-        )
-        published = publish(
-            self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild
-        )
+        embedded = embed_missing(self._store, versions, self._embedding, self._settings.embedding.batch_size, progress)
+        published = publish(self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild)
         return published, embedded
 
     def report(

@@ -25,7 +25,9 @@ class Arrays:
         """Where these ids stand. Raises CorruptIndex if one is not there."""
         wanted = np.array([node_id.encode() for node_id in node_ids], dtype=self.ids.dtype)
         found = np.searchsorted(self.ids, wanted).astype(np.int64)
-        if len(wanted) and not (len(self.ids) and np.array_equal(self.ids[np.minimum(found, len(self.ids) - 1)], wanted)):
+        if len(wanted) and not (
+            len(self.ids) and np.array_equal(self.ids[np.minimum(found, len(self.ids) - 1)], wanted)
+        ):
             raise CorruptIndex("An index names a node that is not in ids.npy.", hint="Run: elt-llm verify")
         return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import chromadb
 import numpy as np
@@ -97,7 +97,7 @@ class ChromaIndex:
         """Close the client; the index may not be used after."""
         self._client.close()  # type: ignore[attr-defined]
 
-    def __enter__(self) -> "ChromaIndex":
+    def __enter__(self) -> Self:
         """The index itself."""
         return self
 

@@ -124,7 +124,7 @@ def _connect(path: Path, for_writing: bool) -> Any:
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if for_writing:
         connection.execute("PRAGMA journal_mode = WAL")
-        os.chmod(path, 0o600)
+        path.chmod(0o600)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     else:

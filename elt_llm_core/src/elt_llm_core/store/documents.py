@@ -84,13 +84,14 @@ class Documents:
                 [(collection, *_file_values(record)) for record in seen],
             )
             self._database.execute_many(
-                "DELETE FROM files WHERE collection = ? AND document_id = ?", [(collection, gone_id) for gone_id in gone]
+                "DELETE FROM files WHERE collection = ? AND document_id = ?",
+                [(collection, gone_id) for gone_id in gone],
             )
 
     def _insert_version(self, collection: int, document: NewDocument) -> int:
         return self._database.execute(
-            "INSERT INTO document_versions (key, collection, document_id, root, path, content_hash, size, reader, chunker,"
-            " tokeniser, outcome, title, text, pages, metadata, notes, created_at)"
+            "INSERT INTO document_versions (key, collection, document_id, root, path, content_hash, size, reader,"
+            " chunker, tokeniser, outcome, title, text, pages, metadata, notes, created_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 document.key,

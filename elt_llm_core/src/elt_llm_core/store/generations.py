@@ -88,9 +88,7 @@ class Generations:
     def delete(self, collection: int, number: int) -> None:
         """Forget a generation; its document versions stay until they are swept."""
         with self._database.transaction():
-            self._database.execute(
-                "DELETE FROM generations WHERE collection = ? AND number = ?", (collection, number)
-            )
+            self._database.execute("DELETE FROM generations WHERE collection = ? AND number = ?", (collection, number))
             self._database.execute(
                 "UPDATE collections SET previous = NULL WHERE id = ? AND previous = ?", (collection, number)
             )

@@ -121,7 +121,7 @@ class StoredDocument:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What the last scan saw of one file; `outcome` is of its last attempt, which may be later than what is published."""
+    """What the last scan saw of one file; `outcome` is of that attempt, perhaps later than what is published."""
 
     document_id: str
     root: str

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.collections import Collections
@@ -39,7 +40,7 @@ class Store:
         """Close the database."""
         self.database.close()
 
-    def __enter__(self) -> "Store":
+    def __enter__(self) -> Self:
         """The store itself."""
         return self
 

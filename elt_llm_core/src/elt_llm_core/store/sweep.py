@@ -19,9 +19,7 @@ def sweep(database: Database) -> Swept:
     """Delete document versions, texts and vectors that no generation of any collection contains."""
     with database.transaction():
         versions = _count(database, "document_versions")
-        database.execute(
-            "DELETE FROM document_versions WHERE id NOT IN (SELECT version FROM generation_documents)"
-        )
+        database.execute("DELETE FROM document_versions WHERE id NOT IN (SELECT version FROM generation_documents)")
         database.execute("DELETE FROM texts WHERE id NOT IN (SELECT text FROM document_versions)")
         removed = versions - _count(database, "document_versions")
         dead = _dead_vectors(database)

@@ -39,7 +39,7 @@ class Vectors:
             )
 
     def matrix(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
-        """Vectors of `embedded_hashes`, shape (len, dimension), in their order. Raises StoreError if one is not there."""
+        """Vectors of `embedded_hashes`, in their order, shape (len, dimension). Raises StoreError if one is missing."""
         keys = [vector_key(fingerprint, digest) for digest in embedded_hashes]
         found: dict[bytes, bytes] = {}
         for batch in batches(sorted(set(keys))):
