@@ -101,8 +101,8 @@ class SpanChunker(NodeParser):
     def _parse_nodes(
         self,
         nodes: Sequence[BaseNode],
-        show_progress: bool = False,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        show_progress: bool = False,
+        **kwargs: Any,
     ) -> list[BaseNode]:
         return [chunk for node in nodes for chunk in self._nodes_of(node)]
 
@@ -125,7 +125,7 @@ class SpanChunker(NodeParser):
     def _postprocess_parsed_nodes(
         self,
         nodes: list[BaseNode],
-        parent_doc_map: dict[str, Document],  # noqa: ARG002
+        parent_doc_map: dict[str, Document],
     ) -> list[BaseNode]:
         """The nodes as they are: the inherited step looks for each text anew and mistakes repeated ones."""
         return nodes

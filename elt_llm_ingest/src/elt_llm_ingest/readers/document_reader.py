@@ -28,8 +28,8 @@ class DocumentReader(BaseReader):
     def load_data(
         self,
         file: Path,
-        *args: Any,  # noqa: ARG002
-        **load_kwargs: Any,  # noqa: ARG002
+        *args: Any,
+        **load_kwargs: Any,
     ) -> list[Document]:
         """The file as one LlamaIndex document whose metadata carries pages, sections and blocks."""
         return [to_llama_document(self.read(Path(file)), Path(file))]

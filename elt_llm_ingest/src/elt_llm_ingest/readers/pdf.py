@@ -1,0 +1,143 @@
+"""PDF: the text layer, page by page, as paragraphs under the headings of the outline or of the type."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.document_builder import DocumentBuilder
+from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.readers.pdf_furniture import without_furniture
+from elt_llm_ingest.readers.pdf_headings import (
+    headings_by_outline,
+    headings_by_type,
+    outline_of,
+    title_in,
+    typography_of,
+)
+from elt_llm_ingest.readers.pdf_lines import Line, page_lines, readable
+from elt_llm_ingest.readers.pdf_paragraphs import Paragraph, goes_on, mend_hyphens, paragraphs, vocabulary
+
+_REASONS = {
+    pdfium.FPDF_ERR_PASSWORD: "is encrypted: a password is needed",
+    pdfium.FPDF_ERR_SECURITY: "is encrypted in a way that cannot be opened",
+    pdfium.FPDF_ERR_FORMAT: "is not a PDF, or too damaged to open",
+}
+# Titles that a word processor or a layout program wrote, rather than an author.
+_PROGRAM_TITLES = ("microsoft word", "microsoft powerpoint", "untitled", "slide 1")
+_FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt", ".xls", ".xlsx", ".qxd", ".fm")
+
+
+class PdfReader(DocumentReader):
+    """Reads the text layer of a PDF; pages without one are named. Not for two threads at a time: pdfium is not."""
+
+    name: ClassVar[str] = "pdf"
+    version: ClassVar[int] = 1
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; UnreadableDocument if it is encrypted or broken."""
+        data = read_bytes(path)
+        try:
+            pdf = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            reason = _REASONS.get(error.err_code or 0, f"cannot be opened as PDF: {error}")
+            raise UnreadableDocument(reason) from error
+        try:
+            return _Pages(pdf, path.stem).document()
+        finally:
+            pdf.close()
+
+
+class _Pages:
+    """The lines of all pages of an open PDF, and what follows from them."""
+
+    def __init__(self, pdf: pypdfium2.PdfDocument, name: str) -> None:
+        self.pdf, self.name = pdf, name
+        self.damaged: list[int] = []
+        read = [self._lines(number) for number in range(len(pdf))]
+        self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in self.damaged]
+        self.pages = without_furniture(read)
+        self.typography = typography_of(self.pages)
+        self.outline = outline_of(pdf)
+
+    def document(self) -> ParsedDocument:
+        """Everything, built up page by page."""
+        builder = DocumentBuilder()
+        contents = [paragraphs(lines, self._headings(number, lines)) for number, lines in enumerate(self.pages)]
+        known = vocabulary([paragraph.text for content in contents for paragraph in content])
+        for content in contents:
+            builder.begin_page()
+            for paragraph in content:
+                paragraph.text = mend_hyphens(paragraph.text, known)
+            _add(builder, content)
+        metadata = self._metadata()
+        return builder.build(self._title(metadata.get("title", "")), metadata, self._notes())
+
+    def _lines(self, number: int) -> list[Line]:
+        try:
+            page = self.pdf[number]
+            try:
+                return page_lines(page)
+            finally:
+                page.close()
+        except pypdfium2.PdfiumError:
+            self.damaged.append(number + 1)
+            return []
+
+    def _headings(self, number: int, lines: Sequence[Line]) -> dict[int, int]:
+        if self.outline:
+            return headings_by_outline(lines, self.outline.get(number, ()))
+        return headings_by_type(lines, self.typography)
+
+    def _metadata(self) -> dict[str, str]:
+        values = self.pdf.get_metadata_dict(skip_empty=True)
+        return {key.lower(): readable(value) for key, value in values.items() if readable(value)}
+
+    def _title(self, given: str) -> str:
+        """The PDF's own title if somebody wrote it, else the largest line of the first page that has text."""
+        low = given.casefold()
+        if given and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
+            return given
+        tops = [title for titles in self.outline.values() for title, level in titles if level == 1]
+        if len(tops) == 1:
+            return tops[0]
+        first: Sequence[Line] = next((lines for lines in self.pages if lines), [])
+        return title_in(first, self.typography.body) or self.name
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if self.empty:
+            notes.append(f"{numbered_pages(self.empty)} {'has' if len(self.empty) == 1 else 'have'} no text layer")
+        if self.damaged:
+            notes.append(f"{numbered_pages(self.damaged)} {'is' if len(self.damaged) == 1 else 'are'} damaged")
+        count = self.pdf.count_attachments()
+        if count:
+            names = ", ".join(readable(self.pdf.get_attachment(n).get_name()) for n in range(min(count, 5)))
+            notes.append(f"attachments are not read: {names}{' ...' if count > 5 else ''}")
+        return tuple(notes)
+
+
+def _add(builder: DocumentBuilder, content: Sequence[Paragraph]) -> None:
+    for number, paragraph in enumerate(content):
+        if paragraph.level:
+            builder.add_heading(paragraph.text, paragraph.level)
+        elif not number and builder.end and goes_on(builder.end, paragraph):
+            builder.resume(paragraph.text)
+        else:
+            builder.add(paragraph.text, paragraph.kind, tight=paragraph.tight)
+
+
+def numbered_pages(numbers: Sequence[int]) -> str:
+    """`page 3`, or `pages 3, 7-9`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    told = ", ".join("-".join(map(str, run)) for run in runs)
+    return f"page {told}" if len(numbers) == 1 else f"pages {told}"

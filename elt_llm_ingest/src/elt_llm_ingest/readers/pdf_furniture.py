@@ -1,0 +1,59 @@
+"""Running headers and footers: lines at the edge of page after page that say the same but for their digits."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from elt_llm_ingest.readers.pdf_lines import Line
+
+_EDGE_LINES = 2
+_DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
+_LEAST_PAGES = 3
+_POINTS = 6.0
+
+
+def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
+    """The pages without what repeats at the same edge on three pages and a fifth of all.
+
+    Where most pages have such a line at one height, chapter names at that height go too if they repeat at all.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    for lines in pages:
+        seen.update({(edge, key) for edge, _, key in _edges(lines)})
+    filled = sum(1 for lines in pages if lines)
+    running = {found for found, count in seen.items() if count >= max(_LEAST_PAGES, filled / 5)}
+    bands = _bands(pages, running, filled)
+
+    def repeats(edge: str, line: Line, key: str) -> bool:
+        return (edge, key) in running or (seen[edge, key] > 1 and _band(line) in bands[edge])
+
+    kept: list[list[Line]] = []
+    for lines in pages:
+        dropped = {id(line) for edge, line, key in _edges(lines) if repeats(edge, line, key)}
+        kept.append([line for line in lines if id(line) not in dropped])
+    return kept
+
+
+def _edges(lines: Sequence[Line]) -> Iterator[tuple[str, Line, str]]:
+    """The outermost lines of a page with their edge and what they say but for digits."""
+    by_height = sorted(lines, key=lambda line: -line.top)
+    for line in by_height[:_EDGE_LINES]:
+        yield "top", line, _DIGITS.sub("#", line.text.casefold())
+    for line in by_height[-_EDGE_LINES:]:
+        yield "bottom", line, _DIGITS.sub("#", line.text.casefold())
+
+
+def _bands(pages: Sequence[list[Line]], running: set[tuple[str, str]], filled: int) -> dict[str, set[int]]:
+    """Heights at which a running line stands on a third of the pages."""
+    heights: Counter[tuple[str, int]] = Counter()
+    for lines in pages:
+        heights.update({(edge, _band(line)) for edge, line, key in _edges(lines) if (edge, key) in running})
+    bands: dict[str, set[int]] = defaultdict(set)
+    for (edge, height), count in heights.items():
+        if count >= filled / 3:
+            bands[edge].add(height)
+    return bands
+
+
+def _band(line: Line) -> int:
+    return round((line.top + line.bottom) / 2 / _POINTS)

@@ -1,0 +1,129 @@
+"""The lines of a PDF page with their place and type size, as pdfium finds them."""
+
+import ctypes
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+# pdfium writes U+FFFE for a hyphen at a line's end and takes the two lines for one.
+HYPHEN_AT_LINE_END = "\ufffe"
+_LIGATURES: dict[int, str | None] = {
+    0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st",
+    0xA0: " ", 0xAD: None, 0x200B: None, 0xFEFF: None, 0x2028: " ", 0x2029: " ", 0xFFFF: None,
+}  # fmt: skip
+_CONTROLS: dict[int, str | None] = {**dict.fromkeys(range(32)), 9: " ", 127: None}
+_TRANSLATION = _CONTROLS | _LIGATURES
+# Symbol fonts put their bullets into the C1 controls and the private use area.
+_BULLET = re.compile(r"[\x00-\x08\x80-\x9f\ue000-\uf8ff]\s")
+_UNPRINTABLE = re.compile(r"[\x80-\x9f\ue000-\uf8ff]")
+_LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: its text, its box in points (y upwards) and its type."""
+
+    text: str
+    left: float = 0.0
+    right: float = 0.0
+    bottom: float = 0.0
+    top: float = 0.0
+    size: float = 0.0
+    bold: bool = False
+
+
+def page_lines(page: pypdfium2.PdfPage) -> list[Line]:
+    """The lines of a page in the order of its content; empty if it has no text layer."""
+    text_page = page.get_textpage()
+    try:
+        lines = [line for line in _lines(text_page, _text(text_page)) if line.text]
+    finally:
+        text_page.close()
+    if page.get_rotation() and all(line.right - line.left > line.top - line.bottom for line in lines):
+        lines.sort(key=lambda line: (-line.top, line.left))
+    return merge_rows(lines)
+
+
+def _text(text_page: pypdfium2.PdfTextPage) -> str:
+    """The text with one character for each of pdfium's, so that positions are its own."""
+    count = text_page.count_chars()
+    text: str = text_page.get_text_range()
+    if len(text) == count:
+        return text
+    codes = (pdfium.FPDFText_GetUnicode(text_page, position) for position in range(count))
+    return "".join(chr(code) if code <= sys.maxunicode else " " for code in codes)
+
+
+def _lines(text_page: pypdfium2.PdfTextPage, text: str) -> Iterator[Line]:
+    position = 0
+    for raw in text.split("\n"):
+        bare = raw.strip()
+        if bare:
+            first = position + raw.index(bare[0])
+            yield _placed(text_page, Line(readable(bare)), first, first + len(bare) - 1)
+        position += len(raw) + 1
+
+
+def readable(text: str) -> str:
+    """Ligatures spelt out, symbol bullets as bullets, rows of dots shortened, white space single."""
+    if _BULLET.match(text):
+        text = "\u2022 " + text[1:]
+    text = _LEADERS.sub("... ", text.translate(_TRANSLATION))
+    return _SPACES.sub(" ", _UNPRINTABLE.sub("", text)).strip()
+
+
+def _placed(text_page: pypdfium2.PdfTextPage, line: Line, first: int, last: int) -> Line:
+    begin, end = _box(text_page, first), _box(text_page, last)
+    size = pdfium.FPDFText_GetFontSize(text_page, first)
+    # A font's own size can be 1 under a scaled matrix; the box says how large it is on the page.
+    size = size if size > 1.5 else round(begin.top - begin.bottom, 1)
+    return replace(
+        line,
+        left=min(begin.left, end.left),
+        right=max(begin.right, end.right),
+        bottom=min(begin.bottom, end.bottom),
+        top=max(begin.top, end.top),
+        size=round(size, 1),
+        bold=_is_bold(text_page, first) and _is_bold(text_page, last),
+    )
+
+
+def _box(text_page: pypdfium2.PdfTextPage, position: int) -> pdfium.FS_RECTF:
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(text_page, position, box)
+    return box
+
+
+def _is_bold(text_page: pypdfium2.PdfTextPage, position: int) -> bool:
+    if pdfium.FPDFText_GetFontWeight(text_page, position) >= 600:
+        return True
+    name = ctypes.create_string_buffer(128)
+    pdfium.FPDFText_GetFontInfo(text_page, position, name, 128, None)
+    return b"bold" in name.value.lower() or b"black" in name.value.lower()
+
+
+def merge_rows(lines: list[Line]) -> list[Line]:
+    """Neighbours that stand side by side on one base line become one line: cells of a row, raised figures."""
+    merged: list[Line] = []
+    for line in lines:
+        before = merged[-1] if merged else None
+        if before and _beside(before, line):
+            close = line.left - before.right < 0.12 * max(before.size, line.size)
+            text = before.text + ("" if close else " ") + line.text
+            bottom, top = min(before.bottom, line.bottom), max(before.top, line.top)
+            wide = before if len(before.text) >= len(line.text) else line
+            merged[-1] = replace(wide, text=text, left=before.left, right=line.right, bottom=bottom, top=top)
+        else:
+            merged.append(line)
+    return merged
+
+
+def _beside(before: Line, line: Line) -> bool:
+    shared = min(before.top, line.top) - max(before.bottom, line.bottom)
+    height = min(before.top - before.bottom, line.top - line.bottom)
+    return shared > 0.6 * height and -0.3 * line.size <= line.left - before.right < 40 * line.size
