@@ -66,10 +66,11 @@ class EmbeddingReranker:
 def _complete(question: str, pool: Pool) -> _Completed:
     generation = pool.collection.generation
     positions = generation.positions([candidate.node_id for candidate in pool.candidates])
-    cosines = None
+    cosines: Scores | None = None
     if pool.vector is not None:
-        # A product of unit vectors may leave -1..1 by a rounding error.
-        cosines = np.clip(generation.vectors[positions] @ pool.vector, -1.0, 1.0).astype(np.float64)
+        products = np.asarray(generation.vectors[positions] @ pool.vector, dtype=np.float64)
+        # Rounded to what 32 bits can tell, so that equal vectors tie whatever the order of the sum.
+        cosines = np.clip(np.round(products, 6), -1.0, 1.0)
     keyword_scores = np.zeros(len(positions))
     if pool.weighs_keywords:
         keyword_scores = generation.keyword.scores(question)[positions].astype(np.float64)

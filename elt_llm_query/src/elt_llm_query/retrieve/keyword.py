@@ -19,7 +19,9 @@ class KeywordRetriever(BM25Retriever):
         self._ids = generation.ids
         self._tokeniser = generation.keyword.tokeniser
         index = generation.keyword.bm25
-        super().__init__(existing_bm25=index or _empty_index(), similarity_top_k=top_k, skip_stemming=True)
+        # The parent would warn of a small collection with each opening, and cut top_k to its size for good.
+        fitting = min(top_k, max(1, len(self._ids)))
+        super().__init__(existing_bm25=index or _empty_index(), similarity_top_k=fitting, skip_stemming=True)
         self.similarity_top_k = top_k
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from elt_llm_core.errors import EltError, RetrievalError, UsageError
+from elt_llm_core.errors import RetrievalError, UsageError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.settings import QuerySettings, Settings
@@ -73,13 +73,13 @@ class PassageFinder:
         with log.stage("understand") as stage:
             text = understand(question)
             stage.details["question"] = text
-        vectors = self._embed(text, log)
+        vectors, embedding_notes = self._embed(text, log)
         answered = self._retrieve(text, vectors, log)
         pools = self._fuse(answered, vectors, log)
         ranked = self._rerank(text, pools, log)
         with log.stage("shape") as stage:
             passages = self._shaper.shape(ranked, top_k or self._top_k, stage)
-        notes = (*self._notes, *(note for one in answered for note in one.notes))
+        notes = (*self._notes, *embedding_notes, *(note for one in answered for note in one.notes))
         return Found(tuple(passage.to_chunk() for passage in passages), log.stages, tuple(dict.fromkeys(notes)))
 
     @property
@@ -91,16 +91,15 @@ class PassageFinder:
     def _top_k(self) -> int:
         return self._query.similarity_top_k if self._reranker.name == "none" else self._query.reranker_top_k
 
-    def _embed(self, question: str, log: StageLog) -> dict[bytes, Vector]:
+    def _embed(self, question: str, log: StageLog) -> tuple[dict[bytes, Vector], list[str]]:
         in_use = [one for one in self._collections if one.legs.dense or self._reranker.needs_vector]
         with log.stage("embed") as stage:
             vectors, failures = embed_question(question, in_use)
             stage.kept = len(vectors)
-            stage.details["failures"] = [str(failure) for failure in failures]
         # Without its vector a question may still be asked by keywords; without those the model's own error says most.
         if failures and not any(one.legs.keyword and not one.keywords_missing for one in self._collections):
-            raise _as_retrieval_error(failures[0])
-        return vectors
+            raise RetrievalError(f"The question could not be embedded: {failures[0]}", hint=failures[0].hint)
+        return vectors, [f"The question could not be embedded: {failure}" for failure in failures]
 
     def _retrieve(self, question: str, vectors: dict[bytes, Vector], log: StageLog) -> list[Answered]:
         with log.stage("retrieve") as stage:
@@ -174,7 +173,3 @@ def _within_budget(pools: list[Pool], retrieve_k: int, stage: OpenStage) -> list
         for candidate in pool.candidates[len(cut.candidates) :]
     ]
     return shared
-
-
-def _as_retrieval_error(failure: EltError) -> RetrievalError:
-    return RetrievalError(f"The question could not be embedded: {failure}", hint=failure.hint)

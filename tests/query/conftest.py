@@ -1,0 +1,180 @@
+"""Generations to ask: one held in memory, and a published one from a store, with the same contents."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from elt_llm_core.collection import open_generation, publish
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.generation import Generation
+from elt_llm_core.index.arrays import Arrays
+from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index
+from elt_llm_core.index.builder import Recipe
+from elt_llm_core.index.exact import ExactVectorStore
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.store.records import NewDocument, NewNode, StoredNode, sha256
+from elt_llm_core.store.store import open_store
+from elt_llm_core.text.stems import KeywordTokeniser
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
+from numpy.typing import NDArray
+
+NodeTexts = Mapping[str, str]
+MakeGeneration = Callable[..., "MemoryGeneration"]
+
+
+@dataclass(frozen=True)
+class MemoryPassport:
+    fingerprint: EmbeddingFingerprint
+
+
+class BrokenVectorStore(ExactVectorStore):
+    """A vector store whose files are damaged."""
+
+    def query(self, query: VectorStoreQuery, **_: object) -> VectorStoreQueryResult:
+        raise CorruptIndex("the vector index is damaged.", hint="Run: elt-llm verify")
+
+
+@dataclass
+class MemoryGeneration:
+    """A generation of one-node documents; `fetched` records each node whose text was asked for."""
+
+    collection: str
+    ids: list[str]
+    vectors: NDArray[np.float32]
+    vector_store: BasePydanticVectorStore
+    keyword: KeywordIndex
+    passport: MemoryPassport
+    stored: dict[str, StoredNode]
+    notes: tuple[str, ...] = ()
+    fetched: list[str] = field(default_factory=list)
+
+    def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
+        return np.array([self.ids.index(node_id) for node_id in node_ids], dtype=np.int64)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
+        self.fetched.extend(node_ids)
+        return [self.stored[node_id] for node_id in node_ids]
+
+    def with_broken_vectors(self) -> "MemoryGeneration":
+        arrays = Arrays(np.array(self.ids, dtype="S64"), self.vectors, {})
+        return replace(self, vector_store=BrokenVectorStore(arrays))
+
+    def without_keywords(self) -> "MemoryGeneration":
+        return replace(self, keyword=KeywordIndex(None, self.keyword.tokeniser, len(self.ids)))
+
+
+def in_memory(texts: NodeTexts, embedding: EmbeddingModel, collection: str = "handbook") -> MemoryGeneration:
+    ids = sorted(texts)
+    tokeniser = KeywordTokeniser()
+    vectors = embedding.embed_texts([texts[node_id] for node_id in ids])
+    return MemoryGeneration(
+        collection=collection,
+        ids=ids,
+        vectors=vectors,
+        vector_store=ExactVectorStore(Arrays(np.array(ids, dtype="S64"), vectors, {})),
+        keyword=build_keyword_index([tokeniser.stems(texts[node_id]) for node_id in ids], tokeniser),
+        passport=MemoryPassport(embedding.fingerprint),
+        stored={node_id: _stored(node_id, text) for node_id, text in texts.items()},
+    )
+
+
+def _stored(node_id: str, text: str) -> StoredNode:
+    return StoredNode(
+        node_id=node_id,
+        document_id=f"document-{node_id}",
+        source=f"{node_id}.md",
+        title=f"Title of {node_id}",
+        document_hash="0" * 64,
+        text=text,
+        context="",
+        start=0,
+        end=len(text),
+        page=None,
+        section=None,
+        ordinal=0,
+        metadata={"topic": "rules"},
+    )
+
+
+@pytest.fixture
+def embedding() -> FakeEmbedding:
+    return FakeEmbedding(dimension=256)
+
+
+@pytest.fixture
+def make_generation(embedding: FakeEmbedding) -> MakeGeneration:
+    """Call it with {node id: text}, and another embedding or collection name if need be."""
+
+    def make(texts: NodeTexts, collection: str = "handbook", model: EmbeddingModel | None = None) -> MemoryGeneration:
+        return in_memory(texts, model or embedding, collection)
+
+    return make
+
+
+@pytest.fixture
+def publish_generation(
+    tmp_path: Path, embedding: FakeEmbedding
+) -> Iterator[Callable[[Mapping[str, Sequence[str]]], Generation]]:
+    """Call it with {path: texts of its chunks}: a real generation, with Chroma and BM25 on the disk."""
+    with ExitStack() as opened:
+
+        def make(documents: Mapping[str, Sequence[str]]) -> Generation:
+            store = opened.enter_context(open_store(tmp_path / "data", for_writing=True))
+            tokeniser = KeywordTokeniser()
+            record = store.collections.create("handbook")
+            versions = []
+            for path, texts in documents.items():
+                document = _new_document(path, texts, tokeniser)
+                versions.append(store.documents.add(record.id, document))
+                hashes = [sha256(node.embedded_text) for node in document.nodes]
+                vectors = embedding.embed_texts([node.embedded_text for node in document.nodes])
+                store.vectors.add(embedding.fingerprint.key, hashes, vectors)
+            recipe = Recipe(embedding.fingerprint, "test", tokeniser, ChromaSettings())
+            publish(store, "handbook", versions, recipe, SilentProgress())
+            return opened.enter_context(open_generation(store, "handbook", embedding.fingerprint))
+
+        yield make
+
+
+def _new_document(path: str, texts: Sequence[str], tokeniser: KeywordTokeniser) -> NewDocument:
+    nodes, start = [], 0
+    for number, text in enumerate(texts):
+        nodes.append(
+            NewNode(
+                node_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{path}/{number}")),
+                start=start,
+                end=start + len(text),
+                text=text,
+                context="",
+                page=None,
+                section=None,
+                metadata={},
+                stems=" ".join(tokeniser.stems(text)),
+            )
+        )
+        start += len(text) + 1
+    return NewDocument(
+        document_id=sha256(path).hex()[:32],
+        root="root",
+        path=path,
+        content_hash=sha256("\n".join(texts)),
+        size=start,
+        reader="plain",
+        chunker="test",
+        tokeniser=tokeniser.fingerprint,
+        outcome="ok",
+        title=path,
+        text="\n".join(texts),
+        pages=(),
+        metadata={},
+        notes=(),
+        nodes=tuple(nodes),
+    )

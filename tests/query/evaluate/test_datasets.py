@@ -1,0 +1,63 @@
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UsageError
+from elt_llm_query.evaluate.datasets import read_dataset
+
+CORPUS = '{"_id": "d1", "title": "Cards", "text": "Yellow and red."}\n{"_id": "d2", "text": "No title."}\n'
+QUERIES = '{"_id": "q1", "text": "Which colours?"}\n{"_id": "q2", "text": "Unjudged?"}\n'
+QRELS = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n"
+
+
+def write(folder: Path, corpus: str = CORPUS, queries: str = QUERIES, qrels: str = QRELS) -> Path:
+    (folder / "corpus.jsonl").write_text(corpus, encoding="utf-8")
+    (folder / "queries.jsonl").write_text(queries, encoding="utf-8")
+    (folder / "qrels.tsv").write_text(qrels, encoding="utf-8")
+    return folder
+
+
+def test_a_set_is_read_from_its_folder(tmp_path: Path):
+    dataset = read_dataset(write(tmp_path))
+    assert dataset.name == tmp_path.name
+    assert [document.content for document in dataset.documents] == ["Cards\n\nYellow and red.", "No title."]
+    assert list(dataset.judged()) == [("Which colours?", {"d1": 2})]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"corpus": CORPUS + "{broken\n"}, r"corpus\.jsonl:3: not JSON"),
+        ({"corpus": CORPUS + "[1]\n"}, r"corpus\.jsonl:3: not a JSON object"),
+        ({"corpus": CORPUS + '{"_id": "d1", "text": ""}\n'}, r"corpus\.jsonl:3: document 'd1' occurs twice"),
+        ({"corpus": '{"_id": 7, "text": "x"}\n'}, r"corpus\.jsonl:1: '_id'"),
+        ({"queries": '{"_id": "q1"}\n'}, r"queries\.jsonl:1: 'text'"),
+        ({"qrels": QRELS + "q1 d1 1\n"}, r"qrels\.tsv:4: expected"),
+        ({"qrels": QRELS + "q9\td1\t1\n"}, r"qrels\.tsv:4: question 'q9' is not in queries\.jsonl"),
+        ({"qrels": QRELS + "q1\td9\t1\n"}, r"qrels\.tsv:4: document 'd9' is not in corpus\.jsonl"),
+        ({"qrels": QRELS + "q1\td1\tyes\n"}, r"qrels\.tsv:4: the score is 'yes'"),
+        ({"qrels": "q1\td1\t0\n"}, r"judges no document relevant"),
+    ],
+)
+def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, changed: dict[str, str], said: str):
+    with pytest.raises(UsageError, match=said):
+        read_dataset(write(tmp_path, **changed))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path):
+    write(tmp_path)
+    (tmp_path / "qrels.tsv").unlink()
+    with pytest.raises(UsageError, match=r"qrels\.tsv cannot be read"):
+        read_dataset(tmp_path)
+
+
+def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path):
+    (write(tmp_path) / "queries.jsonl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match=r"queries\.jsonl is not UTF-8"):
+        read_dataset(tmp_path)
+
+
+def test_the_real_sets_can_be_read(datasets: Path):
+    folders = [path for path in (datasets / "eval").iterdir() if path.is_dir()]
+    sizes = {path.name: len(read_dataset(path).documents) for path in folders}
+    assert sizes["scifact"] == 5183
+    assert sizes["xquad-de"] == 240

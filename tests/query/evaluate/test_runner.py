@@ -1,0 +1,70 @@
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_query.evaluate.datasets import CorpusDocument, Dataset
+from elt_llm_query.evaluate.profiles import comparison_profiles, for_evaluation
+from elt_llm_query.evaluate.runner import evaluate, rank_documents
+
+MakeGeneration = Callable[..., Any]
+TEXTS = {
+    "n1": "The referee shows a yellow card for unsporting behaviour.",
+    "n2": "The yellow card is recorded by the secretary.",
+    "n3": "Annual leave is approved by the line manager.",
+}
+DATASET = Dataset(
+    "rules",
+    tuple(CorpusDocument(f"{key}.md", "", text) for key, text in TEXTS.items()),
+    {"q1": "who approves annual leave", "q2": "who records the card", "q3": "not judged"},
+    {"q1": {"n3.md": 1}, "q2": {"n2.md": 1, "n1.md": 0}},
+)
+
+
+def chunk(source: str, **metadata: Any) -> RetrievedChunk:
+    return RetrievedChunk(
+        node_id="n", collection="c", source_id="d", source_title="t", source=source, document_hash="0" * 64,
+        text="x", context="", span=(0, 1), page=None, section=None, score=0.5, metadata=metadata,
+    )  # fmt: skip
+
+
+def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+):
+    reports = evaluate(DATASET, make_generation(TEXTS), embedding, comparison_profiles(Settings()))
+    assert [report.profile for report in reports] == ["bm25", "dense", "fusion", "default", "classic"]
+    printed = reports[3].to_json()
+    assert printed.keys() == {
+        "dataset", "profile", "queries", "ndcg@10", "recall@10", "recall@100", "mrr@10", "latency_ms",
+    }  # fmt: skip
+    assert printed["latency_ms"].keys() == {"p50", "p95"}
+    assert (printed["dataset"], printed["queries"]) == ("rules", 2)
+    assert printed["ndcg@10"] == printed["mrr@10"] == printed["recall@10"] == 1.0
+
+
+def test_a_document_ranks_where_its_best_chunk_does():
+    chunks = [chunk("a"), chunk("b", alternates=[{"source": "c"}]), chunk("a"), chunk("d")]
+    assert rank_documents(chunks) == ["a", "b", "c", "d"]
+    assert rank_documents(chunks, depth=2) == ["a", "b"]
+
+
+def test_the_cut_for_a_reader_decides_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding):
+    narrow = Settings(query=QuerySettings(leg_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
+    wide = evaluate(DATASET, make_generation(TEXTS), embedding, {"wide": Settings(), "narrow": narrow})
+    assert replace(wide[0], profile="", latency_p50_ms=0, latency_p95_ms=0) == replace(
+        wide[1], profile="", latency_p50_ms=0, latency_p95_ms=0
+    )
+
+
+def test_everything_else_stays_as_in_the_profile():
+    settings = Settings(query=QuerySettings(leg_top_k=300, rerank_weight=0.7, use_mmr=True))
+    assert for_evaluation(settings) == settings
+
+
+@pytest.mark.parametrize(("name", "strategy", "reranked"), [("bm25", "sparse", False), ("dense", "dense", False)])
+def test_a_leg_alone_is_not_reranked(name: str, strategy: str, reranked: bool):
+    query = comparison_profiles(Settings())[name].query
+    assert (query.strategy, query.use_reranker) == (strategy, reranked)

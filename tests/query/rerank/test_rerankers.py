@@ -1,0 +1,126 @@
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings import QuerySettings
+from elt_llm_query.rerank import create_reranker
+from elt_llm_query.rerank.embedding import EmbeddingReranker
+from elt_llm_query.rerank.fused_order import FusedOrder
+from elt_llm_query.rerank.postprocessor import RerankPostprocessor
+from elt_llm_query.retrieve.candidates import Candidate
+from elt_llm_query.retrieve.collections import (
+    OpenCollection,
+    Pool,
+    ask_collections,
+    embed_question,
+    fuse_collections,
+    open_collections,
+    share_budget,
+)
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+MakeGeneration = Callable[..., Any]
+TEXTS = {
+    "n1": "The referee shows a yellow card for unsporting behaviour.",
+    "n2": "A yellow card is recorded by the secretary.",
+    "n3": "Annual leave is approved by the line manager.",
+    "n4": "Fixtures are published in August.",
+}
+QUESTION = "who records a yellow card"
+
+
+@pytest.fixture
+def executor() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def pools_of(collections: tuple[OpenCollection, ...], question: str = QUESTION) -> list[Pool]:
+    vectors, _ = embed_question(question, collections)
+    return fuse_collections(ask_collections(question, collections, vectors), vectors)
+
+
+def test_the_settings_choose_the_reranker():
+    assert isinstance(create_reranker(QuerySettings()), EmbeddingReranker)
+    assert isinstance(create_reranker(QuerySettings(use_reranker=False)), FusedOrder)
+    assert isinstance(create_reranker(QuerySettings(reranker_strategy="none")), FusedOrder)
+
+
+def test_every_candidate_of_either_leg_gets_both_scores(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+):
+    generation = make_generation(TEXTS)
+    query = QuerySettings(leg_top_k=1)
+    opened = open_collections([generation], [embedding], query, executor)
+    pool = Pool(
+        opened[0],
+        (Candidate("n2", "handbook", keyword_rank=1, keyword_score=3.0), Candidate("n3", "handbook", 1, 0.2)),
+        embedding.embed_question(QUESTION),
+    )
+    ranked = {one.node_id: one for one in EmbeddingReranker(0.5).rerank(QUESTION, [pool])}
+    cosines = generation.vectors @ embedding.embed_question(QUESTION)
+    assert ranked["n2"].cosine == pytest.approx(float(cosines[1]), abs=1e-5)
+    assert ranked["n3"].keyword_score == 0.0
+    assert (ranked["n2"].dense_rank, ranked["n3"].keyword_rank) == (None, None)
+
+
+def test_the_whole_pool_is_ranked(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+):
+    opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)
+    ranked = EmbeddingReranker(0.5).rerank(QUESTION, pools_of(opened))
+    assert {one.node_id for one in ranked} == set(TEXTS)
+    assert ranked[0].node_id == "n2"
+
+
+def test_a_collection_asked_twice_over_is_ranked_as_if_asked_alone(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+):
+    copies = [make_generation({f"{name}{key}": text for key, text in TEXTS.items()}, name) for name in "ab"]
+    alone = open_collections(copies[:1], [embedding], QuerySettings(), executor)
+    both = open_collections(copies, [embedding], QuerySettings(), executor)
+    scores = {one.node_id: one.score for one in EmbeddingReranker().rerank(QUESTION, pools_of(alone))}
+    for one in EmbeddingReranker().rerank(QUESTION, pools_of(both)):
+        assert one.score == pytest.approx(scores["a" + one.node_id[1:]])
+
+
+def test_the_best_hit_of_a_collection_that_knows_one_word_stays_a_weak_one(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+):
+    strangers = {f"s{number}": f"card index drawer {number}" for number in range(4)}
+    generations = [make_generation(TEXTS, "rules"), make_generation(strangers, "library")]
+    opened = open_collections(generations, [embedding], QuerySettings(), executor)
+    ranked = EmbeddingReranker(weight=0.0).rerank(QUESTION, pools_of(opened))
+    best_stranger = max(one.score for one in ranked if one.collection == "library")
+    assert ranked[0].node_id == "n2"
+    assert best_stranger < 0.5
+
+
+@pytest.mark.parametrize(("retrieve_k", "expected"), [(20, [4, 4]), (4, [2, 2]), (1, [1, 1])])
+def test_a_reranker_that_calls_a_model_reads_an_equal_share_of_each_collection(
+    make_generation: MakeGeneration,
+    embedding: FakeEmbedding,
+    executor: ThreadPoolExecutor,
+    retrieve_k: int,
+    expected: list[int],
+):
+    generations = [make_generation(TEXTS, "a"), make_generation(TEXTS, "b")]
+    pools = pools_of(open_collections(generations, [embedding], QuerySettings(), executor))
+    shared = share_budget(pools, retrieve_k)
+    assert [len(pool.candidates) for pool in shared] == expected
+    assert shared[0].candidates == pools[0].candidates[: expected[0]]
+
+
+def test_it_is_a_llama_index_postprocessor_too(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+):
+    opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)[0]
+    postprocessor = RerankPostprocessor(EmbeddingReranker(), opened)
+    nodes = postprocessor.postprocess_nodes(opened.retriever.retrieve(QUESTION), query_str=QUESTION)
+    expected = EmbeddingReranker().rerank(QUESTION, pools_of((opened,)))
+    assert isinstance(postprocessor, BaseNodePostprocessor)
+    assert [node.node.node_id for node in nodes] == [one.node_id for one in expected]
+    assert [node.score for node in nodes] == pytest.approx([one.score for one in expected])
+    assert postprocessor.postprocess_nodes(nodes) == nodes

@@ -1,0 +1,75 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_query.retrieve.dense import DenseRetriever
+from elt_llm_query.retrieve.keyword import KeywordRetriever
+from llama_index.core.schema import QueryBundle
+from llama_index.retrievers.bm25 import BM25Retriever
+
+MakeGeneration = Callable[..., Any]
+TEXTS = {
+    "n1": "The referee shows a yellow card.",
+    "n2": "A yellow card is recorded by the secretary.",
+    "n3": "Annual leave is approved by the manager.",
+    "n4": "Fixtures are published in August.",
+}
+
+
+def test_the_keyword_leg_is_a_bm25_retriever_that_gives_ids_only(make_generation: MakeGeneration):
+    retriever = KeywordRetriever(make_generation(TEXTS), top_k=3)
+    hits = retriever.retrieve("yellow cards")
+    assert isinstance(retriever, BM25Retriever)
+    assert [hit.node.node_id for hit in hits] == ["n1", "n2"]
+    assert all(hit.node.get_content() == "" for hit in hits)
+
+
+def test_nodes_that_match_no_word_are_no_hits(make_generation: MakeGeneration):
+    retriever = KeywordRetriever(make_generation(TEXTS), top_k=4)
+    assert retriever.retrieve("zebra") == []
+    assert retriever.retrieve("the of and") == []
+    assert retriever.retrieve("??!") == []
+
+
+def test_more_hits_may_be_asked_for_than_there_are_nodes(make_generation: MakeGeneration):
+    retriever = KeywordRetriever(make_generation(TEXTS), top_k=50)
+    assert retriever.similarity_top_k == 50
+    assert len(retriever.retrieve("card leave fixtures")) == 4
+
+
+def test_a_collection_without_words_is_searched_without_complaint(make_generation: MakeGeneration):
+    assert KeywordRetriever(make_generation(TEXTS).without_keywords(), top_k=5).retrieve("card") == []
+
+
+def test_equal_keyword_scores_are_ordered_by_node_id(make_generation: MakeGeneration):
+    generation = make_generation({f"n{number}": "offside rule" for number in range(9)} | {"z": "other words"})
+    hits = KeywordRetriever(generation, top_k=5).retrieve("offside")
+    assert [hit.node.node_id for hit in hits] == ["n0", "n1", "n2", "n3", "n4"]
+
+
+def test_keyword_scores_are_those_of_the_generation(make_generation: MakeGeneration):
+    generation = make_generation(TEXTS)
+    scores = generation.keyword.scores("yellow card secretary")
+    for hit in KeywordRetriever(generation, top_k=4).retrieve("yellow card secretary"):
+        assert hit.score == pytest.approx(float(scores[generation.ids.index(hit.node.node_id)]))
+
+
+def test_the_vector_leg_gives_cosines_best_first(make_generation: MakeGeneration, embedding: FakeEmbedding):
+    generation = make_generation(TEXTS)
+    hits = DenseRetriever(generation, embedding, top_k=3).retrieve("who approves annual leave")
+    question = embedding.embed_question("who approves annual leave")
+    expected = np.sort(generation.vectors @ question)[::-1][:3]
+    assert [hit.score for hit in hits] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert hits[0].node.node_id == "n3"
+    assert hits[0].node.get_content() == ""
+
+
+def test_the_vector_leg_uses_the_vector_it_is_given(make_generation: MakeGeneration, embedding: FakeEmbedding):
+    bundle = QueryBundle("fixtures", embedding=embedding.embed_question("annual leave").tolist())
+    assert DenseRetriever(make_generation(TEXTS), embedding, top_k=1).retrieve(bundle)[0].node.node_id == "n3"
+
+
+def test_more_vectors_may_be_asked_for_than_there_are(make_generation: MakeGeneration, embedding: FakeEmbedding):
+    assert len(DenseRetriever(make_generation(TEXTS), embedding, top_k=50).retrieve("card")) == 4
