@@ -1,0 +1,144 @@
+"""An engine: stores, models and indexes opened once; asking opens nothing and changes nothing."""
+
+import math
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from elt_llm_core.collection import open_generation
+from elt_llm_core.errors import ModelError, UsageError
+from elt_llm_core.generation import Generation
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embeddings import create_embedding
+from elt_llm_core.models.llms import create_llm
+from elt_llm_core.results import QueryResult, Trace
+from elt_llm_core.settings import Settings
+from elt_llm_core.store.store import open_store
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
+from elt_llm_query.retrieve.pipeline import Found, PassageFinder
+from elt_llm_query.retrieve.stages import StageLog
+
+EXTRACTIVE = "extractive"
+
+
+class Engine:
+    """Answers questions over pinned generations. May be asked from many threads; close it to let go of the pins."""
+
+    def __init__(self, generations: Sequence[Generation], embedding: EmbeddingModel, settings: Settings) -> None:
+        self._resources = ExitStack()
+        self._generations = tuple(generations)
+        self._settings = settings
+        self._finder = self._resources.enter_context(PassageFinder(self._generations, [embedding], settings))
+        tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
+        self._answerer = ExtractiveAnswerer(embedding, tokeniser, abstain=settings.answer.abstain)
+
+    def search(self, question: str, *, top_k: int | None = None) -> Found:
+        """The passages for a question, best first, and how they were found. Raises UsageError, RetrievalError."""
+        return self._finder.find(question, top_k=top_k)
+
+    def ask(self, question: str) -> QueryResult:
+        """The answer to a question, with citations; or the statement that the documents do not hold it.
+
+        Raises UsageError for an empty question, RetrievalError if no passages could be looked for.
+        """
+        started = time.perf_counter()
+        found = self.search(question)
+        log = StageLog()
+        with log.stage("answer") as stage:
+            answer = self._answerer.answer(question, found.chunks, idf=self._weight, known=self._is_known)
+            stage.kept = len(answer.citations)
+            stage.details.update(answer.reasoning)
+        return self._result(question, found, answer, log, started)
+
+    def own(self, resources: ExitStack) -> Self:
+        """Close these as well when the engine is closed."""
+        self._resources.push(resources)
+        return self
+
+    def close(self) -> None:
+        """Let go of threads, pins and whatever was handed to `own`."""
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        """The engine itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
+        notes = [*found.notes, *answer.notes]
+        if self._settings.llm.provider == "auto":
+            notes.append("No language model is in use: the answer quotes the documents.")
+        return QueryResult(
+            question=question,
+            answer=answer.text,
+            answered=answer.answered,
+            contexts=found.chunks,
+            citations=answer.citations if self._settings.answer.enable_citation else (),
+            confidence=answer.confidence,
+            latency_ms=(time.perf_counter() - started) * 1000,
+            metadata={
+                "model": EXTRACTIVE,
+                "generations": {one.collection: one.number for one in self._generations},
+            },
+            trace=Trace(stages=(*found.stages, *log.stages)),
+            notes=tuple(dict.fromkeys(notes)),
+        )
+
+    def _frequency(self, stem: str) -> int:
+        return sum(generation.keyword.document_frequency(stem) for generation in self._generations)
+
+    def _weight(self, stem: str) -> float:
+        """Inverse document frequency over all collections asked, as BM25 has it; 0 or more."""
+        total, frequency = sum(generation.size for generation in self._generations), self._frequency(stem)
+        return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+
+    def _is_known(self, stem: str) -> bool:
+        return self._frequency(stem) > 0
+
+
+def open_engine(
+    settings: Settings,
+    data_dir: Path,
+    collections: Sequence[str],
+    *,
+    prefixes: Sequence[str] = (),
+    embedding: EmbeddingModel | None = None,
+) -> Engine:
+    """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
+
+    `embedding` is made from the settings if none is given. Raises UsageError if no collection is named or matches,
+    UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError.
+    """
+    if create_llm(settings) is not None:
+        raise ModelError(
+            f"Answers written by '{settings.llm.provider}' are not available in this version.",
+            hint="Set llm.provider to auto or extractive.",
+        )
+    with ExitStack() as opened:
+        store = opened.enter_context(open_store(data_dir))
+        names = _expanded(collections, prefixes, [record.name for record in store.collections.all()])
+        model = embedding or create_embedding(settings)
+        generations = [opened.enter_context(open_generation(store, name, model.fingerprint)) for name in names]
+        return Engine(generations, model, settings).own(opened.pop_all())
+
+
+def _expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The named collections and those that a prefix matches, each once, in that order."""
+    matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
+    names = list(dict.fromkeys([*collections, *matched]))
+    if not names:
+        raise UsageError(
+            "No collection is named." if not prefixes else f"No collection begins with {' or '.join(prefixes)}.",
+            hint=f"Add -c NAME. There are: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
+        )
+    return names
