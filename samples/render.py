@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Literal
 
@@ -21,11 +22,12 @@ SOURCE = SAMPLES / "source" / "handbook.md"
 TARGET = SAMPLES / "documents" / "handbook.pdf"
 
 # A date in the file must not depend on the day of rendering, or every rendering would be a change to commit.
-CREATED = datetime(2026, 5, 14, 9, 0, tzinfo=timezone.utc)
+CREATED = datetime(2026, 5, 14, 9, 0, tzinfo=UTC)
 PAGE_MILLIMETRES = (176.0, 250.0)
-CONTENTS_PAGES = 3
+CONTENTS_LINES_A_PAGE, CONTENTS_LINE = 43, 4.6
 BODY_POINTS, BODY_LINE = 10.0, 4.7
 TABLE_POINTS, TABLE_LINE = 8.0, 3.9
+CHARACTERS_A_TABLE_LINE = 96
 KEEP_TOGETHER_LINES = 6
 
 BlockKind = Literal["title", "part", "rule", "paragraph", "item", "table", "break"]
@@ -48,9 +50,9 @@ def read_blocks(markdown: str) -> list[Block]:
 
 def _blocks(tokens: list[Token]) -> Iterator[Block]:
     heading: BlockKind | None = None
-    rows: list[list[str]] | None = None
     in_item = titled = False
-    for token in tokens:
+    table_start = 0
+    for position, token in enumerate(tokens):
         match token.type:
             case "heading_open":
                 heading = "rule" if token.tag == "h2" else "part" if titled else "title"
@@ -60,20 +62,24 @@ def _blocks(tokens: list[Token]) -> Iterator[Block]:
             case "list_item_open" | "list_item_close":
                 in_item = token.type == "list_item_open"
             case "table_open":
-                rows = []
-            case "tr_open" if rows is not None:
-                rows.append([])
-            case "table_close" if rows is not None:
-                yield Block("table", rows=rows)
-                rows = None
+                table_start = position
+            case "table_close":
+                yield Block("table", rows=_rows(tokens[table_start:position]))
+                table_start = 0
             case "hr":
                 yield Block("break")
-            case "inline" if rows is not None:
-                rows[-1].append(_inline_text(token))
-            case "inline":
+            case "inline" if not table_start:
                 yield Block(heading or ("item" if in_item else "paragraph"), _inline_text(token))
-            case _:
-                pass
+
+
+def _rows(tokens: list[Token]) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(_inline_text(token))
+    return rows
 
 
 def _inline_text(token: Token) -> str:
@@ -92,10 +98,11 @@ def _inline_text(token: Token) -> str:
 class HandbookPdf(FPDF):
     """A page of the handbook: running header with the part's name, footer with the page number."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, contents_lines: int) -> None:
         super().__init__(unit="mm", format=PAGE_MILLIMETRES)
         self.book = title
         self.part = ""
+        self.contents_pages = ceil(contents_lines / CONTENTS_LINES_A_PAGE)
         self.set_line_width(0.15)
         self.set_title(title)
         self.set_creation_date(CREATED)
@@ -156,7 +163,7 @@ class HandbookPdf(FPDF):
     def _write_contents(self) -> None:
         self.part = ""
         self.add_page()
-        self.insert_toc_placeholder(_write_table_of_contents, pages=CONTENTS_PAGES)
+        self.insert_toc_placeholder(_write_table_of_contents, pages=self.contents_pages)
 
     def _write_part(self, text: str) -> None:
         self.part = text
@@ -195,6 +202,7 @@ class HandbookPdf(FPDF):
         with self.table(
             rows,
             text_align="LEFT",
+            v_align="TOP",
             line_height=TABLE_LINE,
             col_widths=_column_weights(rows),
             borders_layout=TableBordersLayout.HORIZONTAL_LINES,
@@ -210,9 +218,16 @@ class HandbookPdf(FPDF):
 
 
 def _column_weights(rows: list[list[str]]) -> tuple[int, ...]:
-    """Widths in proportion to the longest cell, between bounds that keep short columns readable."""
-    longest = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return tuple(min(max(length, 9), 48) for length in longest)
+    """Widths in characters: those of the longest cells, cut back until the table fits but never within a word."""
+    columns = list(zip(*rows, strict=True))
+    longest_cells = [max(len(cell) for cell in column) + 2 for column in columns]
+    longest_words = [max(len(word) for cell in column for word in cell.split()) + 3 for column in columns]
+    widths = longest_cells
+    for limit in range(max(longest_cells), 0, -1):
+        widths = [max(min(cell, limit), word) for cell, word in zip(longest_cells, longest_words, strict=True)]
+        if sum(widths) <= CHARACTERS_A_TABLE_LINE:
+            break
+    return tuple(widths)
 
 
 def _write_table_of_contents(pdf: FPDF, outline: list[OutlineSection]) -> None:
@@ -222,14 +237,15 @@ def _write_table_of_contents(pdf: FPDF, outline: list[OutlineSection]) -> None:
     for section in outline:
         pdf.set_font("Times", "" if section.level else "B", 9)
         pdf.set_x(pdf.l_margin + 5 * section.level)
-        pdf.cell(pdf.epw - 15 - 5 * section.level, 4.6, section.name)
-        pdf.cell(15, 4.6, str(section.page_number), align="R", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+        pdf.cell(pdf.epw - 15 - 5 * section.level, CONTENTS_LINE, section.name)
+        pdf.cell(15, CONTENTS_LINE, str(section.page_number), align="R", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
 
 def render(markdown: str) -> bytes:
     """Render the handbook's Markdown and return the bytes of the PDF."""
     blocks = read_blocks(markdown)
-    pdf = HandbookPdf(blocks[0].text)
+    headings = [block for block in blocks if block.kind in ("part", "rule")]
+    pdf = HandbookPdf(blocks[0].text, contents_lines=len(headings))
     for block in blocks:
         pdf.write_block(block)
     return bytes(pdf.output())
