@@ -1,70 +1,58 @@
 """What every test relies on: no network, no developer's home folder, real data when it is there."""
 
 import os
-import sys
-from collections.abc import Generator, Iterator
+import runpy
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")  # noqa: S104 - recognised, never bound
+NO_NETWORK = Path(__file__).parent / "no_network"
 
 hypothesis.settings.register_profile("project", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("project")
 
 
-class NetworkRefused(Exception):
-    """A test tried to leave this machine."""
-
-
-_refused: list[str] = []
-
-
-def _refuse_to_leave_the_machine(event: str, arguments: tuple[object, ...]) -> None:
-    """An audit hook: it sees every socket Python opens, whichever library asks, and patches nothing."""
-    if event in {"socket.connect", "socket.sendto"}:
-        address = arguments[1]
-    elif event == "socket.getaddrinfo":
-        address = arguments
-    else:
-        return
-    if not isinstance(address, tuple):
-        return  # a UNIX socket
-    host = address[0].decode() if isinstance(address[0], bytes) else address[0]
-    if host is None or str(host) == "" or str(host).startswith(LOOPBACK):
-        return
-    _refused.append(f"{event} to {host}")
-    raise NetworkRefused(f"{event} to {host}: tests stay on this machine")
-
-
-sys.addaudithook(_refuse_to_leave_the_machine)
-
-
-@pytest.fixture
-def refused_connections() -> list[str]:
-    """What the present test was refused; clearing it forgives."""
-    return _refused
-
-
-@pytest.fixture(autouse=True)
-def _no_connection_is_refused_in_silence() -> Iterator[None]:
-    """Fails a test whose connection was refused even when the library under test swallowed the error."""
-    _refused.clear()
-    yield
-    assert not _refused, f"connections were attempted: {_refused}"
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _a_home_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keeps the developer's home folder and ELT_LLM_ variables out of the tests and of what they start."""
-    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("XDG_", "ELT_LLM_")) and name != "ELT_LLM_DATASETS":
                 patch.delenv(name)
-        patch.setenv("HOME", str(home))
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def _record_of_refusals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Installs the refusal of every connection beyond loopback, here and in every Python that tests start."""
+    record = tmp_path_factory.mktemp("network") / "refused"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REFUSED_CONNECTIONS", str(record))
+        patch.setenv("PYTHONPATH", str(NO_NETWORK))
+        runpy.run_path(str(NO_NETWORK / "sitecustomize.py"))
+        yield record
+
+
+@pytest.fixture
+def refused_connections(_record_of_refusals: Path) -> Callable[[], list[str]]:
+    """Tells what the present test and its programs were refused; having been told forgives it."""
+
+    def take() -> list[str]:
+        refused = _record_of_refusals.read_text(encoding="utf-8").splitlines() if _record_of_refusals.exists() else []
+        _record_of_refusals.unlink(missing_ok=True)
+        return refused
+
+    return take
+
+
+@pytest.fixture(autouse=True)
+def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[str]]) -> Iterator[None]:
+    """Fails a test whose connection was refused even when the library under test swallowed the error."""
+    yield
+    assert not (refused := refused_connections()), f"connections were attempted: {refused}"
 
 
 def _datasets_folder() -> Path | None:
@@ -85,10 +73,15 @@ def datasets() -> Path:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where continuous integration has the data, a skipped test is a failed one."""
+    """Where continuous integration has the data, a skipped test is a failed one.
+
+    Only what a superuser cannot see, that a file may not be read, is skipped there too.
+    """
     report = yield
     skipped = report.outcome == "skipped" and not hasattr(report, "wasxfail")
     if skipped and os.environ.get("CI") == "true" and _datasets_folder() is not None:
-        report.outcome = "failed"
-        report.longrepr = f"{item.nodeid} was skipped although CI has the data: {call.excinfo and call.excinfo.value}"
+        reason = str(call.excinfo.value) if call.excinfo else ""
+        if not (os.geteuid() == 0 and "superuser" in reason):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} was skipped although CI has the data: {reason}"
     return report

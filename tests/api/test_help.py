@@ -115,7 +115,7 @@ def test_a_signal_ends_the_command_with_its_code_and_says_how_to_go_on(
     (tmp_path / "waiting_command.py").write_text(WAITING_COMMAND)
     waiting = subprocess.Popen(
         [sys.executable, "-u", "-c", WAITING, "wait"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -31,6 +31,7 @@ def test_a_skip_is_a_failure_only_where_the_data_are(
     given: dict[str, str], expected: str, code: int, tmp_path: Path, project: Path
 ) -> None:
     shutil.copy(project / "tests" / "conftest.py", tmp_path)
+    shutil.copytree(project / "tests" / "no_network", tmp_path / "no_network")
     (tmp_path / "test_data.py").write_text(NEEDS_DATA)
     environment = {name: value for name, value in os.environ.items() if name not in {"CI", "ELT_LLM_DATASETS"}}
     shown = subprocess.run(

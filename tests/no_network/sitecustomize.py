@@ -1,0 +1,37 @@
+"""Refuses every connection beyond loopback. Python imports a module of this name at its start, so that programs which
+tests start are kept on this machine too; tests/conftest.py loads it for the tests' own process."""
+
+import os
+import sys
+from pathlib import Path
+
+LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")  # noqa: S104 - recognised, never bound
+RECORD = "REFUSED_CONNECTIONS"
+"""The variable that names the file where refusals are recorded, one a line."""
+
+
+class NetworkRefused(Exception):
+    """A test, or a program it started, tried to leave this machine."""
+
+
+def refuse_to_leave_the_machine(event: str, arguments: tuple[object, ...]) -> None:
+    """An audit hook: it sees every socket Python opens, whichever library asks, and patches nothing."""
+    if event in {"socket.connect", "socket.sendto"}:
+        address = arguments[1]
+    elif event == "socket.getaddrinfo":
+        address = arguments
+    else:
+        return
+    if not isinstance(address, tuple):
+        return  # a UNIX socket
+    host = address[0].decode() if isinstance(address[0], bytes) else address[0]
+    if host is None or str(host) == "" or str(host).startswith(LOOPBACK):
+        return
+    if record := os.environ.get(RECORD):
+        with Path(record).open("a", encoding="utf-8") as file:
+            file.write(f"{event} to {host}\n")
+    raise NetworkRefused(f"{event} to {host}: tests stay on this machine")
+
+
+if RECORD in os.environ:
+    sys.addaudithook(refuse_to_leave_the_machine)
