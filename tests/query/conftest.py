@@ -38,6 +38,9 @@ class MemoryPassport:
 class BrokenVectorStore(ExactVectorStore):
     """A vector store whose files are damaged."""
 
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__(arrays)
+
     def query(self, query: VectorStoreQuery, **_: object) -> VectorStoreQueryResult:
         raise CorruptIndex("the vector index is damaged.", hint="Run: elt-llm verify")
 

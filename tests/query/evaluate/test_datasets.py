@@ -16,7 +16,7 @@ def write(folder: Path, corpus: str = CORPUS, queries: str = QUERIES, qrels: str
     return folder
 
 
-def test_a_set_is_read_from_its_folder(tmp_path: Path):
+def test_a_set_is_read_from_its_folder(tmp_path: Path) -> None:
     dataset = read_dataset(write(tmp_path))
     assert dataset.name == tmp_path.name
     assert [document.content for document in dataset.documents] == ["Cards\n\nYellow and red.", "No title."]
@@ -38,25 +38,25 @@ def test_a_set_is_read_from_its_folder(tmp_path: Path):
         ({"qrels": "q1\td1\t0\n"}, r"judges no document relevant"),
     ],
 )
-def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, changed: dict[str, str], said: str):
+def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, changed: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         read_dataset(write(tmp_path, **changed))
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path):
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "qrels.tsv").unlink()
     with pytest.raises(UsageError, match=r"qrels\.tsv cannot be read"):
         read_dataset(tmp_path)
 
 
-def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path):
+def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     (write(tmp_path) / "queries.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match=r"queries\.jsonl is not UTF-8"):
         read_dataset(tmp_path)
 
 
-def test_the_real_sets_can_be_read(datasets: Path):
+def test_the_real_sets_can_be_read(datasets: Path) -> None:
     folders = [path for path in (datasets / "eval").iterdir() if path.is_dir()]
     sizes = {path.name: len(read_dataset(path).documents) for path in folders}
     assert sizes["scifact"] == 5183

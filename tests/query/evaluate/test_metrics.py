@@ -10,13 +10,13 @@ RANKED = st.lists(IDS, unique=True, max_size=20)
 GRADES = st.dictionaries(IDS, st.integers(1, 3), min_size=1)
 
 
-def test_ndcg_takes_the_grade_as_gain_and_discounts_by_the_logarithm_of_the_rank():
+def test_ndcg_takes_the_grade_as_gain_and_discounts_by_the_logarithm_of_the_rank() -> None:
     # By hand: (1/log2(2) + 2/log2(4)) / (2/log2(2) + 1/log2(3) + 1/log2(4))
     found = ndcg(["a", "x", "b"], {"a": 1, "b": 2, "c": 1})
     assert found == pytest.approx((1 + 2 / 2) / (2 + 1 / math.log2(3) + 1 / 2))
 
 
-def test_only_the_first_ten_count():
+def test_only_the_first_ten_count() -> None:
     ranked = [f"x{number}" for number in range(10)] + ["a"]
     assert ndcg(ranked, {"a": 1}) == 0
     assert reciprocal_rank(ranked, {"a": 1}) == 0
@@ -24,24 +24,24 @@ def test_only_the_first_ten_count():
     assert recall(ranked, {"a": 1}, 100) == 1
 
 
-def test_more_relevant_documents_than_places_can_still_be_perfect():
+def test_more_relevant_documents_than_places_can_still_be_perfect() -> None:
     grades = {f"d{number}": 1 for number in range(15)}
     assert ndcg(list(grades), grades) == pytest.approx(1.0)
     assert recall(list(grades), grades, 10) == pytest.approx(10 / 15)
 
 
-def test_the_reciprocal_rank_is_that_of_the_first_relevant_document():
+def test_the_reciprocal_rank_is_that_of_the_first_relevant_document() -> None:
     assert reciprocal_rank(["x", "a", "b"], {"a": 1, "b": 3}) == 0.5
 
 
 @given(RANKED, GRADES)
-def test_every_measure_lies_between_0_and_1(ranked: list[str], grades: dict[str, int]):
+def test_every_measure_lies_between_0_and_1(ranked: list[str], grades: dict[str, int]) -> None:
     for value in (ndcg(ranked, grades), recall(ranked, grades, 10), reciprocal_rank(ranked, grades)):
         assert 0 <= value <= 1 + 1e-12
 
 
 @given(GRADES)
-def test_the_ideal_ranking_is_perfect(grades: dict[str, int]):
+def test_the_ideal_ranking_is_perfect(grades: dict[str, int]) -> None:
     ideal = sorted(grades, key=lambda document: -grades[document])
     assert ndcg(ideal, grades) == pytest.approx(1.0)
     assert recall(ideal, grades, 100) == 1.0
@@ -49,5 +49,5 @@ def test_the_ideal_ranking_is_perfect(grades: dict[str, int]):
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 2.0), (0.95, 4.0), (1.0, 4.0), (0.0, 1.0)])
-def test_a_percentile_is_one_of_the_values(share: float, expected: float):
+def test_a_percentile_is_one_of_the_values(share: float, expected: float) -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == expected

@@ -33,7 +33,7 @@ def chunk(source: str, **metadata: Any) -> RetrievedChunk:
 
 def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     reports = evaluate(DATASET, make_generation(TEXTS), embedding, comparison_profiles(Settings()))
     assert [report.profile for report in reports] == ["bm25", "dense", "fusion", "default", "classic"]
     printed = reports[3].to_json()
@@ -45,13 +45,20 @@ def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
     assert printed["ndcg@10"] == printed["mrr@10"] == printed["recall@10"] == 1.0
 
 
-def test_a_document_ranks_where_its_best_chunk_does():
+def test_a_document_ranks_where_its_best_chunk_does() -> None:
     chunks = [chunk("a"), chunk("b", alternates=[{"source": "c"}]), chunk("a"), chunk("d")]
     assert rank_documents(chunks) == ["a", "b", "c", "d"]
     assert rank_documents(chunks, depth=2) == ["a", "b"]
 
 
-def test_the_cut_for_a_reader_decides_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_sources_may_be_other_than_the_corpus_ids(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    renamed = replace(DATASET, relevant={"q1": {"three": 1}, "q2": {"two": 1}})
+    generation, profiles = make_generation(TEXTS), {"default": Settings()}
+    report = evaluate(renamed, generation, embedding, profiles, {"n2.md": "two", "n3.md": "three"})[0]
+    assert report.ndcg_at_10 == 1.0
+
+
+def test_the_cut_for_a_reader_decides_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     narrow = Settings(query=QuerySettings(leg_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
     wide = evaluate(DATASET, make_generation(TEXTS), embedding, {"wide": Settings(), "narrow": narrow})
     assert replace(wide[0], profile="", latency_p50_ms=0, latency_p95_ms=0) == replace(
@@ -59,12 +66,12 @@ def test_the_cut_for_a_reader_decides_no_figure(make_generation: MakeGeneration,
     )
 
 
-def test_everything_else_stays_as_in_the_profile():
+def test_everything_else_stays_as_in_the_profile() -> None:
     settings = Settings(query=QuerySettings(leg_top_k=300, rerank_weight=0.7, use_mmr=True))
     assert for_evaluation(settings) == settings
 
 
 @pytest.mark.parametrize(("name", "strategy", "reranked"), [("bm25", "sparse", False), ("dense", "dense", False)])
-def test_a_leg_alone_is_not_reranked(name: str, strategy: str, reranked: bool):
+def test_a_leg_alone_is_not_reranked(name: str, strategy: str, reranked: bool) -> None:
     query = comparison_profiles(Settings())[name].query
     assert (query.strategy, query.use_reranker) == (strategy, reranked)

@@ -42,7 +42,7 @@ def pools_of(collections: tuple[OpenCollection, ...], question: str = QUESTION) 
     return fuse_collections(ask_collections(question, collections, vectors), vectors)
 
 
-def test_the_settings_choose_the_reranker():
+def test_the_settings_choose_the_reranker() -> None:
     assert isinstance(create_reranker(QuerySettings()), EmbeddingReranker)
     assert isinstance(create_reranker(QuerySettings(use_reranker=False)), FusedOrder)
     assert isinstance(create_reranker(QuerySettings(reranker_strategy="none")), FusedOrder)
@@ -50,7 +50,7 @@ def test_the_settings_choose_the_reranker():
 
 def test_every_candidate_of_either_leg_gets_both_scores(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
-):
+) -> None:
     generation = make_generation(TEXTS)
     query = QuerySettings(leg_top_k=1)
     opened = open_collections([generation], [embedding], query, executor)
@@ -68,7 +68,7 @@ def test_every_candidate_of_either_leg_gets_both_scores(
 
 def test_the_whole_pool_is_ranked(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
-):
+) -> None:
     opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)
     ranked = EmbeddingReranker(0.5).rerank(QUESTION, pools_of(opened))
     assert {one.node_id for one in ranked} == set(TEXTS)
@@ -77,7 +77,7 @@ def test_the_whole_pool_is_ranked(
 
 def test_a_collection_asked_twice_over_is_ranked_as_if_asked_alone(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
-):
+) -> None:
     copies = [make_generation({f"{name}{key}": text for key, text in TEXTS.items()}, name) for name in "ab"]
     alone = open_collections(copies[:1], [embedding], QuerySettings(), executor)
     both = open_collections(copies, [embedding], QuerySettings(), executor)
@@ -88,7 +88,7 @@ def test_a_collection_asked_twice_over_is_ranked_as_if_asked_alone(
 
 def test_the_best_hit_of_a_collection_that_knows_one_word_stays_a_weak_one(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
-):
+) -> None:
     strangers = {f"s{number}": f"card index drawer {number}" for number in range(4)}
     generations = [make_generation(TEXTS, "rules"), make_generation(strangers, "library")]
     opened = open_collections(generations, [embedding], QuerySettings(), executor)
@@ -105,7 +105,7 @@ def test_a_reranker_that_calls_a_model_reads_an_equal_share_of_each_collection(
     executor: ThreadPoolExecutor,
     retrieve_k: int,
     expected: list[int],
-):
+) -> None:
     generations = [make_generation(TEXTS, "a"), make_generation(TEXTS, "b")]
     pools = pools_of(open_collections(generations, [embedding], QuerySettings(), executor))
     shared = share_budget(pools, retrieve_k)
@@ -115,7 +115,7 @@ def test_a_reranker_that_calls_a_model_reads_an_equal_share_of_each_collection(
 
 def test_it_is_a_llama_index_postprocessor_too(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
-):
+) -> None:
     opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)[0]
     postprocessor = RerankPostprocessor(EmbeddingReranker(), opened)
     nodes = postprocessor.postprocess_nodes(opened.retriever.retrieve(QUESTION), query_str=QUESTION)

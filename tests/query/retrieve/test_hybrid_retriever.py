@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -28,25 +29,25 @@ class FixedRetriever(BaseRetriever):
 
 
 @pytest.fixture
-def executor():
+def executor() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as pool:
         yield pool
 
 
-def test_it_is_llama_index_s_fusion_retriever_with_a_model_that_is_never_called(executor: ThreadPoolExecutor):
+def test_it_is_llama_index_s_fusion_retriever_with_a_model_that_is_never_called(executor: ThreadPoolExecutor) -> None:
     retriever = HybridRetriever("c", FixedRetriever({"a": 0.9}), FixedRetriever({"b": 3.0}), executor=executor)
     assert isinstance(retriever, QueryFusionRetriever)
     assert isinstance(retriever._llm, MockLLM)
     assert retriever.num_queries == 1
 
 
-def test_both_legs_run_at_the_same_time(executor: ThreadPoolExecutor):
+def test_both_legs_run_at_the_same_time(executor: ThreadPoolExecutor) -> None:
     barrier = Barrier(2)
     legs = FixedRetriever({"a": 0.9}, barrier), FixedRetriever({"a": 3.0}, barrier)
     assert HybridRetriever("c", *legs, executor=executor).candidates("question")[0].node_id == "a"
 
 
-def test_ranks_and_scores_of_both_legs_are_kept(executor: ThreadPoolExecutor):
+def test_ranks_and_scores_of_both_legs_are_kept(executor: ThreadPoolExecutor) -> None:
     legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
     by_id = {one.node_id: one for one in HybridRetriever("c", *legs, executor=executor).candidates("question")}
     assert (by_id["b"].dense_rank, by_id["b"].cosine) == (2, 0.4)
@@ -55,28 +56,28 @@ def test_ranks_and_scores_of_both_legs_are_kept(executor: ThreadPoolExecutor):
     assert (by_id["c"].dense_rank, by_id["c"].cosine) == (None, None)
 
 
-def test_fusion_goes_by_node_id_although_all_nodes_look_alike(executor: ThreadPoolExecutor):
+def test_fusion_goes_by_node_id_although_all_nodes_look_alike(executor: ThreadPoolExecutor) -> None:
     legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0})
     nodes = HybridRetriever("c", *legs, executor=executor).retrieve("question")
     assert [node.node.node_id for node in nodes] == ["b", "a"]
     assert nodes[0].node.metadata["keyword_rank"] == 1
-    assert nodes[0].score <= 1.0
+    assert 0 <= nodes[0].get_score(raise_error=True) <= 1
 
 
 @pytest.mark.parametrize(("dense_weight", "first"), [(0.9, "a"), (0.1, "b")])
-def test_weights_are_honoured(executor: ThreadPoolExecutor, dense_weight: float, first: str):
+def test_weights_are_honoured(executor: ThreadPoolExecutor, dense_weight: float, first: str) -> None:
     legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "a": 2.0})
     retriever = HybridRetriever("c", *legs, executor=executor, dense_weight=dense_weight)
     assert retriever.candidates("question")[0].node_id == first
 
 
-def test_the_hits_of_the_legs_are_not_changed(executor: ThreadPoolExecutor):
+def test_the_hits_of_the_legs_are_not_changed(executor: ThreadPoolExecutor) -> None:
     dense = FixedRetriever({"a": 0.9})
     HybridRetriever("c", dense, FixedRetriever({"a": 7.0}), executor=executor).retrieve("question")
     assert dense.hits == {"a": 0.9}
 
 
-def test_a_leg_that_fails_is_told_and_the_other_one_answers(executor: ThreadPoolExecutor):
+def test_a_leg_that_fails_is_told_and_the_other_one_answers(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     retriever = HybridRetriever("c", broken, FixedRetriever({"b": 3.0}), executor=executor)
     legs = retriever.collect(retriever.ask(QueryBundle("question")))
@@ -84,13 +85,13 @@ def test_a_leg_that_fails_is_told_and_the_other_one_answers(executor: ThreadPool
     assert [one.node_id for one in retriever.candidates("question")] == ["b"]
 
 
-def test_it_fails_when_both_legs_do(executor: ThreadPoolExecutor):
+def test_it_fails_when_both_legs_do(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     with pytest.raises(CorruptIndex):
         HybridRetriever("c", broken, broken, executor=executor).retrieve("question")
 
 
-def test_many_threads_may_ask_at_once():
+def test_many_threads_may_ask_at_once() -> None:
     with ThreadPoolExecutor(4) as legs_pool, ThreadPoolExecutor(4) as askers:
         legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
         retriever = HybridRetriever("c", *legs, executor=legs_pool)
@@ -102,7 +103,7 @@ async def _ask(retriever: HybridRetriever) -> list[NodeWithScore]:
     return await retriever.aretrieve("question")
 
 
-def test_it_may_be_awaited(executor: ThreadPoolExecutor):
+def test_it_may_be_awaited(executor: ThreadPoolExecutor) -> None:
     import asyncio
 
     retriever = HybridRetriever("c", FixedRetriever({"a": 0.9}), None, executor=executor)

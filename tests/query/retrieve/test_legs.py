@@ -18,7 +18,7 @@ TEXTS = {
 }
 
 
-def test_the_keyword_leg_is_a_bm25_retriever_that_gives_ids_only(make_generation: MakeGeneration):
+def test_the_keyword_leg_is_a_bm25_retriever_that_gives_ids_only(make_generation: MakeGeneration) -> None:
     retriever = KeywordRetriever(make_generation(TEXTS), top_k=3)
     hits = retriever.retrieve("yellow cards")
     assert isinstance(retriever, BM25Retriever)
@@ -26,37 +26,37 @@ def test_the_keyword_leg_is_a_bm25_retriever_that_gives_ids_only(make_generation
     assert all(hit.node.get_content() == "" for hit in hits)
 
 
-def test_nodes_that_match_no_word_are_no_hits(make_generation: MakeGeneration):
+def test_nodes_that_match_no_word_are_no_hits(make_generation: MakeGeneration) -> None:
     retriever = KeywordRetriever(make_generation(TEXTS), top_k=4)
     assert retriever.retrieve("zebra") == []
     assert retriever.retrieve("the of and") == []
     assert retriever.retrieve("??!") == []
 
 
-def test_more_hits_may_be_asked_for_than_there_are_nodes(make_generation: MakeGeneration):
+def test_more_hits_may_be_asked_for_than_there_are_nodes(make_generation: MakeGeneration) -> None:
     retriever = KeywordRetriever(make_generation(TEXTS), top_k=50)
     assert retriever.similarity_top_k == 50
     assert len(retriever.retrieve("card leave fixtures")) == 4
 
 
-def test_a_collection_without_words_is_searched_without_complaint(make_generation: MakeGeneration):
+def test_a_collection_without_words_is_searched_without_complaint(make_generation: MakeGeneration) -> None:
     assert KeywordRetriever(make_generation(TEXTS).without_keywords(), top_k=5).retrieve("card") == []
 
 
-def test_equal_keyword_scores_are_ordered_by_node_id(make_generation: MakeGeneration):
+def test_equal_keyword_scores_are_ordered_by_node_id(make_generation: MakeGeneration) -> None:
     generation = make_generation({f"n{number}": "offside rule" for number in range(9)} | {"z": "other words"})
     hits = KeywordRetriever(generation, top_k=5).retrieve("offside")
     assert [hit.node.node_id for hit in hits] == ["n0", "n1", "n2", "n3", "n4"]
 
 
-def test_keyword_scores_are_those_of_the_generation(make_generation: MakeGeneration):
+def test_keyword_scores_are_those_of_the_generation(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     scores = generation.keyword.scores("yellow card secretary")
     for hit in KeywordRetriever(generation, top_k=4).retrieve("yellow card secretary"):
         assert hit.score == pytest.approx(float(scores[generation.ids.index(hit.node.node_id)]))
 
 
-def test_the_vector_leg_gives_cosines_best_first(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_the_vector_leg_gives_cosines_best_first(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     generation = make_generation(TEXTS)
     hits = DenseRetriever(generation, embedding, top_k=3).retrieve("who approves annual leave")
     question = embedding.embed_question("who approves annual leave")
@@ -66,10 +66,12 @@ def test_the_vector_leg_gives_cosines_best_first(make_generation: MakeGeneration
     assert hits[0].node.get_content() == ""
 
 
-def test_the_vector_leg_uses_the_vector_it_is_given(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_the_vector_leg_uses_the_vector_it_is_given(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     bundle = QueryBundle("fixtures", embedding=embedding.embed_question("annual leave").tolist())
     assert DenseRetriever(make_generation(TEXTS), embedding, top_k=1).retrieve(bundle)[0].node.node_id == "n3"
 
 
-def test_more_vectors_may_be_asked_for_than_there_are(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_more_vectors_may_be_asked_for_than_there_are(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     assert len(DenseRetriever(make_generation(TEXTS), embedding, top_k=50).retrieve("card")) == 4

@@ -12,6 +12,7 @@ from elt_llm_query.rerank.blend import blend
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder, find_passages
 from elt_llm_query.retrieve.strategies import MULTI_QUERY_NOTE
+from numpy.typing import NDArray
 from pydantic import Field
 
 MakeGeneration = Callable[..., Any]
@@ -28,7 +29,10 @@ QUESTION = "Who records a yellow card?"
 class SilentEmbedding(FakeEmbedding):
     """A model that no longer answers."""
 
-    def embed_question(self, text: str) -> np.ndarray:
+    def __init__(self) -> None:
+        super().__init__(256)
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
         raise ModelError("the model does not answer", hint="Start it")
 
 
@@ -37,7 +41,10 @@ class CountingEmbedding(FakeEmbedding):
 
     questions: list[str] = Field(default_factory=list)
 
-    def embed_question(self, text: str) -> np.ndarray:
+    def __init__(self) -> None:
+        super().__init__(256)
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
         self.questions.append(text)
         return super().embed_question(text)
 
@@ -50,7 +57,7 @@ def ids(found: Found) -> list[str]:
     return [chunk.node_id for chunk in found.chunks]
 
 
-def test_the_passage_that_answers_comes_first(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_the_passage_that_answers_comes_first(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
     assert found.chunks[0].node_id == "n2"
     assert found.chunks[0].text == TEXTS["n2"]
@@ -59,7 +66,7 @@ def test_the_passage_that_answers_comes_first(make_generation: MakeGeneration, e
     assert found.notes == ()
 
 
-def test_scores_lie_between_0_and_1_and_descend(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_scores_lie_between_0_and_1_and_descend(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     for query in ({}, {"use_reranker": False}, {"strategy": "dense"}, {"strategy": "sparse", "use_reranker": False}):
         found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(**query))
         scores = [chunk.score for chunk in found.chunks]
@@ -67,7 +74,7 @@ def test_scores_lie_between_0_and_1_and_descend(make_generation: MakeGeneration,
         assert all(0 <= score <= 1 for score in scores)
 
 
-def test_every_stage_is_timed_and_told_in_order(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_every_stage_is_timed_and_told_in_order(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
     assert [stage.name for stage in found.stages] == ["understand", "embed", "retrieve", "fuse", "rerank", "shape"]
     assert all(stage.took_ms >= 0 for stage in found.stages)
@@ -76,10 +83,10 @@ def test_every_stage_is_timed_and_told_in_order(make_generation: MakeGeneration,
 
 def test_the_final_order_follows_from_the_scores_that_were_kept(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(reranker_top_k=50))
     by_id = sorted(found.chunks, key=lambda chunk: chunk.node_id)
-    scores = blend([chunk.cosine for chunk in by_id], [chunk.keyword_score for chunk in by_id], 0.5)
+    scores = blend([chunk.cosine or 0 for chunk in by_id], [chunk.keyword_score or 0 for chunk in by_id], 0.5)
     derived = [by_id[place].node_id for place in np.argsort(-scores, kind="stable")]
     assert derived == ids(found)
     assert {chunk.node_id: chunk.score for chunk in by_id} == pytest.approx(
@@ -87,13 +94,15 @@ def test_the_final_order_follows_from_the_scores_that_were_kept(
     )
 
 
-def test_text_is_fetched_for_few_more_than_the_survivors(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_text_is_fetched_for_few_more_than_the_survivors(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     generation = make_generation({f"n{number}": f"yellow card number {number}" for number in range(40)})
     find_passages("yellow card", [generation], embedding, settings(reranker_top_k=3))
     assert len(generation.fetched) == 6
 
 
-def test_asking_builds_nothing_anew(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_asking_builds_nothing_anew(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     built: list[Reranker] = []
 
     def make_reranker(query: QuerySettings) -> Reranker:
@@ -108,7 +117,7 @@ def test_asking_builds_nothing_anew(make_generation: MakeGeneration, embedding: 
     assert embedding.calls == calls
 
 
-def test_many_threads_get_the_answer_that_one_gets(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_many_threads_get_the_answer_that_one_gets(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     questions = [QUESTION, "annual leave", "fixtures in August", "colours of goalkeepers"] * 25
     with PassageFinder([make_generation(TEXTS)], [embedding], settings()) as finder:
         alone = [finder.find(question).chunks for question in questions]
@@ -117,26 +126,26 @@ def test_many_threads_get_the_answer_that_one_gets(make_generation: MakeGenerati
     assert alone == together
 
 
-def test_an_empty_question_is_refused(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_an_empty_question_is_refused(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     with pytest.raises(UsageError, match="empty"):
         find_passages("  \n", [make_generation(TEXTS)], embedding, settings())
 
 
 def test_a_question_that_matches_no_word_is_answered_by_vectors(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     found = find_passages("zebra", [make_generation(TEXTS)], embedding, settings())
     assert len(found.chunks) == 5
     assert all(chunk.keyword_rank is None and chunk.keyword_score == 0 for chunk in found.chunks)
 
 
-def test_an_empty_collection_has_no_passages(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_an_empty_collection_has_no_passages(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     assert find_passages(QUESTION, [make_generation({})], embedding, settings()).chunks == ()
 
 
 def test_without_a_keyword_index_vectors_answer_and_it_is_told(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS).without_keywords()], embedding, settings())
     assert found.chunks[0].node_id in {"n1", "n2"}
     assert any("no keyword index" in note and "vectors only" in note for note in found.notes)
@@ -144,33 +153,35 @@ def test_without_a_keyword_index_vectors_answer_and_it_is_told(
 
 def test_without_a_vector_index_keywords_answer_and_it_is_told(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS).with_broken_vectors()], embedding, settings())
     assert found.chunks[0].node_id == "n2"
     assert any("damaged" in note and "keywords only" in note for note in found.notes)
 
 
-def test_a_model_that_does_not_answer_leaves_the_keywords(make_generation: MakeGeneration):
+def test_a_model_that_does_not_answer_leaves_the_keywords(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS, model=FakeEmbedding(256))
-    found = find_passages(QUESTION, [generation], SilentEmbedding(256), settings())
+    found = find_passages(QUESTION, [generation], SilentEmbedding(), settings())
     assert found.chunks[0].node_id == "n2"
     assert found.chunks[0].cosine is None
     assert any("does not answer" in note for note in found.notes)
 
 
-def test_a_model_that_does_not_answer_is_an_error_where_vectors_are_all_there_is(make_generation: MakeGeneration):
+def test_a_model_that_does_not_answer_is_an_error_where_vectors_are_all_there_is(
+    make_generation: MakeGeneration,
+) -> None:
     generation = make_generation(TEXTS, model=FakeEmbedding(256))
     with pytest.raises(RetrievalError, match="does not answer"):
-        find_passages(QUESTION, [generation], SilentEmbedding(256), settings(strategy="dense"))
+        find_passages(QUESTION, [generation], SilentEmbedding(), settings(strategy="dense"))
 
 
-def test_it_is_an_error_when_both_legs_fail(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_it_is_an_error_when_both_legs_fail(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     broken = make_generation(TEXTS).with_broken_vectors().without_keywords()
     with pytest.raises(RetrievalError, match="damaged"):
         find_passages(QUESTION, [broken], embedding, settings())
 
 
-def test_one_working_collection_is_enough(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_one_working_collection_is_enough(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     broken = make_generation(TEXTS, "broken").with_broken_vectors().without_keywords()
     healthy = make_generation({f"h{key}": text for key, text in TEXTS.items()}, "healthy")
     found = find_passages(QUESTION, [broken, healthy], embedding, settings())
@@ -178,27 +189,36 @@ def test_one_working_collection_is_enough(make_generation: MakeGeneration, embed
     assert any("'broken'" in note for note in found.notes)
 
 
-def test_multi_query_without_a_model_is_asked_as_hybrid(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_multi_query_without_a_model_is_asked_as_hybrid(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     several = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(strategy="multi_query"))
     hybrid = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
     assert ids(several) == ids(hybrid)
     assert several.notes == (MULTI_QUERY_NOTE,)
 
 
-def test_without_a_reranker_the_order_is_that_of_the_fusion(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_without_a_reranker_the_order_is_that_of_the_fusion(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(use_reranker=False))
-    fused = [chunk.fused_score for chunk in found.chunks]
+    fused = [chunk.fused_score or 0 for chunk in found.chunks]
     assert fused == sorted(fused, reverse=True)
     assert any("no reranker" in note for note in found.notes)
 
 
-def test_vectors_only_means_that_keywords_have_no_say(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_vectors_only_means_that_keywords_have_no_say(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(use_hybrid_search=False))
-    assert [chunk.cosine for chunk in found.chunks] == sorted((c.cosine for c in found.chunks), reverse=True)
+    cosines = [chunk.cosine or 0 for chunk in found.chunks]
+    assert cosines == sorted(cosines, reverse=True)
     assert all(chunk.keyword_score is None for chunk in found.chunks)
 
 
-def test_as_many_passages_come_back_as_were_asked_for(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_as_many_passages_come_back_as_were_asked_for(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     generation = make_generation(TEXTS)
     assert len(find_passages(QUESTION, [generation], embedding, settings(reranker_top_k=2)).chunks) == 2
     without = settings(use_reranker=False, similarity_top_k=3)
@@ -209,13 +229,15 @@ def test_as_many_passages_come_back_as_were_asked_for(make_generation: MakeGener
 
 def test_passages_below_the_least_relevance_are_dropped_and_named(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(min_relevance_score=0.5))
     assert all(chunk.score >= 0.5 for chunk in found.chunks)
     assert set(ids(found)) | set(found.stages[-1].details["below min_relevance_score"]) == set(TEXTS)
 
 
-def test_the_same_text_comes_once_with_its_other_places(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_the_same_text_comes_once_with_its_other_places(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS | {"copy": TEXTS["n2"]})], embedding, settings())
     first = found.chunks[0]
     assert first.node_id == "copy"
@@ -224,7 +246,9 @@ def test_the_same_text_comes_once_with_its_other_places(make_generation: MakeGen
     assert found.stages[-1].details["same text as another"] == {"n2": "copy"}
 
 
-def test_variety_puts_an_unlike_passage_before_a_like_one(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_variety_puts_an_unlike_passage_before_a_like_one(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     texts = {"a": "yellow card shown", "b": "yellow card shown again", "c": "card index of the library"}
     plain = find_passages("yellow card", [make_generation(texts)], embedding, settings(reranker_top_k=2))
     varied = settings(reranker_top_k=2, use_mmr=True, mmr_threshold=0.2)
@@ -232,7 +256,7 @@ def test_variety_puts_an_unlike_passage_before_a_like_one(make_generation: MakeG
     assert ids(find_passages("yellow card", [make_generation(texts)], embedding, varied)) == ["a", "c"]
 
 
-def test_collections_are_merged_into_one_ranking(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_collections_are_merged_into_one_ranking(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     rules = make_generation({key: TEXTS[key] for key in ("n1", "n2")}, "rules")
     office = make_generation({key: TEXTS[key] for key in ("n3", "n4", "n5")}, "office")
     found = find_passages(QUESTION, [office, rules], embedding, settings())
@@ -241,14 +265,14 @@ def test_collections_are_merged_into_one_ranking(make_generation: MakeGeneration
     assert [c.score for c in found.chunks] == sorted((c.score for c in found.chunks), reverse=True)
 
 
-def test_a_question_is_embedded_once_for_all_collections_of_one_model(make_generation: MakeGeneration):
-    model = CountingEmbedding(256)
+def test_a_question_is_embedded_once_for_all_collections_of_one_model(make_generation: MakeGeneration) -> None:
+    model = CountingEmbedding()
     generations = [make_generation(TEXTS, name, model) for name in ("a", "b", "c")]
     find_passages(QUESTION, generations, model, settings())
     assert model.questions == [QUESTION]
 
 
-def test_collections_of_different_models_may_be_asked_together(make_generation: MakeGeneration):
+def test_collections_of_different_models_may_be_asked_together(make_generation: MakeGeneration) -> None:
     models = FakeEmbedding(256), FakeEmbedding(128, version="2")
     generations = [
         make_generation({f"{name}{key}": text for key, text in TEXTS.items()}, name, model)
@@ -262,13 +286,13 @@ def test_collections_of_different_models_may_be_asked_together(make_generation: 
 
 def test_a_collection_of_a_model_that_is_not_there_is_refused(
     make_generation: MakeGeneration, embedding: FakeEmbedding
-):
+) -> None:
     other = make_generation(TEXTS, "old", FakeEmbedding(64, version="7"))
     with pytest.raises(FingerprintMismatch, match="'old'"):
         find_passages(QUESTION, [other], embedding, settings())
 
 
-def test_notes_of_the_generation_are_passed_on(make_generation: MakeGeneration, embedding: FakeEmbedding):
+def test_notes_of_the_generation_are_passed_on(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     generation = make_generation(TEXTS)
     generation.notes = ("The vectors were searched exactly.",)
     assert "The vectors were searched exactly." in find_passages(QUESTION, [generation], embedding, settings()).notes
@@ -278,7 +302,7 @@ def test_a_published_generation_is_asked_like_one_in_memory(
     publish_generation: Callable[[dict[str, Sequence[str]]], Any],
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
-):
+) -> None:
     published = publish_generation({"rules.md": [TEXTS["n1"], TEXTS["n2"]], "office.md": [TEXTS["n3"], TEXTS["n4"]]})
     held = make_generation({key: TEXTS[key] for key in ("n1", "n2", "n3", "n4")})
     on_disk = find_passages(QUESTION, [published], embedding, settings())

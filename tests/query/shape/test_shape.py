@@ -15,7 +15,7 @@ def passage(node_id: str, text: str) -> Passage:
     return Passage(Candidate(node_id, "handbook", score=0.5), node)
 
 
-def test_one_text_in_three_places_is_one_passage_with_two_alternates():
+def test_one_text_in_three_places_is_one_passage_with_two_alternates() -> None:
     texts = {"a": "same", "b": "other", "c": "same\n", "d": "same"}
     merged = merge_equal_texts(passage(node_id, text) for node_id, text in texts.items())
     assert [one.node.node_id for one in merged] == ["a", "b"]
@@ -24,25 +24,25 @@ def test_one_text_in_three_places_is_one_passage_with_two_alternates():
 
 
 @given(st.lists(st.sampled_from(["x", "y", "z"])))
-def test_merging_twice_changes_nothing_and_loses_no_place(texts: list[str]):
+def test_merging_twice_changes_nothing_and_loses_no_place(texts: list[str]) -> None:
     merged = merge_equal_texts(passage(str(number), text) for number, text in enumerate(texts))
     assert merge_equal_texts(merged) == merged
     assert sum(1 + len(one.alternates) for one in merged) == len(texts)
 
 
-def test_the_least_relevance_itself_is_kept():
+def test_the_least_relevance_itself_is_kept() -> None:
     kept, dropped = drop_below([Candidate("a", "c", score=0.5), Candidate("b", "c", score=0.49)], 0.5)
     assert [one.node_id for one in kept] == ["a"]
     assert [one.node_id for one in dropped] == ["b"]
 
 
-def test_the_weakest_stand_in_the_middle():
+def test_the_weakest_stand_in_the_middle() -> None:
     assert lost_in_the_middle([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
     assert lost_in_the_middle([]) == []
 
 
 @given(st.lists(st.integers(), unique=True))
-def test_no_passage_is_lost_by_ordering(items: list[int]):
+def test_no_passage_is_lost_by_ordering(items: list[int]) -> None:
     ordered = lost_in_the_middle(items)
     assert sorted(ordered) == sorted(items)
     assert items[:1] == ordered[:1]
@@ -50,7 +50,7 @@ def test_no_passage_is_lost_by_ordering(items: list[int]):
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
-def test_relevance_alone_keeps_the_order(relevance: list[float], limit: int):
+def test_relevance_alone_keeps_the_order(relevance: list[float], limit: int) -> None:
     descending = sorted(relevance, reverse=True)
     similarity = np.eye(len(descending))
     chosen = marginal_relevance_order(descending, similarity, 1.0, limit)
@@ -58,17 +58,17 @@ def test_relevance_alone_keeps_the_order(relevance: list[float], limit: int):
 
 
 @given(st.lists(st.floats(0, 1), max_size=12), st.floats(0, 1))
-def test_each_is_chosen_once(relevance: list[float], threshold: float):
+def test_each_is_chosen_once(relevance: list[float], threshold: float) -> None:
     chosen = marginal_relevance_order(relevance, np.ones((len(relevance), len(relevance))), threshold, 99)
     assert sorted(chosen) == list(range(len(relevance)))
 
 
-def test_a_passage_unlike_the_best_is_preferred_to_its_double():
+def test_a_passage_unlike_the_best_is_preferred_to_its_double() -> None:
     vectors = [np.array([1, 0], np.float32), np.array([1, 0], np.float32), np.array([0, 1], np.float32)]
     similarity = similarities(vectors, [b"m"] * 3)
     assert marginal_relevance_order([1.0, 0.9, 0.6], similarity, 0.7, 3) == [0, 2, 1]
 
 
-def test_vectors_of_different_models_are_not_compared():
+def test_vectors_of_different_models_are_not_compared() -> None:
     similarity = similarities([np.ones(1, np.float32), np.ones(2, np.float32) / np.sqrt(2)], [b"one", b"other"])
     assert np.allclose(similarity, np.eye(2))

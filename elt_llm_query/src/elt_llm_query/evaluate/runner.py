@@ -47,16 +47,20 @@ class ProfileReport:
 
 
 def evaluate(
-    dataset: Dataset, generation: Searchable, embedding: EmbeddingModel, profiles: Mapping[str, Settings]
+    dataset: Dataset,
+    generation: Searchable,
+    embedding: EmbeddingModel,
+    profiles: Mapping[str, Settings],
+    corpus_ids: Mapping[str, str] | None = None,
 ) -> list[ProfileReport]:
     """One report per profile, in order.
 
-    The generation holds the set's corpus, one document each, whose `source` is the corpus id. Both legs are
-    asked for at least 100, and 100 documents are ranked, each by its best chunk; the time of a question is that of
-    finding so many passages.
+    The generation holds the set's corpus, one document each, whose `source` is the corpus id, or is turned into it by
+    `corpus_ids`. Both legs are asked for at least 100, and 100 documents are ranked, each by its best chunk; the time
+    of a question is that of finding so many passages.
     """
     return [
-        _measure(dataset, name, PassageFinder([generation], [embedding], for_evaluation(settings)))
+        _measure(dataset, name, PassageFinder([generation], [embedding], for_evaluation(settings)), corpus_ids or {})
         for name, settings in profiles.items()
     ]
 
@@ -71,7 +75,7 @@ def rank_documents(chunks: Sequence[RetrievedChunk], depth: int = DEPTH) -> list
     return list(ranked)[:depth]
 
 
-def _measure(dataset: Dataset, profile: str, opened: PassageFinder) -> ProfileReport:
+def _measure(dataset: Dataset, profile: str, opened: PassageFinder, corpus_ids: Mapping[str, str]) -> ProfileReport:
     rankings: list[tuple[list[str], Mapping[str, int]]] = []
     times: list[float] = []
     notes: dict[str, None] = {}
@@ -80,7 +84,8 @@ def _measure(dataset: Dataset, profile: str, opened: PassageFinder) -> ProfileRe
             begun = time.perf_counter()
             found = finder.find(question, top_k=finder.most_candidates)
             times.append((time.perf_counter() - begun) * 1000)
-            rankings.append((rank_documents(found.chunks), grades))
+            ranked = [corpus_ids.get(source, source) for source in rank_documents(found.chunks)]
+            rankings.append((ranked, grades))
             notes.update(dict.fromkeys(found.notes))
     return ProfileReport(
         dataset=dataset.name,
