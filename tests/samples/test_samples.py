@@ -175,6 +175,7 @@ def test_an_unanswerable_question_names_something_the_documents_talk_about(
         if question["kind"] != "answerable":
             assert question["gold"] == [], question["id"]
             assert question["about"].casefold() in corpus, question["id"]
+            assert question["about"].casefold() in question["question"].casefold(), question["id"]
 
 
 def test_questions_are_asked_in_other_words_than_the_text(answerable: list[dict[str, Any]]) -> None:
