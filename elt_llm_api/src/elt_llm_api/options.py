@@ -42,6 +42,17 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
 
 
+def asking_options(function: Function) -> Function:
+    """Adds what every question takes: the collections and the profile."""
+    collections = click.option(
+        "-c", "--collection", "collections", multiple=True, metavar="NAME", help="Collection to ask; may be repeated."
+    )
+    profile = click.option(
+        "--profile", metavar="P", help="A way of asking: default, classic, fast, thorough, or yours."
+    )
+    return collections(profile(function))
+
+
 def global_options(*, hidden: bool) -> list[click.Option]:
     """The options that may stand before or after a command's name; hidden where they are accepted a second time."""
     return [

@@ -45,21 +45,24 @@ class Scan:
             identity = document_id(self._maker.collection, located.root, located.relative)
             result.present.add(identity)
             try:
-                self._take(located, result)
+                seen = look_at(self._maker.collection, located, self._known)
             except UnreadableDocument as error:
-                stale = identity in self._published
-                result.outcomes.append(FileOutcome(located.relative, "failed", str(error), stale=stale))
+                result.outcomes.append(self._failed(located, identity, error))
+            else:
+                self._take(seen, result)
             progress.advance(1, located.relative)
         return result
 
-    def _take(self, located: Located, result: ScanResult) -> None:
-        reader = create_reader(located.file.path)
-        if reader is None:
-            raise UnreadableDocument(f"no reader for {located.file.path.suffix}")
-        seen = look_at(self._maker.collection, located, self._known)
-        result.versions[seen.document_id], outcome = self._version(seen, reader)
+    def _take(self, seen: Seen, result: ScanResult) -> None:
+        try:
+            result.versions[seen.document_id], outcome = self._version(seen, _reader_of(seen.located))
+        except UnreadableDocument as error:
+            outcome = self._failed(seen.located, seen.document_id, error)
         result.outcomes.append(outcome)
         result.records.append(seen.record(outcome.status, outcome.reason))
+
+    def _failed(self, located: Located, identity: str, error: UnreadableDocument) -> FileOutcome:
+        return FileOutcome(located.relative, "failed", str(error), stale=identity in self._published)
 
     def _version(self, seen: Seen, reader: DocumentReader) -> tuple[int, FileOutcome]:
         key = version_key(seen.document_id, seen.digest, reader_identity(reader), self._maker.chunker_identity)
@@ -74,6 +77,13 @@ class Scan:
         document = self._maker.make(seen.located, reader, seen.digest)
         version = self._store.documents.add(self._collection, document)
         return version, _read_outcome(name, document.outcome, document.notes, len(document.nodes))
+
+
+def _reader_of(located: Located) -> DocumentReader:
+    reader = create_reader(located.file.path)
+    if reader is None:
+        raise UnreadableDocument(f"no reader for {located.file.path.suffix}")
+    return reader
 
 
 def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> FileOutcome:

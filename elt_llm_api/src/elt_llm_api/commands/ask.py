@@ -1,0 +1,58 @@
+"""`elt-llm ask`: the answer to a question, with its sources."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context
+from elt_llm_api.render import print_json
+
+if TYPE_CHECKING:
+    from elt_llm_query.engine import Engine
+
+
+@click.command()
+@click.argument("question")
+@asking_options
+@click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
+@json_option
+@pass_command_context
+def command(
+    context: CommandContext,
+    question: str,
+    collections: tuple[str, ...],
+    profile: str | None,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Answer a question from the documents, each sentence with the place it stands at.
+
+    What the documents do not hold is not answered: the closest passages are shown instead.
+    """
+    from elt_llm_api.render_answer import answer_lines, explanation_lines
+
+    with open_asked(context, collections, profile) as engine:
+        result = engine.ask(question)
+    if as_json:
+        print_json(result.model_dump(mode="json"))
+        return 0
+    for line in answer_lines(result):
+        click.echo(line)
+    for line in explanation_lines(result.contexts, result.trace.stages) if explain else ():
+        click.echo(line)
+    return 0
+
+
+def open_asked(context: CommandContext, collections: tuple[str, ...], profile_name: str | None) -> "Engine":
+    """The engine for the collections and the profile a command names."""
+    from elt_llm_core.settings_loader import load_profile
+    from elt_llm_query.engine import open_engine
+
+    loaded = context.load()
+    profile = load_profile(profile_name or "default", loaded)
+    return open_engine(
+        profile.apply_to(loaded.settings),
+        loaded.data_dir,
+        collections or profile.collections,
+        prefixes=() if collections else profile.collection_prefixes,
+    )

@@ -1,0 +1,28 @@
+"""`elt-llm collections`: what there is to ask."""
+
+import click
+
+from elt_llm_api.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.render import aligned, print_json
+
+
+@click.command()
+@json_option
+@pass_command_context
+def command(context: CommandContext, as_json: bool) -> int:
+    """List the collections with their size and their published generation."""
+    from elt_llm_core.store.status import collection_status
+    from elt_llm_core.store.store import open_store
+
+    with open_store(context.load().data_dir) as store:
+        statuses = [collection_status(store, record) for record in store.collections.all()]
+    if as_json:
+        print_json([status.to_json() for status in statuses])
+        return 0
+    rows = [("collection", "generation", "documents", "passages", "published", "embedding")]
+    for it in statuses:
+        number = "-" if it.generation is None else str(it.generation)
+        rows.append((it.collection, number, str(it.documents), str(it.nodes), it.published_at or "-", it.embedding))
+    for line in aligned(rows) if statuses else ["There are no collections yet. Run: elt-llm ingest PATH -c NAME"]:
+        click.echo(line)
+    return 0

@@ -1,0 +1,42 @@
+"""`elt-llm demo`: ingest the bundled samples and answer a question, with citations."""
+
+from pathlib import Path
+
+import click
+from elt_llm_core.errors import UsageError
+
+from elt_llm_api.commands.ask import open_asked
+from elt_llm_api.commands.ingest import print_report, run_ingest
+from elt_llm_api.options import CommandContext, pass_command_context
+
+COLLECTION = "demo"
+QUESTION = "How many days does a club have to appeal against a fine?"
+
+
+@click.command()
+@pass_command_context
+def command(context: CommandContext) -> int:
+    """Ingest the samples into the collection 'demo' and answer a question from them.
+
+    Nothing is fetched: the embedding model came with the installation. A second run finds nothing changed.
+    """
+    from elt_llm_api.render_answer import answer_lines
+
+    folder = samples_folder()
+    report = run_ingest(context, COLLECTION, (folder,), command_line="elt-llm demo", quiet=False, flags={})
+    print_report(report)
+    click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}')
+    with open_asked(context, (COLLECTION,), None) as engine:
+        for line in answer_lines(engine.ask(QUESTION)):
+            click.echo(line)
+    return report.exit_code
+
+
+def samples_folder() -> Path:
+    """The sample documents: in the workspace, or carried by the installed package. Raises UsageError if neither."""
+    here = Path(__file__).resolve()
+    candidates = (here.parents[1] / "samples", here.parents[4] / "samples" / "documents")
+    for candidate in candidates:
+        if candidate.is_dir():
+            return candidate
+    raise UsageError("The samples are not part of this installation.", hint="Run the demo from a clone of the project.")

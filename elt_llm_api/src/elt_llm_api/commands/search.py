@@ -1,0 +1,45 @@
+"""`elt-llm search`: the passages for a question, without an answer."""
+
+import click
+
+from elt_llm_api.commands.ask import open_asked
+from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context
+from elt_llm_api.render import print_json
+
+
+@click.command()
+@click.argument("question")
+@asking_options
+@click.option("-k", "--top-k", type=click.IntRange(1, 1000), metavar="N", help="How many passages.")
+@click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
+@json_option
+@pass_command_context
+def command(
+    context: CommandContext,
+    question: str,
+    collections: tuple[str, ...],
+    profile: str | None,
+    top_k: int | None,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Find the passages that bear on a question, best first."""
+    from elt_llm_api.render_answer import explanation_lines, passage_lines
+
+    with open_asked(context, collections, profile) as engine:
+        found = engine.search(question, top_k=top_k)
+    if as_json:
+        print_json(
+            {
+                "question": question,
+                "contexts": [chunk.model_dump(mode="json") for chunk in found.chunks],
+                "trace": {"stages": [stage.model_dump(mode="json") for stage in found.stages]},
+                "notes": list(found.notes),
+            }
+        )
+        return 0
+    for line in passage_lines(found.chunks, found.notes):
+        click.echo(line)
+    for line in explanation_lines(found.chunks, found.stages) if explain else ():
+        click.echo(line)
+    return 0

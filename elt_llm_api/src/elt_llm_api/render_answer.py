@@ -1,0 +1,82 @@
+"""Answers, sources and passages as lines for a terminal."""
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+
+import click
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, TraceStage
+
+from elt_llm_api.render import aligned, plain
+
+_WIDEST = 100
+_EXCERPT = 300
+
+
+def answer_lines(result: QueryResult) -> Iterator[str]:
+    """The answer, then its sources, then what a reader should know besides."""
+    for line in result.answer.splitlines():
+        yield from _wrapped(line)
+    if result.citations:
+        yield ""
+        yield click.style("Sources" if result.answered else "Closest passages", bold=True)
+    for citation in result.citations:
+        yield from _citation_lines(citation)
+    yield from _note_lines(result.notes)
+
+
+def passage_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Iterator[str]:
+    """Every passage with its place and score."""
+    for number, chunk in enumerate(chunks, start=1):
+        place = _place(chunk.source, chunk.page, chunk.section)
+        yield f"{click.style(f'{number}.', bold=True)} {place}  {chunk.score:.2f}"
+        yield from _wrapped(_shortened(chunk.text), indent="   ")
+    if not chunks:
+        yield "No passage bears on this question."
+    yield from _note_lines(notes)
+
+
+def explanation_lines(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> Iterator[str]:
+    """How each passage was found and ranked, and what each stage took."""
+    yield ""
+    rows = [["place", "vector", "cosine", "keyword", "BM25", "fused", "score", "passage"]]
+    for number, it in enumerate(chunks, start=1):
+        figures = (it.dense_rank, it.cosine, it.keyword_rank, it.keyword_score, it.fused_score, it.score)
+        rows.append([str(number), *map(_figure, figures), f"{plain(it.source)} {it.span[0]}:{it.span[1]}"])
+    yield from aligned(rows)
+    yield ""
+    yield from aligned([("stage", "ms", "kept"), *((it.name, f"{it.took_ms:.1f}", str(it.kept)) for it in stages)])
+
+
+def _citation_lines(citation: Citation) -> Iterator[str]:
+    place = _place(citation.source, citation.page, citation.section)
+    yield f"{click.style(citation.reference, bold=True)} {place}  {citation.relevance_score:.2f}"
+    yield from _wrapped(f"“{_shortened(citation.excerpt)}”", indent="    ")
+
+
+def _note_lines(notes: Sequence[str]) -> Iterator[str]:
+    if notes:
+        yield ""
+    for note in notes:
+        yield from (click.style(line, dim=True) for line in _wrapped(note))
+
+
+def _place(source: str, page: int | None, section: str | None) -> str:
+    parts = [source, *([f"page {page}"] if page else []), *([section] if section else [])]
+    return plain(", ".join(parts)).replace("\n", " ")
+
+
+def _shortened(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rsplit(" ", 1)[0] + " …"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    return textwrap.wrap(plain(text), width, initial_indent=indent, subsequent_indent=indent) or [""]
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
