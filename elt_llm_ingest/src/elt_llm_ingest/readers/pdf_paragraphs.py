@@ -119,7 +119,7 @@ def _joined(text: str, more: str) -> str:
 
 def vocabulary(texts: Sequence[str]) -> set[str]:
     """The words that stand whole somewhere in a document, lower case."""
-    return {word.casefold() for text in texts if text for word in _WORD.findall(text)}
+    return {word.casefold() for text in texts for word in _WORD.findall(_PARTS.sub(" ", text))}
 
 
 def mend_hyphens(text: str, known: set[str]) -> str:

@@ -1,0 +1,123 @@
+"""What every chunker keeps: spans of the text, nothing lost, nothing over the limit, the same each time."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import get_args
+
+import pytest
+from elt_llm_core.settings import ChunkingSettings
+from elt_llm_ingest.chunkers import create_chunker
+from elt_llm_ingest.chunkers.span_chunker import SpanChunker
+from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument, Section
+from hypothesis import given
+from hypothesis import strategies as st
+
+STRATEGIES = get_args(ChunkingSettings.model_fields["strategy"].annotation)
+
+
+@dataclass(frozen=True)
+class PieceCounter:
+    """Tokens of up to four letters, or one sign; long words without white space are one unknown token."""
+
+    token_limit: int = 60
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        spans: list[tuple[int, int]] = []
+        for word in re.finditer(r"\w+|[^\w\s]", text):
+            step = 4 if word.end() - word.start() <= 100 else word.end() - word.start()
+            spans += [(at, min(at + step, word.end())) for at in range(word.start(), word.end(), step)]
+        return spans
+
+
+def chunker(strategy: str, size: int = 30, overlap: int = 8, limit: int = 60, table: int = 40) -> SpanChunker:
+    settings = ChunkingSettings.model_validate(
+        {"strategy": strategy, "chunk_size": size, "chunk_overlap": overlap, "table_chunk_size": table}
+    )
+    return create_chunker(settings, PieceCounter(limit))
+
+
+WORDS = st.sampled_from(
+    ["team", "goal", "rule", "offside", "a", "Dr.", "3.5", "C++", "x" * 150, "ü", "🎉", "\u00a0", "it's", "end.", "So?"]
+)
+LINES = st.lists(WORDS, min_size=1, max_size=40).map(" ".join)
+KINDS = st.sampled_from(get_args(BlockKind))
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> ParsedDocument:
+    """Texts with headings, tables, pages and gaps that no block covers."""
+    text, blocks, sections, pages, header = "", [], [], [0], ""
+    for _ in range(draw(st.integers(0, 12))):
+        kind, line = draw(KINDS), draw(LINES)
+        text += draw(st.sampled_from(["\n\n", "\n", " \n\t\n", "\n\nloose words\n\n"]))
+        start = len(text)
+        text += line
+        if not line.strip():
+            continue
+        if kind == "heading":
+            sections.append(Section(start, draw(st.integers(1, 4)), line[:90]))
+        header = draw(st.sampled_from(["", "name | value", "h" * 300])) if kind == "table" else ""
+        blocks.append(Block(start, len(text), kind, header))
+        if draw(st.booleans()):
+            pages.append(start)
+    title = draw(st.sampled_from(["", "Handbook", "A title of many words " * 30]))
+    return ParsedDocument(text, title, tuple(pages), tuple(sections), tuple(blocks))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(document=documents(), size=st.integers(16, 60), overlap=st.integers(0, 40))
+def test_chunks_cover_the_text_and_fit_the_model(
+    strategy: str, document: ParsedDocument, size: int, overlap: int
+) -> None:
+    cut = chunker(strategy, size, overlap)
+    spans = cut.spans(document)
+    covered = bytearray(len(document.text))
+    for span in spans:
+        passage = document.text[span.start : span.end]
+        assert passage
+        assert passage == passage.strip()
+        covered[span.start : span.end] = b"\1" * len(passage)
+        embedded = f"{span.context}\n{passage}" if span.context else passage
+        assert len(PieceCounter().token_spans(embedded)) <= 60
+        assert len(PieceCounter().token_spans(passage)) <= (40 if span.kind == "table" else size)
+    assert all(seen or letter.isspace() for seen, letter in zip(covered, document.text, strict=True))
+    assert [span.start for span in spans] == sorted(span.start for span in spans)
+    assert spans == cut.spans(document)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(text=st.text(max_size=400))
+def test_any_text_without_structure_is_covered(strategy: str, text: str) -> None:
+    spans = chunker(strategy).spans(ParsedDocument(text, "Any"))
+    covered = {position for span in spans for position in range(span.start, span.end)}
+    assert all(position in covered or letter.isspace() for position, letter in enumerate(text))
+    assert all(text[span.start : span.end].strip() == text[span.start : span.end] != "" for span in spans)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_word_longer_than_a_chunk_is_cut_by_characters(strategy: str) -> None:
+    text = "word " * 3 + "x" * 5000
+    spans = chunker(strategy).spans(ParsedDocument(text, "Long"))
+    assert len(spans) > 10
+    assert spans[-1].end == len(text)
+    assert max(span.end - span.start for span in spans) < 500
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_fingerprint_tells_strategy_and_sizes_apart(strategy: str) -> None:
+    others = {chunker(other, size).fingerprint for other in STRATEGIES for size in (20, 30)}
+    assert len(others) == 2 * len(STRATEGIES)
+    assert chunker(strategy).fingerprint == chunker(strategy).fingerprint
+    assert chunker(strategy, table=50).fingerprint != chunker(strategy).fingerprint
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_neighbouring_chunks_share_whole_sentences(strategy: str) -> None:
+    text = " ".join(f"Sentence number {number} ends here." for number in range(30))
+    spans = chunker(strategy, size=30, overlap=8).spans(ParsedDocument(text, "Shared"))
+    assert len(spans) > 3
+    for before, after in pairwise(spans):
+        shared = text[after.start : before.end]
+        assert shared.startswith("Sentence number")
+        assert shared.endswith("here.")

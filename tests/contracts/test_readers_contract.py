@@ -1,0 +1,158 @@
+"""What every reader keeps: offsets within the text, in order, the same each time; and what real files must yield."""
+
+import json
+import os
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
+
+PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
+    b"4 0 obj<</Length 62>>stream\nBT /F1 12 Tf 72 700 Td (The ball is round and so on.) Tj ET   \nendstream endobj\n"
+    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R/Size 6>>\n%%EOF"
+)
+SAMPLES = {
+    ".md": b"---\ntitle: T\n---\n# A\n\nWords.\n\n| a | b |\n|---|---|\n| c | d |\n\n[x]: /y\n",
+    ".txt": b"A\n=\n\nFirst words.\n\fSecond page.\n- item\n- item\n",
+    ".html": b"<title>T</title><body><h1>A</h1><p>Words <b>bold</b></p><table><tr><th>a<th>b<tr><td>c<td>d</table>",
+    ".pdf": PDF,
+}
+DATASETS = os.environ.get("ELT_LLM_DATASETS", "")
+# Their probes quote the page's table of contents, which is navigation and left out on purpose.
+NAVIGATION_PROBES = ("wiki_duck.html",)
+needs_datasets = pytest.mark.skipif(
+    not Path(DATASETS or "nowhere").is_dir(), reason="needs real data: set ELT_LLM_DATASETS to its folder"
+)
+
+
+def _read(path: Path) -> ParsedDocument:
+    reader = create_reader(path)
+    assert reader is not None
+    return reader.read(path)
+
+
+def _read_or_reason(path: Path) -> ParsedDocument | str:
+    try:
+        return _read(path)
+    except UnreadableDocument as refusal:
+        return str(refusal)
+
+
+def check_structure(document: ParsedDocument) -> None:
+    """The promises of ParsedDocument."""
+    length = len(document.text)
+    assert document.title
+    assert list(document.pages) == sorted(document.pages)
+    assert not document.pages or document.pages[0] == 0
+    assert all(0 <= page <= length for page in document.pages)
+    end = 0
+    for block in document.blocks:
+        assert end <= block.start < block.end <= length
+        assert document.text[end : block.start].strip() == ""
+        end = block.end
+    assert document.text[end:].strip() == ""
+    assert all(before.start < after.start for before, after in pairwise(document.sections))
+    assert all(section.title and section.start < length for section in document.sections)
+    assert "\r" not in document.text
+    assert "\0" not in document.text
+
+
+@pytest.mark.parametrize("suffix", sorted(SUPPORTED_SUFFIXES))
+def test_every_supported_suffix_has_a_reader_with_name_and_version(suffix: str) -> None:
+    reader = create_reader(Path(f"x{suffix.upper()}"))
+    assert reader is not None
+    assert reader.name
+    assert reader.version >= 1
+
+
+def test_an_unknown_suffix_has_no_reader() -> None:
+    assert create_reader(Path("x.exe")) is None
+
+
+@pytest.mark.parametrize("suffix", sorted(SAMPLES))
+def test_structure_is_sound_and_the_same_bytes_give_the_same_result(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"sample{suffix}"
+    path.write_bytes(SAMPLES[suffix])
+    document = _read(path)
+    check_structure(document)
+    assert document.text.strip()
+    assert _read(path) == document
+
+
+@pytest.mark.parametrize("suffix", sorted(SAMPLES))
+def test_a_llama_index_document_carries_the_structure(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"sample{suffix}"
+    path.write_bytes(SAMPLES[suffix])
+    reader = create_reader(path)
+    assert reader is not None
+    [loaded] = reader.load_data(path)
+    document = reader.read(path)
+    assert loaded.text == document.text
+    assert loaded.metadata["title"] == document.title
+    assert loaded.metadata["pages"] == list(document.pages)
+    assert len(loaded.metadata["blocks"]) == len(document.blocks)
+
+
+@pytest.mark.parametrize("suffix", sorted(SAMPLES))
+def test_a_missing_file_is_an_unreadable_document(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(UnreadableDocument, match="cannot be opened"):
+        _read(tmp_path / f"missing{suffix}")
+
+
+@pytest.mark.parametrize("suffix", sorted(SAMPLES))
+def test_an_empty_file_is_empty_or_refused_by_name(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"empty{suffix}"
+    path.write_bytes(b"")
+    read = _read_or_reason(path)
+    assert read if isinstance(read, str) else read.text == ""
+
+
+def _manifest() -> list[dict[str, Any]]:
+    if not Path(DATASETS or "nowhere").is_dir():
+        return []
+    entries: list[dict[str, Any]] = json.loads((Path(DATASETS) / "docs" / "MANIFEST.json").read_text())
+    return [entry for entry in entries if Path(entry["file"]).suffix in SUPPORTED_SUFFIXES]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+@needs_datasets
+@pytest.mark.parametrize("entry", _manifest(), ids=lambda entry: str(entry["file"]))
+def test_a_real_file_yields_what_its_manifest_says(entry: dict[str, Any]) -> None:
+    path = Path(DATASETS) / "docs" / entry["file"]
+    outcome: str = entry["outcome"]
+    document = _read_or_reason(path)
+    if isinstance(document, str):
+        assert "failed" in outcome
+        assert "password" not in outcome or document == "is encrypted: a password is needed"
+        return
+    check_structure(document)
+    assert outcome.startswith(("ok", "empty"))
+    if outcome.startswith("empty"):
+        assert document.text == ""
+        assert document.notes == ("page 1 has no text layer",)
+        return
+    assert len(document.pages) == (entry.get("pages", 0) if path.suffix == ".pdf" else 0)
+    if entry["file"] in NAVIGATION_PROBES:
+        return
+    # The probe is the beginning of another parser's text; a running header in it may rightly be gone.
+    wanted = _words(entry["probe"])
+    until = document.pages[1] if len(document.pages) > 1 else len(document.text)
+    assert len(wanted & _words(document.text[:until])) >= 0.75 * len(wanted)
+
+
+@needs_datasets
+def test_every_handbook_file_has_sound_structure() -> None:
+    found = [path for path in sorted(Path(DATASETS).glob("handbooks/**/*")) if path.suffix in SUPPORTED_SUFFIXES]
+    assert len(found) > 50
+    for path in found:
+        check_structure(_read(path))

@@ -1,0 +1,76 @@
+"""HTML: what a person would read of a page."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.html import HtmlReader
+
+
+def _read(folder: Path, source: str | bytes) -> ParsedDocument:
+    path = folder / "page.html"
+    path.write_bytes(source if isinstance(source, bytes) else source.encode())
+    return HtmlReader().read(path)
+
+
+def test_furniture_and_unseen_text_are_left_out(tmp_path: Path) -> None:
+    words = "The words of the page are here. " * 5
+    document = _read(
+        tmp_path,
+        f"<title>A &amp; B</title><body><nav>menu</nav><script>var x</script><style>p</style><p>{words}</p>"
+        "<aside>advert</aside><form>search</form><footer>imprint</footer><p hidden>gone</p><!-- note -->",
+    )
+    assert document.text == words.strip()
+    assert document.title == "A & B"
+
+
+def test_the_main_element_wins_but_only_if_it_holds_the_page(tmp_path: Path) -> None:
+    words = "Many words stand here. " * 20
+    assert _read(tmp_path, f"<body><div>side</div><main>{words}</main>").text == words.strip()
+    both = _read(tmp_path, f"<body><main>teaser</main><div>{words}</div>").text
+    assert "teaser" in both
+    assert words.strip() in both
+
+
+def test_a_page_that_is_all_furniture_is_kept(tmp_path: Path) -> None:
+    words = "The page stands in a form. " * 20
+    assert _read(tmp_path, f"<body><form>{words}</form>").text == words.strip()
+
+
+def test_headings_lists_and_tables_keep_their_shape(tmp_path: Path) -> None:
+    document = _read(
+        tmp_path,
+        "<body><h1>Book</h1><p>One<br>two <b>bo</b>ld</p><h2>Part</h2><ol start=3><li>a</li><li>b</li></ol>"
+        "<ul><li>c</ul><table><tr><th>Club<th>Town<tr><td>A<td>B<tr><td>C<td>D</table><pre>x\n  y</pre>",
+    )
+    assert document.text == (
+        "Book\n\nOne\ntwo bold\n\nPart\n\n3. a\n4. b\n\n\u2022 c\n\nClub | Town\nA | B\nC | D\n\nx\n  y"
+    )
+    assert [(section.level, section.title) for section in document.sections] == [(1, "Book"), (2, "Part")]
+    rows = [block.header for block in document.blocks if block.kind == "table"]
+    assert rows == ["", "Club | Town", "Club | Town"]
+
+
+@pytest.mark.parametrize(
+    ("head", "charset"),
+    [
+        ("<meta charset=iso-8859-1>", "latin-1"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">', "cp1251"),
+        ("", "utf-8"),
+        ("", "utf-16"),
+        ("<meta charset=utf-8>", "utf-16-le"),
+    ],
+)
+def test_the_charset_is_found(tmp_path: Path, head: str, charset: str) -> None:
+    words = "Мяч и игра" if charset == "cp1251" else "Größe prüfen"
+    assert _read(tmp_path, f"<html><head>{head}</head><body><p>{words}</p></body></html>".encode(charset)).text == words
+
+
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="not text"):
+        _read(tmp_path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1" * 20)
+
+
+def test_deep_nesting_does_not_end_the_reader(tmp_path: Path) -> None:
+    assert _read(tmp_path, "<body>" + "<div>" * 5000 + "deep" + "<nav>" * 2000 + "word " * 9).text.startswith("deep")

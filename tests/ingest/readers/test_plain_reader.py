@@ -1,0 +1,69 @@
+"""Plain text: charsets, line ends, pages, headings."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.plain import PlainTextReader
+
+GERMAN = "Der Schiedsrichter prüft die Größe des Balls. Die Spieler müssen höflich grüßen, auch wenn es stört.\n"
+
+
+def _read(folder: Path, data: bytes) -> ParsedDocument:
+    path = folder / "note.txt"
+    path.write_bytes(data)
+    return PlainTextReader().read(path)
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"]
+)
+def test_the_same_words_come_out_of_every_charset(tmp_path: Path, charset: str) -> None:
+    assert _read(tmp_path, GERMAN.encode(charset)).text == GERMAN
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("cp932", "審判はボールの大きさを確認する。選手は挨拶をする。"),
+        ("cp1251", "Судья проверяет мяч и решает, кто начинает игру первым."),
+    ],
+)
+def test_other_alphabets_are_detected(tmp_path: Path, charset: str, text: str) -> None:
+    document = _read(tmp_path, (text * 5).encode(charset))
+    assert document.text == text * 5
+    assert "charset not declared" in document.notes[0]
+
+
+def test_line_ends_are_made_one_kind_and_marks_dropped(tmp_path: Path) -> None:
+    assert _read(tmp_path, b"one\r\ntwo\rthree\n\x00".replace(b"\x00", b"\x07")).text == "one\ntwo\nthree\n"
+
+
+def test_form_feeds_begin_pages(tmp_path: Path) -> None:
+    document = _read(tmp_path, b"first page\n\fsecond page\n\fthird page\n\f")
+    assert [document.page_at(document.text.index(word)) for word in ("first", "second", "third")] == [1, 2, 3]
+    assert _read(tmp_path, b"no page").pages == ()
+
+
+def test_a_few_damaged_characters_do_not_spoil_the_file(tmp_path: Path) -> None:
+    document = _read(tmp_path, (GERMAN * 5).encode() + b"\xff end")
+    assert document.text.startswith(GERMAN)
+    assert document.notes == ("1 damaged characters were replaced",)
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="not text"):
+        _read(tmp_path, b"\x7fELF\x02\x01\x01\0\0\0\0abc\0\0\0")
+
+
+def test_underlined_and_numbered_lines_are_headings(tmp_path: Path) -> None:
+    source = "Handbook\n========\n\nWords.\n\nScope\n-----\nMore words.\n\n2.1 Terms\n\n2.1.1 A player is a person.\n"
+    document = _read(tmp_path, source.encode())
+    assert [(section.level, section.title) for section in document.sections] == [
+        (1, "Handbook"),
+        (2, "Scope"),
+        (2, "2.1 Terms"),
+    ]
+    assert document.title == "Handbook"
+    assert document.blocks[-1].kind == "rule"
