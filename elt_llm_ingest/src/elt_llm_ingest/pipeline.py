@@ -14,18 +14,16 @@ from elt_llm_core.progress import Progress
 from elt_llm_core.settings import Settings
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, canonical_json
 from elt_llm_core.store.store import Store
-from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_ingest.changes import Gone, find_gone
-from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.discovery import Discovery
 from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.language import collection_language
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.recipe import index_recipe, version_maker
 from elt_llm_ingest.report import FileOutcome, IngestReport
 from elt_llm_ingest.scan import Scan, ScanResult
 from elt_llm_ingest.sources import Sources, find_sources
-from elt_llm_ingest.versions import VersionMaker
 
 
 @dataclass(frozen=True)
@@ -57,11 +55,12 @@ def ingest(
     run = _Run(request, settings, embedding, store, record)
     run.check_allowed()
     store.collections.begin_run(record.id, request.command)
+    run.remember_roots(sources)
     scanned, gone = run.scan(sources, progress)
     versions = run.membership(scanned, gone)
     published, embedded = run.publish(versions, progress)
     report = run.report(sources, scanned, gone, published, embedded, time.monotonic() - started)
-    run.finish(sources, scanned, gone, report)
+    run.finish(scanned, gone, report)
     return report
 
 
@@ -92,13 +91,14 @@ class _Run:
                 hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there), or --rebuild   (read all anew)",
             )
 
+    def remember_roots(self, sources: Sources) -> None:
+        """Give the folders their names before any document is known by one: a cut off run must not lend them out."""
+        for name, (path, whole) in sources.roots.items():
+            self._store.collections.record_root(self._record.id, name, path, whole=whole)
+
     def scan(self, sources: Sources, progress: Progress) -> tuple[ScanResult, Gone]:
         """Read what is new, and find what is gone."""
-        fingerprint = self._embedding.fingerprint
-        chunker = create_chunker(self._settings.chunking, self._embedding)
-        maker = VersionMaker(
-            self._record.name, chunker, f"{chunker.fingerprint}|{fingerprint.model}:{fingerprint.digest[:16]}"
-        )
+        maker = version_maker(self._record.name, self._settings, self._embedding)
         progress.stage("read", len(sources.files))
         scanned = Scan(self._store, self._record.id, maker, self._before).run(sources.files, progress)
         gone = find_gone(
@@ -119,13 +119,7 @@ class _Run:
 
     def publish(self, versions: list[int], progress: Progress) -> tuple[Published | None, Embedded]:
         """Embed what is missing and publish, if anything changed."""
-        language = collection_language(self._store, versions)
-        recipe = Recipe(
-            fingerprint=self._embedding.fingerprint,
-            chunker=create_chunker(self._settings.chunking, self._embedding).fingerprint,
-            tokeniser=KeywordTokeniser(language),
-            chroma=self._settings.chroma,
-        )
+        recipe = index_recipe(self._settings, self._embedding, collection_language(self._store, versions))
         if not self._must_publish(versions, recipe):
             return None, Embedded(0, 0)
         embedded = embed_missing(self._store, versions, self._embedding, self._settings.embedding.batch_size, progress)
@@ -157,14 +151,12 @@ class _Run:
             seconds=seconds,
         )
 
-    def finish(self, sources: Sources, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:
+    def finish(self, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:
         """Remember what was seen, and collect what nothing needs any more."""
         collection = self._record.id
         if report.generation is None:
             self._store.collections.delete(collection)
             return
-        for name, (path, whole) in sources.roots.items():
-            self._store.collections.record_root(collection, name, path, whole=whole)
         gone_ids = [document.document_id for document in gone.removed]
         self._store.documents.record_files(collection, scanned.records, gone_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))

@@ -4,6 +4,7 @@ import hashlib
 import re
 import uuid
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import UnreadableDocument
@@ -40,6 +41,17 @@ def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
     return str(uuid.uuid5(_NODE_NAMESPACE, f"{document}:{chunker}:{sha256(text).hex()}:{occurrence}"))
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a text comes from: its place, the sha256 and number of its bytes, and what read them."""
+
+    root: str
+    path: str
+    content_hash: bytes
+    size: int
+    reader: str
+
+
 class VersionMaker:
     """Makes document versions for one collection with one chunker; `chunker_identity` names its model as well."""
 
@@ -54,19 +66,25 @@ class VersionMaker:
 
         Raises UnreadableDocument, also if the file changed meanwhile.
         """
-        parsed = _with_valid_text(reader.read(located.file.path))
+        parsed = reader.read(located.file.path)
         if content_hash(located.file.path) != digest:
             raise UnreadableDocument("changed while it was read; run the ingest again")
-        identity = document_id(self.collection, located.root, located.relative)
+        origin = Origin(located.root, located.relative, digest, located.file.size, reader_identity(reader))
+        return self.from_parsed(origin, parsed)
+
+    def from_parsed(self, origin: Origin, parsed: ParsedDocument) -> NewDocument:
+        """Cut a text that was read already."""
+        parsed = _with_valid_text(parsed)
+        identity = document_id(self.collection, origin.root, origin.path)
         tokeniser = self._tokeniser_for(parsed.text)
         nodes = self._nodes(identity, parsed, tokeniser)
         return NewDocument(
             document_id=identity,
-            root=located.root,
-            path=located.relative,
-            content_hash=digest,
-            size=located.file.size,
-            reader=reader_identity(reader),
+            root=origin.root,
+            path=origin.path,
+            content_hash=origin.content_hash,
+            size=origin.size,
+            reader=origin.reader,
             chunker=self.chunker_identity,
             tokeniser=tokeniser.fingerprint,
             outcome="ok" if nodes else "empty",

@@ -1,0 +1,60 @@
+"""Ingesting texts that are no files: a whole collection from titles and texts at hand."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from elt_llm_core.collection import clear_leftovers, collect_garbage, publish
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.progress import Progress
+from elt_llm_core.settings import Settings
+from elt_llm_core.store.records import sha256
+from elt_llm_core.store.store import Store
+
+from elt_llm_ingest.embedding import embed_missing
+from elt_llm_ingest.language import collection_language
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.recipe import index_recipe, version_maker
+from elt_llm_ingest.versions import Origin
+
+_READER = "text-1"
+_ROOT = "texts"
+
+
+@dataclass(frozen=True)
+class GivenText:
+    """A document at hand; `name` becomes its source."""
+
+    name: str
+    title: str
+    text: str
+
+
+def ingest_texts(
+    collection: str,
+    texts: Iterable[GivenText],
+    settings: Settings,
+    embedding: EmbeddingModel,
+    store: Store,
+    progress: Progress,
+) -> None:
+    """Make a collection of exactly these texts; what is in the store already is neither cut nor embedded again.
+
+    The caller holds the writer's lock.
+    """
+    clear_leftovers(store)
+    record = store.collections.create(collection)
+    store.collections.begin_run(record.id, "texts")
+    maker = version_maker(collection, settings, embedding)
+    versions = []
+    for given in texts:
+        digest = sha256(given.title, given.text)
+        origin = Origin(_ROOT, given.name, digest, len(given.text.encode()), _READER)
+        document = maker.from_parsed(origin, ParsedDocument(given.text, given.title or given.name))
+        versions.append(store.documents.find(document.key) or store.documents.add(record.id, document))
+    recipe = index_recipe(settings, embedding, collection_language(store, versions))
+    published = None if record.published is None else store.generations.versions(record.id, record.published)
+    if sorted(versions) != published:
+        embed_missing(store, versions, embedding, settings.embedding.batch_size, progress)
+        publish(store, collection, versions, recipe, progress)
+    store.collections.finish_run(record.id, "{}")
+    collect_garbage(store, settings.storage.keep_generations)
