@@ -72,20 +72,17 @@ def publish(
     The caller holds the writer's lock. A crash at any moment leaves readers with the former generation or this one.
     """
     record = store.collections.get(name)
-    number = store.collections.take_number(record.id)
-    place = Place(name, number, store.folder(name) / f"building-{number}")
     base = None if afresh else published_base(store, record)
-    built = build_generation(store, place, versions, recipe, base, progress)
-    move_into_place(place)
+    built = build_in_place(store, record, versions, recipe, base, progress)
     row = row_of(store, built)
     store.generations.publish(record.id, row, built.contents.versions, built_upon=record.published)
     return Published(
         collection=name,
-        number=number,
+        number=row.number,
         documents=row.documents,
         nodes=row.nodes,
         collection_hash=row.collection_hash.hex(),
-        afresh=built.fresh_base == number,
+        afresh=built.fresh_base == row.number,
     )
 
 
@@ -128,7 +125,7 @@ def clear_leftovers(store: Store) -> None:
         if folder.name not in numbers:
             _trash_folder(store, folder)
             continue
-        for directory in sorted(folder.iterdir()):
+        for directory in _directories(folder):
             if directory.name not in numbers[folder.name]:
                 discard(directory, store.trash)
     shutil.rmtree(store.trash, ignore_errors=True)
@@ -149,12 +146,34 @@ def collect_garbage(store: Store, keep: int) -> Swept:
     return Swept(0, 0) if store.collections.unfinished_runs() else sweep(store.database)
 
 
-def move_into_place(place: Place) -> None:
-    """Give a finished directory its number. No row names it yet: a crash from here on leaves it to be cleared."""
-    final = place.directory.with_name(str(place.number))
-    place.directory.rename(final)
-    sync_file(final.parent)
-    sync_file(final.parent.parent)
+def build_in_place(
+    store: Store,
+    record: CollectionRecord,
+    versions: Sequence[int],
+    recipe: Recipe,
+    base: Base | None,
+    progress: Progress,
+) -> Built:
+    """Build a generation under a number never used, on the disk for good. No row names it yet: a crash leaves litter.
+
+    Raises StoreError if the disk cannot take it.
+    """
+    folder = store.folder(record.name)
+    number = store.collections.take_number(record.id)
+    while (folder / str(number)).exists():  # left by a dropped collection of this name that somebody still reads
+        number = store.collections.take_number(record.id)
+    place = Place(record.name, number, folder / f"building-{number}")
+    try:
+        built = build_generation(store, place, versions, recipe, base, progress)
+        place.directory.rename(folder / str(number))
+        for parent in (folder, folder.parent, store.data_dir):
+            sync_file(parent)
+    except OSError as error:
+        raise StoreError(
+            f"{place.directory} cannot be written: {error.strerror or error}.",
+            hint="Readers keep what is published. Make room on that disk, then run the same command again.",
+        ) from error
+    return built
 
 
 def row_of(store: Store, built: Built) -> GenerationRecord:
@@ -175,7 +194,12 @@ def _trash_folder(store: Store, folder: Path) -> None:
     """Delete a collection's folder as far as no reader pins its generations."""
     if not folder.is_dir():
         return
-    for directory in sorted(folder.iterdir()):
+    for directory in _directories(folder):
         discard(directory, store.trash)
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _directories(folder: Path) -> list[Path]:
+    """What is in a folder but for plain files, which are not ours."""
+    return sorted(path for path in folder.iterdir() if path.is_dir())

@@ -15,7 +15,7 @@ from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index, read_keyw
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import read_contents, stems_of
 from elt_llm_core.index.exact import ExactVectorStore
-from elt_llm_core.index.passport import Passport
+from elt_llm_core.index.passport import Passport, damaged_part
 from elt_llm_core.nearest_names import nearest_names
 from elt_llm_core.store.pins import Pin
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
@@ -109,17 +109,24 @@ class Generation:
         self.close()
 
     def _open_keyword(self) -> tuple[KeywordIndex, tuple[str, ...]]:
-        """The index on the disk, or one made now where this program tokenises otherwise than the one that built it."""
+        """The index on the disk, or one made now where that was made by another tokeniser or is damaged."""
         tokeniser = KeywordTokeniser(self.passport.language)
-        if tokeniser.fingerprint == self.passport.tokeniser:
+        if tokeniser.fingerprint != self.passport.tokeniser:
+            return self._keyword_from_store(tokeniser), (
+                f"The keyword index of '{self.collection}' was made by another tokeniser; it was rebuilt in memory."
+                f" Run: elt-llm ingest -c {self.collection}",
+            )
+        try:
             return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
+        except CorruptIndex as error:
+            return self._keyword_from_store(tokeniser), (
+                f"{error} It was rebuilt in memory. Run: elt-llm verify -c {self.collection}",
+            )
+
+    def _keyword_from_store(self, tokeniser: KeywordTokeniser) -> KeywordIndex:
         versions = self._store.generations.versions(self._record.id, self.number)
         contents = read_contents(self._store, versions, self.passport.fingerprint)
-        index = build_keyword_index(stems_of(self._store, contents, tokeniser), tokeniser)
-        return index, (
-            f"The keyword index of '{self.collection}' was made by another tokeniser; it was rebuilt in memory."
-            f" Run: elt-llm ingest -c {self.collection} --rebuild",
-        )
+        return build_keyword_index(stems_of(self._store, contents, tokeniser), tokeniser)
 
     def _with_text(self, document: StoredDocument) -> StoredDocument:
         values: dict[str, Any] = {**vars(document), "text": self._store.documents.text(document.version)}
@@ -138,6 +145,9 @@ def _open_vectors(directory: Path, passport: Passport) -> tuple[ChromaIndex | No
     if passport.exact:
         return None, ()
     try:
+        # A torn file can crash Chroma, and the process with it: its bytes are checked before it sees them.
+        if faults := damaged_part(directory, CHROMA_FOLDER, passport):
+            raise CorruptIndex(f"{directory / faults[0]}.")
         return open_chroma(directory / CHROMA_FOLDER), ()
     except CorruptIndex as error:
         return None, (f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {passport.collection}",)

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elt_llm_core.collection import move_into_place, row_of
+from elt_llm_core.collection import build_in_place, clear_leftovers, row_of
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.arrays import read_arrays
-from elt_llm_core.index.builder import Place, Recipe, build_generation
+from elt_llm_core.index.builder import Recipe
 from elt_llm_core.index.check import index_faults
 from elt_llm_core.index.chroma import CHROMA_FOLDER, open_chroma
 from elt_llm_core.index.contents import collection_hash, read_contents
 from elt_llm_core.index.passport import Passport, damaged_files
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.store.pins import discard
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -30,10 +31,15 @@ class Damage:
 
 
 def find_damage(store: Store, name: str) -> list[Damage]:
-    """Compare every kept generation of a collection with its passport, and its passport with the store."""
+    """Compare the published and the previous generation with their passports, and those with the store.
+
+    Older ones only wait to be collected.
+    """
     record = store.collections.get(name)
     found: list[Damage] = []
     for generation in store.generations.of_collection(record.id):
+        if generation.number not in (record.published, record.previous):
+            continue
         directory = store.folder(name) / str(generation.number)
         faults = damaged_files(directory, generation.passport) or _index_damage(directory, generation)
         found += [Damage(name, generation.number, fault) for fault in faults]
@@ -60,6 +66,7 @@ def heal(store: Store, damage: Sequence[Damage], progress: Progress) -> list[tup
             f"The store itself is damaged: {lost[0].what}",
             hint=f"Restore the data directory from a backup, or run: elt-llm ingest -c {lost[0].collection} --rebuild",
         )
+    clear_leftovers(store)
     places = sorted({(fault.collection, fault.generation) for fault in damage})
     return [(number, _rebuild(store, name, number, progress)) for name, number in places]
 
@@ -74,12 +81,11 @@ def _rebuild(store: Store, name: str, number: int, progress: Progress) -> int:
         chroma=ChromaSettings.model_validate(passport.chroma),
     )
     versions = store.generations.versions(record.id, number)
-    fresh = store.collections.take_number(record.id)
-    place = Place(name, fresh, store.folder(name) / f"building-{fresh}")
-    built = build_generation(store, place, versions, recipe, None, progress)
-    move_into_place(place)
+    built = build_in_place(store, record, versions, recipe, None, progress)
     store.generations.replace(record.id, number, row_of(store, built), versions)
-    return fresh
+    if discard(store.folder(name) / str(number), store.trash):  # else a reader has it open, and needs its rows
+        store.generations.delete(record.id, number)
+    return built.place.number
 
 
 def _index_damage(directory: Path, generation: GenerationRecord) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from elt_llm_core.errors import StoreError
 from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.index.arrays import Arrays, write_arrays
 from elt_llm_core.index.bm25 import build_keyword_index, write_keyword_index
@@ -128,11 +129,14 @@ def _copied_index(
     difference = _difference(store, contents, base)
     if not _may_copy(recipe, base, difference, len(contents.nodes)):
         return None
-    _copy_chroma(base.directory / CHROMA_FOLDER, place.directory / CHROMA_FOLDER)
-    with open_chroma(place.directory / CHROMA_FOLDER) as index:
-        index.store.delete_nodes(difference.removed)
-        index.store.put(difference.added, arrays.vectors[arrays.positions(difference.added)])
-        faults = index_faults(index.store, arrays, difference.added)
+    try:
+        _copy_chroma(base.directory / CHROMA_FOLDER, place.directory / CHROMA_FOLDER)
+        with open_chroma(place.directory / CHROMA_FOLDER) as index:
+            index.store.delete_nodes(difference.removed)
+            index.store.put(difference.added, arrays.vectors[arrays.positions(difference.added)])
+            faults = index_faults(index.store, arrays, difference.added)
+    except StoreError as error:  # Chroma's own database has no checksum
+        faults = [str(error)]
     for fault in faults:
         progress.note(f"The copied vector index is built afresh: {fault}")
     return None if faults else difference.size

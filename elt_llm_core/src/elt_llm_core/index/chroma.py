@@ -1,6 +1,7 @@
 """The vector index of a generation: Chroma holding ids and vectors only, behind LlamaIndex's ChromaVectorStore."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -46,7 +47,8 @@ class IdVectorStore(ChromaVectorStore):
         """Put vectors in, shape (len(ids), dimension), in slices that Chroma takes."""
         for start in range(0, len(ids), self._slice):
             end = start + self._slice
-            self._collection.upsert(ids=list(ids[start:end]), embeddings=vectors[start:end])
+            with _named_failures("write to its index"):
+                self._collection.upsert(ids=list(ids[start:end]), embeddings=vectors[start:end])
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: Any = None, **_: Any) -> None:
         """Take these ids out; filters are not supported, for nothing to filter by is stored."""
@@ -54,7 +56,8 @@ class IdVectorStore(ChromaVectorStore):
             raise NotImplementedError("This vector store keeps no metadata to filter by.")
         doomed = node_ids or []
         for start in range(0, len(doomed), self._slice):
-            self._collection.delete(ids=doomed[start : start + self._slice])
+            with _named_failures("write to its index"):
+                self._collection.delete(ids=doomed[start : start + self._slice])
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
         """Ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma cannot tell."""
@@ -63,10 +66,8 @@ class IdVectorStore(ChromaVectorStore):
 
     def nearest(self, vectors: NDArray[np.float32], top_k: int) -> tuple[list[list[str]], list[list[float]]]:
         """For each row: ids and cosines of the nearest, best first, ties by id."""
-        try:
+        with _named_failures("search its index"):
             found = self._collection.query(query_embeddings=vectors, n_results=top_k, include=["distances"])
-        except _FAILURES as error:
-            raise CorruptIndex(f"Chroma cannot search its index: {error}.", hint="Run: elt-llm verify") from error
         ids, cosines = [], []
         for row_ids, row_distances in zip(found["ids"], found["distances"] or [], strict=True):
             ranked = sorted(zip(row_distances, row_ids, strict=True))
@@ -76,10 +77,8 @@ class IdVectorStore(ChromaVectorStore):
 
     def all_ids(self) -> list[str]:
         """Every id in the index, sorted."""
-        try:
+        with _named_failures("list its index"):
             return sorted(self._collection.get(include=[])["ids"])
-        except _FAILURES as error:
-            raise CorruptIndex(f"Chroma cannot list its index: {error}.", hint="Run: elt-llm verify") from error
 
     @property
     def _slice(self) -> int:
@@ -109,8 +108,10 @@ class ChromaIndex:
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """A new, empty index that writes its graph to the disk once `size` vectors are in, and not before."""
-    client = _client(folder)
+    """A new, empty index that writes its graph to the disk once `size` vectors are in, and not before.
+
+    Raises CorruptIndex if Chroma cannot write it.
+    """
     configuration = {
         "hnsw": {
             "space": settings.space,
@@ -121,7 +122,8 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
             "batch_size": max(2, min(100, size)),
         }
     }
-    collection = client.create_collection(_COLLECTION, embedding_function=None, configuration=configuration)  # type: ignore[arg-type]
+    with _client(folder, "create") as client:
+        collection = client.create_collection(_COLLECTION, embedding_function=None, configuration=configuration)  # type: ignore[arg-type]
     return ChromaIndex(client, IdVectorStore(collection))
 
 
@@ -129,13 +131,26 @@ def open_chroma(folder: Path) -> ChromaIndex:
     """Open an index that was built before. Raises CorruptIndex if Chroma cannot."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
-    try:
-        client = _client(folder)
+    with _client(folder, "open") as client:
         collection = client.get_collection(_COLLECTION, embedding_function=None)
-    except _FAILURES as error:
-        raise CorruptIndex(f"Chroma cannot open {folder}: {error}.", hint="Run: elt-llm verify") from error
     return ChromaIndex(client, IdVectorStore(collection))
 
 
-def _client(folder: Path) -> ClientAPI:
-    return chromadb.PersistentClient(path=str(folder), settings=ClientSettings(anonymized_telemetry=False))
+@contextmanager
+def _client(folder: Path, action: str) -> Iterator[ClientAPI]:
+    """A client that stays open unless what is done first fails: Chroma keeps one system a path, even a broken one."""
+    with _named_failures(f"{action} {folder}"):
+        client = chromadb.PersistentClient(path=str(folder), settings=ClientSettings(anonymized_telemetry=False))
+        try:
+            yield client
+        except BaseException:
+            client.close()  # type: ignore[attr-defined]
+            raise
+
+
+@contextmanager
+def _named_failures(action: str) -> Iterator[None]:
+    try:
+        yield
+    except _FAILURES as error:
+        raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error

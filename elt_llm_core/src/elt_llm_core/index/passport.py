@@ -7,11 +7,12 @@ from pathlib import Path
 
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.store.pins import PIN_NAME
 
 PASSPORT_NAME = "passport.json"
 FORMAT = 1
 # Opening Chroma may write to its own database; its vectors, and everything else, must never change.
-UNCHECKED = frozenset({"chroma/chroma.sqlite3", "chroma/chroma.sqlite3-wal", "chroma/chroma.sqlite3-shm", "pin"})
+UNCHECKED = frozenset({"chroma/chroma.sqlite3", "chroma/chroma.sqlite3-wal", "chroma/chroma.sqlite3-shm", PIN_NAME})
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class Passport:
             raise CorruptIndex(f"A passport cannot be read: {error}.") from error
 
 
-def file_hashes(directory: Path) -> dict[str, str]:
-    """sha256 of every file of a generation that must not change, by relative path."""
+def file_hashes(directory: Path, part: str = "") -> dict[str, str]:
+    """sha256 of every file of a generation, or of one of its folders, that must not change, by relative path."""
     return {
         path.relative_to(directory).as_posix(): _file_hash(path)
-        for path in sorted(directory.rglob("*"))
+        for path in sorted((directory / part).rglob("*"))
         if path.is_file() and path.relative_to(directory).as_posix() not in UNCHECKED | {PASSPORT_NAME}
     }
 
@@ -68,8 +69,21 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
     here = directory / PASSPORT_NAME
     if not here.is_file() or here.read_bytes() != passport_text.encode():
         found.append(f"{PASSPORT_NAME}: {'differs from the store' if here.is_file() else 'missing'}")
+    if not (directory / PIN_NAME).is_file():
+        found.append(f"{PIN_NAME}: missing")
     expected = Passport.from_json(passport_text).files
-    actual = file_hashes(directory) if directory.is_dir() else {}
+    return found + _differences(expected, file_hashes(directory))
+
+
+def damaged_part(directory: Path, part: str, passport: Passport) -> list[str]:
+    """As `damaged_files`, but of one folder of a generation, such as its Chroma index."""
+    expected = {name: digest for name, digest in passport.files.items() if name.startswith(f"{part}/")}
+    actual = {name: digest for name, digest in file_hashes(directory, part).items() if name in expected}
+    return _differences(expected, actual)
+
+
+def _differences(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
+    found = []
     for name in sorted(expected.keys() | actual.keys()):
         if name not in actual:
             found.append(f"{name}: missing")

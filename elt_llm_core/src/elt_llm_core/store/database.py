@@ -75,11 +75,11 @@ class Database:
             self.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self.execute("COMMIT")  # fails on a full disk, and then leaves the transaction open
             except BaseException:
                 if self._connection.in_transaction:
                     self.execute("ROLLBACK")
                 raise
-            self.execute("COMMIT")
 
     def backup_to(self, target: Path) -> None:
         """A consistent copy of the whole file, also while others write."""

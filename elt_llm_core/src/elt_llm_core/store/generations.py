@@ -63,7 +63,7 @@ class Generations:
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Put a rebuilt generation in an old one's place, in one transaction; the old one's directory stays."""
+        """Point where an old generation was at a rebuilt one, in one transaction; the old one stays until collected."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -71,7 +71,6 @@ class Generations:
                     f"UPDATE collections SET {pointer} = ? WHERE id = ? AND {pointer} = ?",
                     (record.number, collection, old),
                 )
-            self._database.execute("DELETE FROM generations WHERE collection = ? AND number = ?", (collection, old))
 
     def roll_back(self, collection: int) -> tuple[int, int]:
         """Point at the previous generation; returns (the number left, the number now seen)."""

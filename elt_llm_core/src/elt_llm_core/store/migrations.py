@@ -5,7 +5,7 @@ from elt_llm_core.store.database import Database
 
 _FIRST = """
 CREATE TABLE collections (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
     created_at TEXT NOT NULL,
     published INTEGER,
