@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
+from hypothesis import given
+from hypothesis import strategies as st
 
 PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
@@ -62,6 +65,7 @@ def check_structure(document: ParsedDocument) -> None:
     assert all(section.title and section.start < length for section in document.sections)
     assert "\r" not in document.text
     assert "\0" not in document.text
+    document.text.encode()
 
 
 @pytest.mark.parametrize("suffix", sorted(SUPPORTED_SUFFIXES))
@@ -156,3 +160,19 @@ def test_every_handbook_file_has_sound_structure() -> None:
     assert len(found) > 50
     for path in found:
         check_structure(_read(path))
+
+
+@pytest.mark.parametrize("suffix", sorted(SAMPLES))
+@given(damage=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=30), end=st.integers(1, 2000))
+def test_a_damaged_file_is_read_or_refused(suffix: str, damage: list[tuple[int, int]], end: int) -> None:
+    data = bytearray(SAMPLES[suffix])
+    for position, value in damage:
+        data[position % len(data)] = value
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"damaged{suffix}"
+        path.write_bytes(data[:end])
+        read = _read_or_reason(path)
+    if isinstance(read, str):
+        assert read
+    else:
+        check_structure(read)

@@ -52,6 +52,13 @@ def test_headings_lists_and_tables_keep_their_shape(tmp_path: Path) -> None:
     assert rows == ["", "Club | Town", "Club | Town"]
 
 
+def test_an_item_keeps_its_marker_when_its_text_is_a_paragraph(tmp_path: Path) -> None:
+    source = "<body><ol>\n<li>\n<p>a</p><p>more</p></li>\n<li><p>b</p></li></ol><dl><dt>t<dd><p>d</p></dl>"
+    document = _read(tmp_path, source)
+    assert document.text == "1. a\n\nmore\n2. b\n\nt\nd"
+    assert [block.kind for block in document.blocks] == ["list", "prose", "list", "definition", "definition"]
+
+
 @pytest.mark.parametrize(
     ("head", "charset"),
     [

@@ -53,6 +53,18 @@ def test_lines_that_run_along_the_edge_of_the_pages_are_dropped(write_pdf: Write
     assert [document.page_at(document.text.index(f"page {word}")) for word in ("one", "four")] == [1, 4]
 
 
+def test_lines_with_the_number_of_their_page_are_dropped_though_they_differ(write_pdf: WritePdf) -> None:
+    names = ("Ball", "Goal", "Field", "Team", "Match", "Cup", "Coach")
+    pages = [
+        [*_lines(f"All there is to say of {name} stands here."), (300, 30, 9, f"On {name} {number}")]
+        for number, name in enumerate(names, 11)
+    ]
+    text = PdfReader().read(write_pdf(pages)).text
+    assert text.count("stands here") == len(names)
+    assert "On Ball" not in text
+    assert "17" not in text
+
+
 def test_larger_lines_open_sections(write_pdf: WritePdf) -> None:
     page = [
         (72, 740, 24, "Handbook"),

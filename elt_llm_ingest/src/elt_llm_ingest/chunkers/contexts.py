@@ -56,8 +56,9 @@ class Contexts:
 
     def _path(self, path: tuple[str, ...]) -> str:
         titles = [" ".join(title.split()) for title in path if title.strip()]
-        if self._title and (not titles or titles[0] != self._title):
-            titles.insert(0, self._title)
+        if self._title:
+            # A page's title mostly repeats its first heading.
+            titles = [self._title, *(titles[1:] if titles and titles[0] in self._title else titles)]
         budget = path_budget(self._counter)
         while len(titles) > 1 and len(self._counter.token_spans(" > ".join(titles))) > budget:
             del titles[0]

@@ -32,6 +32,7 @@ class BlockWriter:
         self._line: list[str] = []
         self._kind: BlockKind = "prose"
         self._tight = False
+        self._bare = ""
         self._numbers: Counter[int] = Counter()
 
     def document(self, title: str, metadata: Mapping[str, str], notes: tuple[str, ...]) -> ParsedDocument:
@@ -45,7 +46,7 @@ class BlockWriter:
             node, leaving = pending.pop()
             if leaving:
                 self._flush()
-                self._kind = "prose"
+                self._kind, self._tight = "prose", False
             elif not self._leaf(node):
                 if node.tag not in _INLINE:
                     self._enter(node)
@@ -54,12 +55,16 @@ class BlockWriter:
         self._flush()
 
     def _enter(self, node: LexborNode) -> None:
-        self._flush()
         tag = node.tag or ""
+        if tag in ("p", "div") and self._bare and "".join(self._line).strip() == self._bare:
+            # The item's text stands in a paragraph of its own: its marker waits for it.
+            return
+        self._flush()
         if tag in _ITEMS:
             self._kind = _ITEMS[tag]
             self._tight = tag == "dd" or _follows_item(node)
             self._line.append(self._marker(node))
+            self._bare = self._line[-1].strip()
 
     def _marker(self, node: LexborNode) -> str:
         """What stands before a list item: its number in an ordered list, else a bullet."""
@@ -96,12 +101,10 @@ class BlockWriter:
     def _flush(self, *, tight: bool = False) -> None:
         text = _SPACE.sub(" ", "".join(self._line)).strip()
         self._line.clear()
-        if text and text not in ("\u2022", "\u00b6"):
+        if text and text not in (self._bare, "\u00b6"):
             kind: BlockKind = "rule" if self._kind == "prose" and begins_rule(text[:80]) else self._kind
             self._builder.add(text, kind, tight=self._tight)
             self._tight = tight
-        elif not tight:
-            self._tight = False
 
     def _table(self, table: LexborNode) -> None:
         """Rows as `cell | cell`, the first of header cells standing as header over the others."""

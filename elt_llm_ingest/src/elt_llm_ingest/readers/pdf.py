@@ -94,8 +94,15 @@ class _Pages:
         return headings_by_type(lines, self.typography)
 
     def _metadata(self) -> dict[str, str]:
-        values = self.pdf.get_metadata_dict(skip_empty=True)
-        return {key.lower(): readable(value) for key, value in values.items() if readable(value)}
+        values: dict[str, str] = {}
+        for key in self.pdf.METADATA_KEYS:
+            try:
+                value = readable(self.pdf.get_metadata_value(key))
+            except UnicodeDecodeError:
+                continue
+            if value:
+                values[key.lower()] = value
+        return values
 
     def _title(self, given: str) -> str:
         """The PDF's own title if somebody wrote it, else the largest line of the first page that has text."""
@@ -116,8 +123,7 @@ class _Pages:
             notes.append(f"{numbered_pages(self.damaged)} {'is' if len(self.damaged) == 1 else 'are'} damaged")
         count = self.pdf.count_attachments()
         if count:
-            names = ", ".join(readable(self.pdf.get_attachment(n).get_name()) for n in range(min(count, 5)))
-            notes.append(f"attachments are not read: {names}{' ...' if count > 5 else ''}")
+            notes.append(f"{count} attachment{'s are' if count > 1 else ' is'} not read")
         return tuple(notes)
 
 

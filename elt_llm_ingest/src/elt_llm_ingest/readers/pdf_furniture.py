@@ -15,7 +15,8 @@ _POINTS = 6.0
 def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """The pages without what repeats at the same edge on three pages and a fifth of all.
 
-    Where most pages have such a line at one height, chapter names at that height go too if they repeat at all.
+    Where many pages have such a line at one height, chapter names at that height go too if they repeat at all;
+    where the pages are numbered, so do the lines that begin or end with their page's number.
     """
     seen: Counter[tuple[str, str]] = Counter()
     for lines in pages:
@@ -24,12 +25,15 @@ def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
     running = {found for found, count in seen.items() if count >= max(_LEAST_PAGES, filled / 5)}
     bands = _bands(pages, running, filled)
 
-    def repeats(edge: str, line: Line, key: str) -> bool:
-        return (edge, key) in running or (seen[edge, key] > 1 and _band(line) in bands[edge])
+    numbering = _numbering(pages, filled)
+
+    def repeats(number: int, edge: str, line: Line, key: str) -> bool:
+        in_band = seen[edge, key] > 1 and _band(line) in bands[edge]
+        return (edge, key) in running or in_band or bool(_numbers_of(line, number) & numbering[edge])
 
     kept: list[list[Line]] = []
-    for lines in pages:
-        dropped = {id(line) for edge, line, key in _edges(lines) if repeats(edge, line, key)}
+    for number, lines in enumerate(pages):
+        dropped = {id(line) for edge, line, key in _edges(lines) if repeats(number, edge, line, key)}
         kept.append([line for line in lines if id(line) not in dropped])
     return kept
 
@@ -57,3 +61,21 @@ def _bands(pages: Sequence[list[Line]], running: set[tuple[str, str]], filled: i
 
 def _band(line: Line) -> int:
     return round((line.top + line.bottom) / 2 / _POINTS)
+
+
+def _numbering(pages: Sequence[list[Line]], filled: int) -> dict[str, set[int]]:
+    """How far the printed page numbers are ahead of the count, at each edge; several where parts number anew."""
+    ahead: Counter[tuple[str, int]] = Counter()
+    for number, lines in enumerate(pages):
+        ahead.update({(edge, offset) for edge, line, _ in _edges(lines) for offset in _numbers_of(line, number)})
+    found: dict[str, set[int]] = defaultdict(set)
+    for (edge, offset), count in ahead.items():
+        if count >= max(2 * _LEAST_PAGES, filled / 4):
+            found[edge].add(offset)
+    return found
+
+
+def _numbers_of(line: Line, page: int) -> set[int]:
+    """What the numbers at the ends of a line are ahead of the page's own, from 0."""
+    words = line.text.split()
+    return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}

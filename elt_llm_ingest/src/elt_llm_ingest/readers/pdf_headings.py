@@ -17,6 +17,7 @@ _LONGEST = 150
 _OFTEN = 2
 _SHARE = 0.15
 _MOST_LINES = 3
+_TITLE_LINES = 20
 _NO_TITLES = ("contents", "tableofcontents", "index")
 _LEVELS = 4
 _NOT_WORDS = re.compile(r"[\W_]+")
@@ -25,12 +26,16 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 def outline_of(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]]]:
     """Per page (from 0): the titles of its bookmarks and their levels, from 1."""
     found: dict[int, list[tuple[str, int]]] = {}
-    for bookmark in itertools.islice(pdf.get_toc(), _MOST_BOOKMARKS):
-        target = bookmark.get_dest()
-        page = target.get_index() if target else None
-        title = readable(bookmark.get_title())
-        if page is not None and title:
-            found.setdefault(page, []).append((title, bookmark.level + 1))
+    try:
+        for bookmark in itertools.islice(pdf.get_toc(), _MOST_BOOKMARKS):
+            target = bookmark.get_dest()
+            page = target.get_index() if target else None
+            title = readable(bookmark.get_title())
+            if page is not None and title:
+                found.setdefault(page, []).append((title, bookmark.level + 1))
+    except (UnicodeDecodeError, pypdfium2.PdfiumError):
+        # A damaged outline: what was found before the damage still helps.
+        return found
     return found
 
 
@@ -137,9 +142,13 @@ def _apart(before: Line | None, line: Line) -> bool:
     return before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
 
 
+def _could_be_title(text: str) -> bool:
+    return sum(map(str.isalpha, text)) > 3 and numbered_level(text) is None
+
+
 def title_in(lines: Sequence[Line], body: float) -> str:
     """The largest lines of a title page, neighbours of nearly that size with them; empty if none stands out."""
-    worthy = [n for n, line in enumerate(lines) if sum(map(str.isalpha, line.text)) > 3 and line.size > 1.1 * body]
+    worthy = [n for n, line in enumerate(lines[:_TITLE_LINES]) if line.size > 1.1 * body and _could_be_title(line.text)]
     if not worthy:
         return ""
     largest = max(worthy, key=lambda number: lines[number].size)
@@ -149,5 +158,5 @@ def title_in(lines: Sequence[Line], body: float) -> str:
         first -= 1
     while last + 1 in worthy and lines[last + 1].size >= least and last - first < 3:
         last += 1
-    title = " ".join(line.text for line in lines[first : last + 1])[:200]
-    return "" if _key(title) in _NO_TITLES else title
+    title = " ".join(line.text for line in lines[first : last + 1])
+    return "" if len(title) > _LONGEST or _key(title) in _NO_TITLES else title

@@ -56,7 +56,7 @@ def _text(text_page: pypdfium2.PdfTextPage) -> str:
     if len(text) == count:
         return text
     codes = (pdfium.FPDFText_GetUnicode(text_page, position) for position in range(count))
-    return "".join(chr(code) if code <= sys.maxunicode else " " for code in codes)
+    return "".join(chr(code) if code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF else " " for code in codes)
 
 
 def _lines(text_page: pypdfium2.PdfTextPage, text: str) -> Iterator[Line]:

@@ -47,11 +47,12 @@ def _kind(text: str) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[Line]) -> list[float]:
-    """How far right the lines around each line reach, of those in its column."""
+    """How far right the lines around each line reach, of those in its column; one that sticks out does not count."""
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]
-        edges.append(max(other.right for other in around if abs(other.left - line.left) < 6 * max(line.size, 1)))
+        reach = sorted(other.right for other in around if abs(other.left - line.left) < 6 * max(line.size, 1))
+        edges.append(reach[-2] if len(reach) > 3 else reach[-1])
     return edges
 
 
