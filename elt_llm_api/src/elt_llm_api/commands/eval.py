@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from elt_llm_core.errors import UsageError
 
+from elt_llm_api.commands.ask import open_asked
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.progress_display import progress_display
 from elt_llm_api.render import aligned, print_json
@@ -17,18 +19,38 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--profile", "profiles", multiple=True, metavar="P", help="Profiles to measure; else the comparison.")
+@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Labelled questions to ask -c NAME.")
+@click.option("-c", "--collection", metavar="NAME", help="Collection to ask, with --answers.")
 @json_option
 @pass_command_context
-def command(context: CommandContext, directory: Path, profiles: tuple[str, ...], as_json: bool) -> int:
-    """Print nDCG@10, recall, MRR and latency on the set in DIR.
+def command(
+    context: CommandContext,
+    directory: Path | None,
+    profiles: tuple[str, ...],
+    answers: Path | None,
+    collection: str | None,
+    as_json: bool,
+) -> int:
+    """Print nDCG@10, recall, MRR and latency on the set in DIR (BEIR layout).
 
     Without --profile, each leg alone, their fusion alone, the default and the classic profile are compared. The corpus
     is kept in a data directory of its own, so that a second run embeds nothing.
+
+    With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused.
     """
+    if (directory is None) == (answers is None) or (answers is None) != (collection is None):
+        raise UsageError("There must be a DIR, or --answers FILE with -c NAME.", hint="Help: elt-llm eval --help")
+    if directory is None and answers is not None and collection is not None:
+        return print_answers(context, context.working_directory / answers, collection, profiles, as_json=as_json)
+    return print_retrieval(context, context.working_directory / (directory or ""), profiles, as_json=as_json)
+
+
+def print_retrieval(context: CommandContext, directory: Path, profiles: tuple[str, ...], *, as_json: bool) -> int:
+    """Measure profiles on a labelled set."""
     loaded = context.load()
-    reports = measure(loaded, context.working_directory / directory, _named(loaded, profiles), quiet=as_json)
+    reports = measure(loaded, directory, _named(loaded, profiles), quiet=as_json)
     if as_json:
         print_json([report.to_json() for report in reports])
         return 0
@@ -36,8 +58,36 @@ def command(context: CommandContext, directory: Path, profiles: tuple[str, ...],
     click.echo(f"{reports[0].dataset}: {reports[0].queries} questions")
     for line in aligned([header, *(_row(report) for report in reports)]):
         click.echo(line)
-    for note in dict.fromkeys(note for report in reports for note in report.notes):
-        click.echo(note)
+    for report in reports:
+        for note in report.notes:
+            click.echo(f"{report.profile}: {note}")
+    return 0
+
+
+def print_answers(
+    context: CommandContext, file: Path, collection: str, profiles: tuple[str, ...], *, as_json: bool
+) -> int:
+    """Measure answers on labelled questions."""
+    from elt_llm_core.text.stems import KeywordTokeniser
+    from elt_llm_query.evaluate.answers import measure_answers
+    from elt_llm_query.evaluate.questions import read_questions
+
+    questions = read_questions(file)
+    with open_asked(context, (collection,), profiles[0] if profiles else None) as engine:
+        report = measure_answers(questions, engine.ask, KeywordTokeniser())
+    if as_json:
+        print_json(report.to_json())
+        return 0
+    figures = [
+        (f"{len(report.judged)} questions", f"{report.answerable} answerable"),
+        ("a right page is cited", f"{report.right_page_cited:.1%} of the answerable"),
+        ("every right page is cited", f"{report.every_page_cited:.1%} of the answerable"),
+        ("wrongly refused", f"{report.wrongly_refused:.1%} of the answerable"),
+        *((f"refused: {kind}", f"{share:.1%}") for kind, share in report.refused.items()),
+        ("question words in the gold", f"{report.overlap:.1%} (median)"),
+    ]
+    for line in aligned(figures):
+        click.echo(line)
     return 0
 
 
