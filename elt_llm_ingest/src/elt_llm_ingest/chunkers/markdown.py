@@ -23,24 +23,24 @@ class MarkdownChunker(SpanChunker):
 
     def groups(self, cut: CutDocument) -> list[Sequence[Piece]]:
         """One run per section, small neighbours together."""
-        runs: list[Sequence[Piece]] = []
+        runs: list[list[Piece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
             if runs and self._joins(runs[-1], levels[-1], section, level, cut.index):
-                runs[-1] = [*runs[-1], *section]
+                runs[-1] += section
             else:
-                runs.append(section)
+                runs.append(list(section))
                 levels.append(level)
-        return runs
+        return list(runs)
 
     def _joins(self, run: Sequence[Piece], top: int, section: Sequence[Piece], level: int, index: TokenIndex) -> bool:
         """Whether a section goes with the run before it, whose first heading is of level `top`."""
         if level < top or top == _TOP:
             return False
-        if all(piece.kind == "heading" for piece in run):
+        tokens = index.count(run[0].start, run[-1].end)
+        if tokens < self.chunk_size and all(piece.kind == "heading" for piece in run):
             return True
-        small = index.count(run[0].start, run[-1].end) < self.chunk_size / 3
-        return small and index.count(run[0].start, section[-1].end) <= self.chunk_size
+        return tokens < self.chunk_size / 3 and index.count(run[0].start, section[-1].end) <= self.chunk_size
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[Piece]) -> list[tuple[int, Sequence[Piece]]]:

@@ -24,9 +24,10 @@ def _furthest(pieces: Sequence[Piece], index: TokenIndex, first: int, budget: in
     while end < len(pieces) and index.count(pieces[first].start, pieces[end].end) <= budget:
         end += 1
     # A heading at the foot of a chunk belongs to what follows it.
-    while first + 1 < end < len(pieces) and pieces[end - 1].kind == "heading":
-        end -= 1
-    return end
+    kept = end
+    while first < kept and end < len(pieces) and pieces[kept - 1].kind == "heading":
+        kept -= 1
+    return kept if kept > first else end
 
 
 def _overlapping(pieces: Sequence[Piece], index: TokenIndex, first: int, end: int, budget: int, overlap: int) -> int:
