@@ -10,8 +10,8 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex, UsageError
-from elt_llm_core.index.arrays import Arrays, read_arrays
-from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index, read_keyword_index
+from elt_llm_core.index.arrays import FIELDS_NAME, IDS_NAME, VECTORS_NAME, Arrays, read_arrays
+from elt_llm_core.index.bm25 import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import read_contents, stems_of
 from elt_llm_core.index.exact import ExactVectorStore
@@ -32,6 +32,7 @@ class Generation:
         self.passport = passport
         self.directory = store.folder(record.name) / str(pin.number)
         self._store, self._record, self._pin = store, record, pin
+        _refuse_damaged_arrays(self.directory, passport)
         self._arrays: Arrays = read_arrays(self.directory)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
         self.keyword, keyword_notes = self._open_keyword()
@@ -117,6 +118,8 @@ class Generation:
                 f" Run: elt-llm ingest -c {self.collection}",
             )
         try:
+            if faults := damaged_part(self.directory, BM25_FOLDER, self.passport):
+                raise CorruptIndex(f"{self.directory / faults[0]}.")
             return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
         except CorruptIndex as error:
             return self._keyword_from_store(tokeniser), (
@@ -138,6 +141,14 @@ def _matches(documents: Sequence[StoredDocument], reference: str) -> Iterator[li
     yield [document for document in documents if document.document_id == reference]
     yield [document for document in documents if document.source == reference]
     yield [document for document in documents if reference in (Path(document.source).name, document.title)]
+
+
+def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
+    """Nothing can take the place of the arrays; other bytes in them would be other answers."""
+    for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
+        if faults := damaged_part(directory, part, passport):
+            hint = f"Run: elt-llm verify -c {passport.collection}"
+            raise CorruptIndex(f"{directory / faults[0]}.", hint=hint)
 
 
 def _open_vectors(directory: Path, passport: Passport) -> tuple[ChromaIndex | None, tuple[str, ...]]:

@@ -108,6 +108,8 @@ def _fresh_index(place: Place, contents: Contents, arrays: Arrays, recipe: Recip
     """Build Chroma from nothing; tells whether it is fit to be used."""
     folder = place.directory / CHROMA_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
+    if len(contents.nodes) < 2:  # Chroma keeps no graph of one vector, and writes its files anew whenever it is opened
+        return False
     with create_chroma(folder, recipe.chroma, len(contents.nodes)) as index:
         index.store.put(contents.ids, contents.vectors)
         faults = index_faults(index.store, arrays, ())

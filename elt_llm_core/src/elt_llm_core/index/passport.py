@@ -20,7 +20,7 @@ class Passport:
     """Everything one must know to read a generation rightly.
 
     `files` maps relative paths to sha256 in hex; `exact` says that vectors are searched without Chroma, whose index
-    did not find them well enough.
+    did not find them well enough, or would not keep still.
     """
 
     collection: str
@@ -54,11 +54,11 @@ class Passport:
             raise CorruptIndex(f"A passport cannot be read: {error}.") from error
 
 
-def file_hashes(directory: Path, part: str = "") -> dict[str, str]:
-    """sha256 of every file of a generation, or of one of its folders, that must not change, by relative path."""
+def file_hashes(directory: Path) -> dict[str, str]:
+    """sha256 of every file of a generation that must not change, by relative path."""
     return {
         path.relative_to(directory).as_posix(): _file_hash(path)
-        for path in sorted((directory / part).rglob("*"))
+        for path in sorted(directory.rglob("*"))
         if path.is_file() and path.relative_to(directory).as_posix() not in UNCHECKED | {PASSPORT_NAME}
     }
 
@@ -76,9 +76,9 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
 
 
 def damaged_part(directory: Path, part: str, passport: Passport) -> list[str]:
-    """As `damaged_files`, but of one folder of a generation, such as its Chroma index."""
-    expected = {name: digest for name, digest in passport.files.items() if name.startswith(f"{part}/")}
-    actual = {name: digest for name, digest in file_hashes(directory, part).items() if name in expected}
+    """As `damaged_files`, but of one file of a generation or of one folder, such as its Chroma index."""
+    expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
+    actual = {name: _file_hash(directory / name) for name in expected if (directory / name).is_file()}
     return _differences(expected, actual)
 
 
