@@ -50,7 +50,7 @@ class LazyGroup(click.Group):
         if args[0] not in self.table and not args[0].startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], self.table, n=1, cutoff=0.5)
             advice = f"Did you mean {near[0]}?" if near else f"Run {ctx.command_path} --help for the list."
-            raise click.UsageError(f"there is no command {args[0]!r}. {advice}", ctx)
+            raise click.UsageError(f"There is no command {args[0]!r}. {advice}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -42,15 +42,22 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
 
 
+class WholeNumber(click.IntRange):
+    """A number within bounds, named so that people understand what is wrong with theirs."""
+
+    name = "whole number"
+
+
 def asking_options(function: Function) -> Function:
-    """Adds what every question takes: the collections and the profile."""
+    """Adds what every question takes: its words, quoted or not, the collections and the profile."""
+    words = click.argument("question", nargs=-1, required=True, metavar="QUESTION", callback=_as_one_text)
     collections = click.option(
         "-c", "--collection", "collections", multiple=True, metavar="NAME", help="Collection to ask; may be repeated."
     )
     profile = click.option(
         "--profile", metavar="P", help="A way of asking: default, classic, fast, thorough, or yours."
     )
-    return collections(profile(function))
+    return words(collections(profile(function)))
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:
@@ -83,6 +90,10 @@ def global_options(*, hidden: bool) -> list[click.Option]:
             hidden=hidden,
         ),
     ]
+
+
+def _as_one_text(_context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> str:
+    return " ".join(words)
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: object) -> None:

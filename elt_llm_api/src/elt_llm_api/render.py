@@ -38,6 +38,20 @@ def plain(text: str) -> str:
     return text.translate(_CONTROL)
 
 
+def counted(number: int, one: str) -> str:
+    """The number with its noun, such as `1 passage` and `2 passages`."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
+
+
+def local_time(moment: str | None) -> str:
+    """A stored moment as people here read it, to the minute; `-` if there is none."""
+    if not moment:
+        return "-"
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
     """Rows as lines with their columns aligned; the last column is not padded."""
     if not rows:

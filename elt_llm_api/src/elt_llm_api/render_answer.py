@@ -73,7 +73,14 @@ def _shortened(text: str) -> str:
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     width = min(_WIDEST, shutil.get_terminal_size().columns)
-    return textwrap.wrap(plain(text), width, initial_indent=indent, subsequent_indent=indent) or [""]
+    return textwrap.wrap(
+        plain(text),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,  # paths and commands stay such that they can be copied
+        break_on_hyphens=False,
+    ) or [""]
 
 
 def _figure(value: float | None) -> str:

@@ -30,9 +30,10 @@ class Sources:
 def find_sources(store: Store, name: str, paths: Sequence[Path], *, everything: bool) -> Sources:
     """Discover `paths`; with none, or with `everything`, also all that the collection was filled from before.
 
-    Raises UsageError for a given path that does not exist; a known one that is gone is told in `missing`.
+    Raises UsageError for a given path that does not exist, UnknownCollection if none is given and there is nothing to
+    look at again; a known path that is gone is told in `missing`.
     """
-    record = store.collections.find(name)
+    record = store.collections.find(name) if paths else store.collections.get(name)
     known = {root: path for root, (path, _) in store.collections.roots(record.id).items()} if record else {}
     remembered = _remembered(store, record) if record and (everything or not paths) else []
     present = [path for path in remembered if path.exists()]

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("question")
 @asking_options
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
@@ -46,10 +45,15 @@ def command(
 def open_asked(context: CommandContext, collections: tuple[str, ...], profile_name: str | None) -> "Engine":
     """The engine for the collections and the profile a command names."""
     from elt_llm_core.settings_loader import load_profile
-    from elt_llm_query.engine import open_engine
+    from elt_llm_core.store.store import open_store
 
     loaded = context.load()
     profile = load_profile(profile_name or "default", loaded)
+    with open_store(loaded.data_dir) as store:  # a mistyped name is told before anything heavy is imported
+        for name in collections or profile.collections:
+            store.collections.get(name)
+    from elt_llm_query.engine import open_engine
+
     return open_engine(
         profile.apply_to(loaded.settings),
         loaded.data_dir,

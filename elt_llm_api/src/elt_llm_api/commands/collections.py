@@ -3,7 +3,7 @@
 import click
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.render import aligned, print_json
+from elt_llm_api.render import aligned, local_time, print_json
 
 
 @click.command()
@@ -22,7 +22,9 @@ def command(context: CommandContext, as_json: bool) -> int:
     rows = [("collection", "generation", "documents", "passages", "published", "embedding")]
     for it in statuses:
         number = "-" if it.generation is None else str(it.generation)
-        rows.append((it.collection, number, str(it.documents), str(it.nodes), it.published_at or "-", it.embedding))
+        rows.append(
+            (it.collection, number, str(it.documents), str(it.nodes), local_time(it.published_at), it.embedding)
+        )
     for line in aligned(rows) if statuses else ["There are no collections yet. Run: elt-llm ingest PATH -c NAME"]:
         click.echo(line)
     return 0

@@ -7,15 +7,17 @@ from elt_llm_core.errors import UsageError
 
 from elt_llm_api.commands.ask import open_asked
 from elt_llm_api.commands.ingest import print_report, run_ingest
-from elt_llm_api.options import CommandContext, pass_command_context
+from elt_llm_api.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.render import print_json
 
 COLLECTION = "demo"
 QUESTION = "How many days does a club have to appeal against a fine?"
 
 
 @click.command()
+@json_option
 @pass_command_context
-def command(context: CommandContext) -> int:
+def command(context: CommandContext, as_json: bool) -> int:
     """Ingest the samples into the collection 'demo' and answer a question from them.
 
     Nothing is fetched: the embedding model came with the installation. A second run finds nothing changed.
@@ -23,12 +25,18 @@ def command(context: CommandContext) -> int:
     from elt_llm_api.render_answer import answer_lines
 
     folder = samples_folder()
-    report = run_ingest(context, COLLECTION, (folder,), command_line="elt-llm demo", quiet=False, flags={})
-    print_report(report)
-    click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}')
+    report = run_ingest(context, COLLECTION, (folder,), command_line="elt-llm demo", quiet=as_json, flags={})
+    if not as_json:
+        print_report(report)
+        click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}\n')
     with open_asked(context, (COLLECTION,), None) as engine:
-        for line in answer_lines(engine.ask(QUESTION)):
-            click.echo(line)
+        result = engine.ask(QUESTION)
+    if as_json:
+        print_json({"ingest": report.to_json(), "result": result.model_dump(mode="json")})
+        return report.exit_code
+    for line in answer_lines(result):
+        click.echo(line)
+    click.echo(f'\nNow ask your own: elt-llm ask "..." -c {COLLECTION}')
     return report.exit_code
 
 

@@ -7,7 +7,7 @@ import click
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.progress_display import progress_display
-from elt_llm_api.render import aligned, plain, print_json
+from elt_llm_api.render import aligned, counted, plain, print_json
 
 if TYPE_CHECKING:
     from elt_llm_ingest.report import FileOutcome, IngestReport
@@ -78,8 +78,9 @@ def print_report(report: "IngestReport") -> None:
         click.echo(f"... and {len(told) - _MOST_SHOWN} more: --json lists them all.")
     counts = ", ".join(f"{number} {status}" for status, number in sorted(report.counts.items()))
     what = "published as" if report.published else "nothing changed; still"
+    size = f"{counted(report.documents, 'document')}, {counted(report.chunks, 'passage')}"
     click.echo(
-        f"{report.collection}: {report.documents} documents, {report.chunks} passages, {what} generation"
+        f"{report.collection}: {size}, {what} generation"
         f" {report.generation} in {report.seconds:.1f} s ({counts}; {report.embedded} embedded, {report.reused} reused)"
         if report.generation is not None
         else f"{report.collection}: nothing was published ({counts})"
@@ -87,6 +88,6 @@ def print_report(report: "IngestReport") -> None:
 
 
 def _row(outcome: "FileOutcome") -> tuple[str, str, str]:
-    passages = f"{outcome.chunks} passages" if outcome.chunks and outcome.status == "ok" else ""
+    passages = counted(outcome.chunks, "passage") if outcome.chunks and outcome.status == "ok" else ""
     stale = "its last good version stays" if outcome.stale else ""
     return outcome.status, plain(outcome.path), "; ".join(filter(None, (passages, outcome.reason, stale)))

@@ -4,19 +4,25 @@ from pathlib import Path
 
 import click
 
-from elt_llm_api.options import CommandContext, pass_command_context
+from elt_llm_api.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.render import print_json
 
 
 @click.command()
 @click.option("--ollama", is_flag=True, help="Use a local Ollama server for embeddings and answers.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@json_option
 @pass_command_context
-def command(context: CommandContext, folder: Path, ollama: bool) -> None:
+def command(context: CommandContext, folder: Path, ollama: bool, as_json: bool) -> None:
     """Write a commented configuration into FOLDER, by default here.
 
     Every setting is there with its default and what it accepts. Nothing is ever overwritten.
     """
-    for path in write_starting_files(context.working_directory / folder, ollama=ollama):
+    written = write_starting_files(context.working_directory / folder, ollama=ollama)
+    if as_json:
+        print_json({"written": [str(path) for path in written]})
+        return
+    for path in written:
         click.echo(f"wrote {path}")
     click.echo("Next: elt-llm ingest PATH -c NAME, then elt-llm ask QUESTION -c NAME")
 
@@ -28,7 +34,7 @@ def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:
     files = {folder / name: text for name, text in starting_files(ollama=ollama).items()}
     if existing := [str(path) for path in files if path.exists()]:
         raise UsageError(
-            f"already there, and never overwritten: {', '.join(existing)}",
+            f"Already there, and never overwritten: {', '.join(existing)}.",
             hint="Give another folder: elt-llm init FOLDER",
         )
     for path, text in files.items():

@@ -3,14 +3,13 @@
 import click
 
 from elt_llm_api.commands.ask import open_asked
-from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context
+from elt_llm_api.options import CommandContext, WholeNumber, asking_options, json_option, pass_command_context
 from elt_llm_api.render import print_json
 
 
 @click.command()
-@click.argument("question")
 @asking_options
-@click.option("-k", "--top-k", type=click.IntRange(1, 1000), metavar="N", help="How many passages.")
+@click.option("-k", "--top-k", type=WholeNumber(1, 1000), metavar="N", help="How many passages.")
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
 @pass_command_context

@@ -5,14 +5,14 @@ import re
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.options import CommandContext, WholeNumber, json_option, pass_command_context
 from elt_llm_api.render import plain, print_json
 
 
 @click.command()
 @click.argument("document", metavar="DOC")
 @click.option("-c", "--collection", required=True, metavar="NAME", help="Collection the document is in.")
-@click.option("--page", type=click.IntRange(min=1), metavar="N", help="Only this page.")
+@click.option("--page", type=WholeNumber(min=1), metavar="N", help="Only this page.")
 @click.option("--span", metavar="A:B", help="Only these characters, as a citation gives them.")
 @json_option
 @pass_command_context

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.render import aligned, plain, print_json
+from elt_llm_api.render import aligned, counted, local_time, plain, print_json
 
 
 @click.command()
@@ -26,23 +26,31 @@ def command(context: CommandContext, collection: str | None, as_json: bool) -> i
     if as_json:
         print_json({"data_dir": str(data_dir), "writer": str(writer) if writer else None, "collections": statuses})
         return 0
-    click.echo(f"data directory  {data_dir}")
-    click.echo(f"being written   {f'by {writer}' if writer else 'no'}")
+    click.echo(f"data directory   {plain(str(data_dir))}")
+    click.echo(f"being written    {plain(f'by {writer}') if writer else 'no'}")
     for status in statuses:
-        click.echo()
-        _print_status(status)
+        click.echo(f"\n{click.style(status['collection'], bold=True)}")
+        for line in (*aligned(_rows(status, writing=writer is not None)), *_trouble(status)):
+            click.echo(f"  {plain(line)}")
     return 0
 
 
-def _print_status(status: dict[str, Any]) -> None:
-    files = status.pop("files_in_trouble")
-    for line in aligned([(name.replace("_", " "), _shown(value)) for name, value in status.items()]):
-        click.echo(plain(line))
-    for file in files:
-        click.echo(plain(f"{file['outcome']}  {file['path']}: {file['reason']}"))
+def _rows(status: dict[str, Any], *, writing: bool) -> list[tuple[str, str]]:
+    kept = ", ".join(map(str, status["kept_generations"]))
+    state = "rolled back, " if status["rolled_back"] else ""
+    unfinished = "going on" if writing else "cut off: the same command again goes on from there"
+    published = f"{status['generation']}, {state}made {local_time(status['published_at'])}; kept: {kept}"
+    contents = f"{counted(status['documents'], 'document')}, {counted(status['nodes'], 'passage')}"
+    return [
+        ("generation", published if status["generation"] is not None else "none is published yet"),
+        ("contents", f"{contents}, {status['size'] / 1e6:.1f} MB of indexes"),
+        ("hash", status["collection_hash"] or "-"),
+        ("embedding", status["embedding"]),
+        ("chunker", f"{status['chunker']}, language {status['language']}"),
+        *(("folder", root) for root in status["roots"]),
+        ("last run", f"{local_time(status['last_run'])}{f', {unfinished}' if status['unfinished_run'] else ''}"),
+    ]
 
 
-def _shown(value: object) -> str:
-    if value is None:
-        return "-"
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _trouble(status: dict[str, Any]) -> list[str]:
+    return aligned([(file["outcome"], file["path"], file["reason"]) for file in status["files_in_trouble"]])

@@ -77,7 +77,7 @@ class Generations:
         with self._database.transaction():
             row = self._database.row("SELECT published, previous FROM collections WHERE id = ?", (collection,))
             if row is None or row[0] is None or row[1] is None:
-                raise UsageError("There is no earlier generation to go back to.")
+                raise UsageError("There is no earlier generation to go back to.", hint="Run: elt-llm status")
             self._database.execute(
                 "UPDATE collections SET published = previous, previous = published, rolled_back = 1 WHERE id = ?",
                 (collection,),
