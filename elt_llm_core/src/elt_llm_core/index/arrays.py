@@ -23,7 +23,7 @@ class Arrays:
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
         """Where these ids stand. Raises CorruptIndex if one is not there."""
-        wanted = np.array([node_id.encode() for node_id in node_ids], dtype=self.ids.dtype)
+        wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # as long as they are: never cut
         found = np.searchsorted(self.ids, wanted).astype(np.int64)
         if len(wanted) and not (
             len(self.ids) and np.array_equal(self.ids[np.minimum(found, len(self.ids) - 1)], wanted)

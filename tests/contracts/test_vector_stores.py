@@ -1,0 +1,118 @@
+"""What every vector store of a generation must do, whichever library is behind it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+from elt_llm_core.index.arrays import Arrays
+from elt_llm_core.index.chroma import IdVectorStore, create_chroma
+from elt_llm_core.index.exact import ExactVectorStore
+from elt_llm_core.settings import ChromaSettings
+from llama_index.core.schema import TextNode
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
+
+DIMENSION = 16
+Make = Callable[[int], BasePydanticVectorStore]
+
+
+def _vectors(count: int, seed: int = 0) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True) if count else vectors
+
+
+def _ids(count: int) -> list[str]:
+    return [f"{number:036d}" for number in range(count)]
+
+
+@pytest.fixture(params=["chroma", "exact"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Call it with a number of vectors."""
+    with ExitStack() as opened:
+
+        def chroma(count: int) -> IdVectorStore:
+            index = opened.enter_context(create_chroma(tmp_path / "chroma", ChromaSettings(), count))
+            index.store.put(_ids(count), _vectors(count))
+            return index.store
+
+        def exact(count: int) -> ExactVectorStore:
+            return ExactVectorStore(Arrays(np.array(_ids(count), dtype="S36"), _vectors(count), {}))
+
+        yield chroma if request.param == "chroma" else exact
+
+
+def _ask(store: BasePydanticVectorStore, question: np.ndarray, top_k: int) -> VectorStoreQueryResult:
+    return store.query(VectorStoreQuery(query_embedding=question.tolist(), similarity_top_k=top_k))
+
+
+def test_ids_and_cosines_are_those_of_exact_search_best_first(make: Make):
+    store, vectors = make(300), _vectors(300)
+    for question in _vectors(20, seed=1):
+        cosines = vectors @ question
+        best = np.argsort(-cosines)[:10]
+        found = _ask(store, question, 10)
+        assert found.ids == [_ids(300)[place] for place in best]
+        assert np.allclose(found.similarities or [], cosines[best], atol=1e-5)
+
+
+def test_every_vector_finds_itself_with_cosine_one(make: Make):
+    store = make(100)
+    for node_id, vector in zip(_ids(100), _vectors(100), strict=True):
+        found = _ask(store, vector, 1)
+        assert found.ids == [node_id]
+        assert found.similarities == pytest.approx([1.0], abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_asking_for_more_than_there_is_gives_all(make: Make, count: int):
+    found = _ask(make(count), _vectors(1, seed=3)[0], 50)
+    assert sorted(found.ids or []) == _ids(count)
+    assert found.similarities == sorted(found.similarities or [], reverse=True)
+
+
+def test_an_empty_store_finds_nothing(make: Make):
+    found = _ask(make(0), _vectors(1)[0], 5)
+    assert (found.ids, found.similarities) == ([], [])
+
+
+def test_no_text_is_kept(make: Make):
+    store = make(5)
+    assert not store.stores_text
+    assert _ask(store, _vectors(1)[0], 2).nodes is None
+
+
+def test_an_id_put_again_gets_the_new_vector(tmp_path: Path):
+    with create_chroma(tmp_path, ChromaSettings(), 10) as index:
+        index.store.put(_ids(10), _vectors(10))
+        index.store.put(_ids(1), _vectors(1, seed=9))
+        assert _ask(index.store, _vectors(1, seed=9)[0], 1).similarities == pytest.approx([1.0], abs=1e-5)
+        assert index.store.all_ids() == _ids(10)
+
+
+def test_nodes_of_llama_index_can_be_added_and_deleted(tmp_path: Path):
+    with create_chroma(tmp_path, ChromaSettings(), 10) as index:
+        nodes = [
+            TextNode(id_=node_id, text="a secret text", embedding=vector.tolist())
+            for node_id, vector in zip(_ids(10), _vectors(10), strict=True)
+        ]
+        assert index.store.add(nodes) == _ids(10)
+        index.store.delete_nodes(_ids(4))
+        assert index.store.all_ids() == _ids(10)[4:]
+        with pytest.raises(NotImplementedError):
+            index.store.delete_nodes(filters="anything")
+    assert not any(b"secret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_more_vectors_than_chroma_takes_at_once_are_put_in(tmp_path: Path):
+    with create_chroma(tmp_path, ChromaSettings(), 6000) as index:
+        index.store.put([f"{number:036d}" for number in range(6000)], _vectors(6000))
+        assert len(index.store.all_ids()) == 6000
+
+
+def test_an_exact_store_is_never_changed():
+    store = ExactVectorStore(Arrays(np.array(_ids(1), dtype="S36"), _vectors(1), {}))
+    with pytest.raises(NotImplementedError, match="never changed"):
+        store.add([])
+    with pytest.raises(NotImplementedError, match="never changed"):
+        store.delete("anything")

@@ -1,0 +1,94 @@
+"""The keyword index scores as bm25s and LlamaIndex's retriever do on the same tokens."""
+
+import math
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import pytest
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index, read_keyword_index, write_keyword_index
+from elt_llm_core.text.stems import KeywordTokeniser
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.schema import TextNode
+from llama_index.retrievers.bm25 import BM25Retriever
+from shelf import sentence
+
+TOKENISER = KeywordTokeniser()
+TEXTS = [sentence(number) for number in range(40)]
+STEMS = [TOKENISER.stems(text) for text in TEXTS]
+
+
+@pytest.mark.parametrize("question", ["anchor in the basin", "tide", "entry 7", "ferry ferry reef", "unheard words"])
+def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str):
+    reference = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+    reference.index(STEMS, show_progress=False)
+    stems = TOKENISER.stems(question)
+    expected = reference.get_scores(stems) if any(stem in reference.vocab_dict for stem in stems) else np.zeros(40)
+    assert np.allclose(build_keyword_index(STEMS, TOKENISER).scores(question), expected, atol=1e-6)
+
+
+def test_ranking_equals_that_of_the_retriever_of_llama_index():
+    index = build_keyword_index(STEMS, TOKENISER)
+    nodes = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
+    retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5, skip_stemming=True, token_pattern=r"\S+")
+    for question in ("anchor basin canal", "harbour island"):
+        found = retriever.retrieve(" ".join(TOKENISER.stems(question)))
+        scores = index.scores(question)
+        assert np.allclose([item.score for item in found], np.sort(scores)[::-1][:5], atol=1e-5)
+        assert np.allclose(
+            [scores[int(item.node.node_id)] for item in found], [item.score for item in found], atol=1e-5
+        )
+
+
+WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, max_size=12)
+
+
+@settings(max_examples=40)
+@given(WORDS, st.sampled_from("abcdefgh"))
+def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word: str):
+    index = build_keyword_index(nodes, TOKENISER)
+    frequency = sum(word in node for node in nodes)
+    average = sum(map(len, nodes)) / len(nodes)
+    assert index.document_frequency(word) == frequency
+    token_ids = index._token_ids([word])
+    actual = index.bm25.get_scores_from_ids(token_ids) if index.bm25 and token_ids else np.zeros(len(nodes))
+    for node, score in zip(nodes, actual, strict=True):
+        rarity = math.log(1 + (len(nodes) - frequency + 0.5) / (frequency + 0.5))
+        count = node.count(word)
+        expected = rarity * count / (count + 1.5 * (0.25 + 0.75 * len(node) / average)) if count else 0.0
+        assert score == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("stems", [[], [[]], [[], [], []]])
+def test_an_index_without_words_scores_nothing_and_needs_no_files(tmp_path: Path, stems: list[list[str]]):
+    index = build_keyword_index(stems, TOKENISER)
+    write_keyword_index(tmp_path, index)
+    assert list(tmp_path.iterdir()) == []
+    back = read_keyword_index(tmp_path, TOKENISER, len(stems))
+    assert back.bm25 is None
+    assert back.scores("anchor").tolist() == [0.0] * len(stems)
+    assert back.document_frequency("anchor") == 0
+
+
+def test_nodes_without_words_stay_at_zero():
+    index = build_keyword_index([["anchor"], [], ["reef"]], TOKENISER)
+    assert index.scores("anchor")[0] > 0
+    assert index.scores("anchor")[1:].tolist() == [0.0, 0.0]
+
+
+def _scores(index: KeywordIndex) -> list[list[float]]:
+    return [index.scores(question).tolist() for question in ("anchor", "tide reef", "nothing known", "entry 12")]
+
+
+def test_an_index_on_the_disk_scores_as_it_did_in_memory(tmp_path: Path):
+    index = build_keyword_index(STEMS, TOKENISER)
+    write_keyword_index(tmp_path, index)
+    assert _scores(read_keyword_index(tmp_path, TOKENISER, 40)) == _scores(index)
+
+
+def test_the_index_of_another_number_of_nodes_is_refused(tmp_path: Path):
+    write_keyword_index(tmp_path, build_keyword_index(STEMS, TOKENISER))
+    with pytest.raises(CorruptIndex, match="40 nodes, not 41"):
+        read_keyword_index(tmp_path, TOKENISER, 41)

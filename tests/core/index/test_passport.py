@@ -1,0 +1,78 @@
+"""What a generation was made with, and which of its files are no longer what they were."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, damaged_part, file_hashes
+from elt_llm_core.models.fakes import FakeEmbedding
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "chroma").mkdir()
+    (tmp_path / "ids.npy").write_bytes(b"ids")
+    (tmp_path / "chroma" / "header.bin").write_bytes(b"header")
+    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"may change")
+    (tmp_path / "pin").touch()
+    (tmp_path / PASSPORT_NAME).write_text(_passport(tmp_path).to_json(), encoding="utf-8")
+    return tmp_path
+
+
+def _passport(directory: Path) -> Passport:
+    return Passport(
+        collection="library",
+        number=3,
+        nodes=2,
+        fingerprint=FakeEmbedding().fingerprint,
+        chroma={"space": "cosine", "ef_search": 100},
+        exact=False,
+        chunker="line-1",
+        tokeniser="words",
+        language="en",
+        library_versions={"numpy": "2"},
+        files=file_hashes(directory),
+    )
+
+
+def test_a_passport_comes_back_as_it_was(directory: Path):
+    passport = _passport(directory)
+    assert Passport.from_json(passport.to_json()) == passport
+    assert sorted(passport.files) == ["chroma/header.bin", "ids.npy"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": 2}', '{"format": 1}', "not json"])
+def test_what_is_no_passport_is_refused(text: str):
+    with pytest.raises(CorruptIndex, match="passport"):
+        Passport.from_json(text)
+
+
+def test_an_untouched_directory_has_no_damage(directory: Path):
+    assert damaged_files(directory, _passport(directory).to_json()) == []
+
+
+def test_every_kind_of_difference_is_named(directory: Path):
+    text = _passport(directory).to_json()
+    (directory / "ids.npy").unlink()
+    (directory / "pin").unlink()
+    (directory / "extra.npy").touch()
+    (directory / "chroma" / "header.bin").write_bytes(b"heaDer")
+    (directory / "chroma" / "chroma.sqlite3").write_bytes(b"changed")
+    (directory / PASSPORT_NAME).write_text("{}", encoding="utf-8")
+    assert damaged_files(directory, text) == [
+        "passport.json: differs from the store",
+        "pin: missing",
+        "chroma/header.bin: its bytes have changed",
+        "extra.npy: not part of this generation",
+        "ids.npy: missing",
+    ]
+    assert damaged_part(directory, "chroma", Passport.from_json(text)) == ["chroma/header.bin: its bytes have changed"]
+
+
+def test_a_directory_that_is_gone_misses_everything(directory: Path):
+    assert damaged_files(directory / "gone", _passport(directory).to_json()) == [
+        "passport.json: missing",
+        "pin: missing",
+        "chroma/header.bin: missing",
+        "ids.npy: missing",
+    ]

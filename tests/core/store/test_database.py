@@ -1,0 +1,131 @@
+"""Transactions that happen wholly or not at all, on files with any name."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.database import MINIMUM_SQLITE, Database, batches, marks, sqlite_version
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "store.sqlite3", for_writing=True)
+    opened.execute("CREATE TABLE things (name TEXT NOT NULL UNIQUE) STRICT")
+    yield opened
+    opened.close()
+
+
+def _names(database: Database) -> list[str]:
+    return [name for (name,) in database.rows("SELECT name FROM things ORDER BY name")]
+
+
+def test_a_transaction_that_fails_leaves_nothing(database: Database):
+    def insert_twice() -> None:
+        with database.transaction():
+            database.execute("INSERT INTO things VALUES ('a')")
+            database.execute("INSERT INTO things VALUES ('a')")
+
+    with pytest.raises(StoreError, match="UNIQUE"):
+        insert_twice()
+    assert _names(database) == []
+
+
+def test_a_transaction_that_is_interrupted_leaves_nothing_and_the_next_one_works(database: Database):
+    def interrupted() -> None:
+        with database.transaction():
+            database.execute("INSERT INTO things VALUES ('a')")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with database.transaction():
+        database.execute("INSERT INTO things VALUES ('b')")
+    assert _names(database) == ["b"]
+
+
+def test_a_commit_that_fails_is_rolled_back(database: Database):
+    database.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT")
+    database.execute("CREATE TABLE children (p INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED) STRICT")
+    with pytest.raises(StoreError, match="FOREIGN KEY"), database.transaction():
+        database.execute("INSERT INTO children VALUES (1)")
+    with database.transaction():
+        database.execute("INSERT INTO things VALUES ('after')")
+    assert database.rows("SELECT * FROM children") == []
+    assert _names(database) == ["after"]
+
+
+def test_readers_never_see_half_a_transaction(database: Database):
+    reader = Database(database.path, for_writing=False)
+    with database.transaction():
+        database.execute("INSERT INTO things VALUES ('a')")
+        assert _names(reader) == []
+    assert _names(reader) == ["a"]
+    reader.close()
+
+
+def test_a_reader_cannot_write(database: Database):
+    reader = Database(database.path, for_writing=False)
+    with pytest.raises(StoreError, match="readonly"):
+        reader.execute("INSERT INTO things VALUES ('a')")
+    reader.close()
+
+
+def test_threads_may_share_a_connection(database: Database):
+    def insert(start: int) -> None:
+        for number in range(start, start + 25):
+            with database.transaction():
+                database.execute("INSERT INTO things VALUES (?)", (f"{number:03}",))
+
+    threads = [threading.Thread(target=insert, args=(start,)) for start in (0, 25, 50, 75)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert _names(database) == [f"{number:03}" for number in range(100)]
+
+
+@pytest.mark.parametrize("name", ["a b", "100%", "what?", "#1", "naïve-データ", "quo'te"])
+def test_a_folder_may_have_any_name(tmp_path: Path, name: str):
+    (tmp_path / name).mkdir()
+    written = Database(tmp_path / name / "store.sqlite3", for_writing=True)
+    written.execute("CREATE TABLE things (name TEXT)")
+    written.close()
+    assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["store.sqlite3"]
+    read = Database(tmp_path / name / "store.sqlite3", for_writing=False)
+    assert _names(read) == []
+    read.close()
+
+
+def test_the_file_flushes_fully_and_is_private(database: Database):
+    assert database.row("PRAGMA synchronous") == (2,)
+    assert database.row("PRAGMA journal_mode") == ("wal",)
+    assert database.row("PRAGMA foreign_keys") == (1,)
+    for path in database.path.parent.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path.name
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path):
+    (tmp_path / "store.sqlite3").write_bytes(b"this is not a database at all" * 50)
+    with pytest.raises(StoreError, match=r"store\.sqlite3 cannot be opened: file is not a database"):
+        Database(tmp_path / "store.sqlite3", for_writing=False)
+
+
+def test_a_copy_is_whole_and_has_no_journal(database: Database, tmp_path: Path):
+    database.execute("INSERT INTO things VALUES ('a')")
+    database.backup_to(tmp_path / "copy.sqlite3")
+    copy = Database(tmp_path / "copy.sqlite3", for_writing=False)
+    assert _names(copy) == ["a"]
+    copy.close()
+
+
+def test_sqlite_is_new_enough_to_write():
+    assert sqlite_version() >= MINIMUM_SQLITE
+
+
+def test_batches_hold_every_value_once():
+    values = list(range(1234))
+    assert [value for batch in batches(values) for value in batch] == values
+    assert max(len(batch) for batch in batches(values)) <= 500
+    assert marks([1, 2, 3]) == "?, ?, ?"

@@ -1,0 +1,107 @@
+"""Document versions and their nodes: stored wholly, read back as they were."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.records import FileRecord, NewDocument, document_id, sha256, version_key
+from elt_llm_core.store.store import Store, open_store
+from hypothesis import given
+from hypothesis import strategies as st
+from shelf import COLLECTION, new_document
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path, for_writing=True) as opened:
+        opened.collections.create(COLLECTION)
+        yield opened
+
+
+def _add(store: Store, document: NewDocument) -> int:
+    return store.documents.add(store.collections.get(COLLECTION).id, document)
+
+
+def _count(store: Store, table: str) -> int:
+    return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
+
+
+def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store):
+    document = new_document("a.md", ["First chunk.", "Second chunk."])
+    version = _add(store, document)
+    assert store.documents.find(document.key) == version
+    assert store.documents.text(version) == "First chunk.\nSecond chunk."
+    assert store.nodes.spans(version) == [(0, 12, "First chunk."), (13, 26, "Second chunk.")]
+    assert store.documents.summary(version) == ("ok", (), 2)
+
+
+@pytest.mark.parametrize(
+    "change", [{"text": "Another text."}, {"start": 1}, {"end": 11}, {"text": "", "start": 0, "end": 0}]
+)
+def test_a_node_that_is_not_its_span_is_refused_and_nothing_is_stored(store: Store, change: dict[str, object]):
+    document = new_document("a.md", ["First chunk.", "Second chunk."])
+    wrong = replace(document, nodes=(document.nodes[0], replace(document.nodes[0], **change)))
+    with pytest.raises(StoreError, match=r"a\.md"):
+        _add(store, wrong)
+    assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
+
+
+def test_a_document_that_fails_midway_leaves_nothing(store: Store):
+    document = new_document("a.md", ["First chunk.", "Second chunk."])
+    unstorable = replace(document.nodes[1], page="not a number")  # type: ignore[arg-type]
+    with pytest.raises(StoreError):
+        _add(store, replace(document, nodes=(document.nodes[0], unstorable)))
+    assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
+
+
+def test_the_same_version_cannot_be_stored_twice(store: Store):
+    _add(store, new_document("a.md", ["Text."]))
+    with pytest.raises(StoreError, match="UNIQUE"):
+        _add(store, new_document("a.md", ["Text."]))
+    assert _count(store, "document_versions") == 1
+
+
+def test_equal_texts_of_two_documents_are_kept_once(store: Store):
+    _add(store, new_document("a.md", ["Same text."]))
+    _add(store, new_document("b.md", ["Same text."]))
+    assert (_count(store, "document_versions"), _count(store, "texts")) == (2, 1)
+
+
+def test_a_version_that_is_not_there_is_named(store: Store):
+    for ask in (store.documents.text, store.documents.summary):
+        with pytest.raises(StoreError, match="version 99") as caught:
+            ask(99)
+        assert caught.value.hint
+
+
+def test_files_are_remembered_replaced_and_forgotten(store: Store):
+    record = store.collections.get(COLLECTION)
+    seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
+    store.documents.record_files(record.id, [seen], [])
+    assert store.documents.files(record.id) == {"d1": seen}
+    store.documents.record_files(record.id, [replace(seen, size=9)], [])
+    assert store.documents.files(record.id)["d1"].size == 9
+    store.documents.record_files(record.id, [], ["d1"])
+    assert store.documents.files(record.id) == {}
+
+
+PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size=4)
+
+
+@given(PARTS, PARTS)
+def test_two_lists_of_parts_have_one_digest_only_if_they_are_equal(one: list[str | bytes], two: list[str | bytes]):
+    plain = [
+        [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in x] for x in (one, two)
+    ]
+    assert (sha256(*one) == sha256(*two)) == (plain[0] == plain[1])
+
+
+def test_identity_changes_with_everything_that_makes_it():
+    assert len({document_id("c", "r", "p"), document_id("c", "rp", ""), document_id("cr", "", "p")}) == 3
+    keys = {
+        version_key(*values)
+        for values in (("d", b"h", "r", "c"), ("d", b"h", "r", "c2"), ("d", b"h", "r2", "c"), ("d", b"h2", "r", "c"))
+    }
+    assert len(keys) == 4

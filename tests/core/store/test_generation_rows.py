@@ -1,0 +1,106 @@
+"""The one pointer that says what readers see, and what it may point at."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import StoreError, UsageError
+from elt_llm_core.store.records import CollectionRecord, GenerationRecord
+from elt_llm_core.store.store import Store, open_store
+from shelf import COLLECTION, new_document
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path, for_writing=True) as opened:
+        opened.collections.create(COLLECTION)
+        yield opened
+
+
+def _record(store: Store) -> CollectionRecord:
+    return store.collections.get(COLLECTION)
+
+
+def _row(number: int) -> GenerationRecord:
+    return GenerationRecord(number, "", number, 0, 1, 1, bytes([number]), "{}")
+
+
+def _publish(store: Store, number: int, built_upon: int | None, versions: tuple[int, ...] = ()) -> None:
+    store.generations.publish(_record(store).id, _row(number), versions, built_upon=built_upon)
+
+
+def test_publishing_moves_the_pointer_and_keeps_the_previous(store: Store):
+    version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
+    _publish(store, 1, None)
+    _publish(store, 2, 1, (version,))
+    record = _record(store)
+    assert (record.published, record.previous) == (2, 1)
+    assert store.generations.versions(record.id, 2) == [version]
+    assert store.generations.versions(record.id, 1) == []
+
+
+def test_publishing_upon_what_is_no_longer_published_changes_nothing(store: Store):
+    _publish(store, 1, None)
+    for built_upon in (None, 7):
+        with pytest.raises(StoreError, match="published meanwhile") as caught:
+            _publish(store, 2, built_upon)
+        assert caught.value.hint == "Run the same command again."
+    record = _record(store)
+    assert (record.published, record.previous) == (1, None)
+    assert [row.number for row in store.generations.of_collection(record.id)] == [1]
+
+
+def test_publishing_a_version_that_is_not_stored_changes_nothing(store: Store):
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        _publish(store, 1, None, (99,))
+    assert _record(store).published is None
+    assert store.generations.of_collection(_record(store).id) == []
+
+
+def test_a_version_that_a_generation_contains_cannot_be_deleted(store: Store):
+    version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
+    _publish(store, 1, None, (version,))
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.database.execute("DELETE FROM document_versions WHERE id = ?", (version,))
+
+
+def test_rolling_back_swaps_and_rolling_back_again_undoes_it(store: Store):
+    _publish(store, 1, None)
+    _publish(store, 2, 1)
+    assert store.generations.roll_back(_record(store).id) == (2, 1)
+    assert (_record(store).published, _record(store).previous, _record(store).rolled_back) == (1, 2, True)
+    assert store.generations.roll_back(_record(store).id) == (1, 2)
+
+
+def test_publishing_ends_a_rollback(store: Store):
+    _publish(store, 1, None)
+    _publish(store, 2, 1)
+    store.generations.roll_back(_record(store).id)
+    _publish(store, 3, 1)
+    record = _record(store)
+    assert (record.published, record.previous, record.rolled_back) == (3, 1, False)
+
+
+def test_there_is_nothing_to_roll_back_to_at_first(store: Store):
+    with pytest.raises(UsageError):
+        store.generations.roll_back(_record(store).id)
+    _publish(store, 1, None)
+    with pytest.raises(UsageError, match="no earlier generation"):
+        store.generations.roll_back(_record(store).id)
+
+
+@pytest.mark.parametrize(("old", "expected"), [(2, (3, 1)), (1, (2, 3))])
+def test_replacing_moves_whatever_pointed_at_the_old_one(store: Store, old: int, expected: tuple[int, int]):
+    _publish(store, 1, None)
+    _publish(store, 2, 1)
+    store.generations.replace(_record(store).id, old, _row(3), ())
+    assert (_record(store).published, _record(store).previous) == expected
+
+
+def test_a_deleted_previous_generation_is_not_pointed_at(store: Store):
+    _publish(store, 1, None)
+    _publish(store, 2, 1)
+    store.generations.delete(_record(store).id, 1)
+    assert _record(store).previous is None
+    with pytest.raises(StoreError, match="Generation 1"):
+        store.generations.get(_record(store).id, 1)

@@ -1,0 +1,55 @@
+"""Opening a data directory: made and migrated by writers, refused where it cannot be read rightly."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.store.migrations import STEPS, migrate, schema_version
+from elt_llm_core.store.store import open_store
+
+
+def test_reading_where_nothing_is_says_how_to_begin(tmp_path: Path):
+    with pytest.raises(StoreError, match="no data") as caught:
+        open_store(tmp_path)
+    assert "elt-llm ingest PATH -c NAME" in caught.value.hint
+
+
+def test_a_new_store_is_at_the_last_step_and_private(tmp_path: Path):
+    with open_store(tmp_path / "data", for_writing=True) as store:
+        assert schema_version(store.database) == len(STEPS)
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_migrating_again_changes_nothing(tmp_path: Path):
+    with open_store(tmp_path, for_writing=True) as store:
+        store.collections.create("library")
+        migrate(store.database)
+        assert [record.name for record in store.collections.all()] == ["library"]
+
+
+@pytest.mark.parametrize("for_writing", [True, False])
+def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool):
+    with open_store(tmp_path, for_writing=True) as store:
+        store.database.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
+    with pytest.raises(StoreError, match=f"schema {len(STEPS) + 1}") as caught:
+        open_store(tmp_path, for_writing=for_writing)
+    assert "newer version" in caught.value.hint
+
+
+def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_path: Path):
+    Database(tmp_path / STORE_NAME, for_writing=True).close()
+    with pytest.raises(StoreError, match="older version"):
+        open_store(tmp_path)
+    with open_store(tmp_path, for_writing=True) as store:
+        assert store.collections.all() == []
+
+
+def test_a_damaged_store_is_named(tmp_path: Path):
+    with open_store(tmp_path, for_writing=True) as store:
+        store.collections.create("library")
+    content = bytearray((tmp_path / STORE_NAME).read_bytes())
+    content[:100] = bytes(100)
+    (tmp_path / STORE_NAME).write_bytes(content)
+    with pytest.raises(StoreError, match=STORE_NAME):
+        open_store(tmp_path)

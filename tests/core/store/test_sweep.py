@@ -1,0 +1,63 @@
+"""Rows that no kept generation reaches are removed, and no others."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import collect_garbage, open_generation, roll_back
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.store.store import Store
+from elt_llm_core.store.sweep import sweep
+from shelf import COLLECTION, put, some_documents, stored_versions, writing
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with writing(tmp_path) as opened:
+        yield opened
+
+
+def _count(store: Store, table: str) -> int:
+    return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
+
+
+def test_what_no_generation_contains_is_removed(store: Store):
+    put(store, some_documents(2))
+    stored_versions(store, some_documents(3, first=10), FakeEmbedding())
+    swept = sweep(store.database)
+    assert (swept.versions, swept.vectors) == (3, 12)
+    assert (_count(store, "document_versions"), _count(store, "texts"), _count(store, "vectors")) == (2, 2, 8)
+    assert sweep(store.database).versions == 0
+
+
+def test_vectors_and_texts_of_every_kept_generation_stay(store: Store):
+    put(store, some_documents(2))
+    put(store, some_documents(2, first=10))
+    put(store, some_documents(1), name="other")
+    collect_garbage(store, keep=2)
+    assert _count(store, "vectors") == 16
+    roll_back(store, COLLECTION)
+    with open_generation(store, COLLECTION) as generation:
+        assert len(generation.nodes(generation.ids)) == 8
+
+
+def test_a_vector_that_two_fingerprints_share_text_with_goes_with_its_own_alone(store: Store):
+    put(store, some_documents(2), FakeEmbedding(version="1"))
+    put(store, some_documents(2), FakeEmbedding(version="2"), name="other")
+    assert _count(store, "vectors") == 16
+    put(store, some_documents(2, first=10), FakeEmbedding(version="2"), name="other")
+    put(store, some_documents(2, first=20), FakeEmbedding(version="2"), name="other")
+    collect_garbage(store, keep=2)
+    assert _count(store, "vectors") == 8 + 16
+
+
+def test_nothing_is_swept_while_a_run_is_unfinished(store: Store):
+    put(store, some_documents(1))
+    record = store.collections.get(COLLECTION)
+    store.collections.begin_run(record.id, "elt-llm ingest books")
+    stored_versions(store, some_documents(3, first=10), FakeEmbedding())
+    collect_garbage(store, keep=2)
+    assert _count(store, "vectors") == 16
+    store.collections.finish_run(record.id, "{}")
+    collect_garbage(store, keep=2)
+    assert _count(store, "vectors") == 4

@@ -1,0 +1,182 @@
+"""Whatever happens to a file of a generation is named, and mended from the store without embedding."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import open_generation
+from elt_llm_core.errors import StoreError
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.verification import find_damage, heal, store_damage
+from shelf import COLLECTION, Made, writing
+
+FILES = (
+    "ids.npy",
+    "vectors.npy",
+    "fields/document.npy",
+    "fields/page.npy",
+    "passport.json",
+    "bm25/params.index.json",
+    "bm25/vocab.index.json",
+    "bm25/data.csc.index.npy",
+    "bm25/indices.csc.index.npy",
+    "bm25/indptr.csc.index.npy",
+    "chroma/*/header.bin",
+    "chroma/*/data_level0.bin",
+    "chroma/*/length.bin",
+    "chroma/*/link_lists.bin",
+    "chroma/*/index_metadata.pickle",
+)
+
+
+def flip(path: Path) -> None:
+    """Turn 64 bytes around at an offset that depends on the name."""
+    content = bytearray(path.read_bytes())
+    start = random.Random(path.name).randrange(max(1, len(content) - 64))  # noqa: S311
+    for place in range(start, min(start + 64, len(content))):
+        content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+HARMS = (flip, truncate, empty, delete)
+
+
+def _harmed(made: Made, generation: int, pattern: str, harm: Callable[[Path], None]) -> str:
+    """Harm one file; returns its path within the generation."""
+    directory = made.data_dir / "collections" / COLLECTION / str(generation)
+    [path] = directory.glob(pattern)
+    before = path.read_bytes()
+    harm(path)
+    if path.exists() and path.read_bytes() == before:
+        pytest.skip(f"{path.name} was empty before: there is nothing to {harm.__name__}")
+    return path.relative_to(directory).as_posix()
+
+
+def _hashes(store: Store) -> set[str]:
+    record = store.collections.get(COLLECTION)
+    return {row.collection_hash.hex() for row in store.generations.of_collection(record.id)}
+
+
+def _is_whole(store: Store, made: Made) -> None:
+    record = store.collections.get(COLLECTION)
+    assert find_damage(store, COLLECTION) == []
+    assert store.generations.get(record.id, record.published or 0).collection_hash.hex() == made.hashes[1]
+    assert store.generations.get(record.id, record.previous or 0).collection_hash.hex() == made.hashes[0]
+    kept = {str(record.published), str(record.previous)}
+    assert {path.name for path in store.folder(COLLECTION).iterdir()} == kept
+    with open_generation(store, COLLECTION) as generation:
+        assert generation.notes == ()
+        assert len(generation.nodes(generation.ids)) == 44
+
+
+def test_an_untouched_collection_has_no_damage(made: Made):
+    with open_store(made.data_dir) as store:
+        assert find_damage(store, COLLECTION) == []
+        assert store_damage(store) == []
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("pattern", FILES)
+def test_every_harm_to_every_file_is_named(made: Made, pattern: str, harm: Callable[[Path], None]):
+    name = _harmed(made, 2, pattern, harm)
+    with open_store(made.data_dir) as store:
+        [damage] = find_damage(store, COLLECTION)
+    assert (damage.collection, damage.generation, damage.healable) == (COLLECTION, 2, True)
+    assert damage.what.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(("pattern", "harm"), [(pattern, HARMS[n % 4]) for n, pattern in enumerate((*FILES, "pin"))])
+@pytest.mark.parametrize("generation", [1, 2])
+def test_harm_is_healed_without_an_embedding_model(
+    made: Made, generation: int, pattern: str, harm: Callable[[Path], None]
+):
+    name = _harmed(made, generation, pattern, delete if pattern == "pin" else harm)
+    with writing(made.data_dir) as store:
+        damage = find_damage(store, COLLECTION)
+        assert [(it.generation, it.what.split(":")[0]) for it in damage] == [(generation, name)]
+        assert heal(store, damage, SilentProgress()) == [(generation, 3)]
+        _is_whole(store, made)
+
+
+@pytest.mark.parametrize("harm", [truncate, empty, delete])
+def test_a_damaged_chroma_database_is_healed(made: Made, harm: Callable[[Path], None]):
+    _harmed(made, 2, "chroma/chroma.sqlite3", harm)
+    with writing(made.data_dir) as store:
+        damage = find_damage(store, COLLECTION)
+        assert ["chroma" in it.what for it in damage] == [True]
+        heal(store, damage, SilentProgress())
+        _is_whole(store, made)
+
+
+def test_a_whole_generation_that_is_gone_is_healed_with_everything_else(made: Made):
+    for number in (1, 2):
+        directory = made.data_dir / "collections" / COLLECTION / str(number)
+        directory.rename(made.data_dir / f"gone-{number}")
+    with writing(made.data_dir) as store:
+        damage = find_damage(store, COLLECTION)
+        assert {it.generation for it in damage} == {1, 2}
+        assert heal(store, damage, SilentProgress()) == [(1, 3), (2, 4)]
+        _is_whole(store, made)
+
+
+def test_a_file_too_many_is_named(made: Made):
+    (made.data_dir / "collections" / COLLECTION / "2" / "extra.txt").touch()
+    with open_store(made.data_dir) as store:
+        [damage] = find_damage(store, COLLECTION)
+    assert damage.what == "extra.txt: not part of this generation"
+
+
+def test_a_reader_of_a_damaged_generation_keeps_its_texts_while_it_is_healed(made: Made):
+    _harmed(made, 2, "chroma/*/header.bin", truncate)
+    with open_store(made.data_dir) as readers, open_generation(readers, COLLECTION) as pinned:
+        with writing(made.data_dir) as store:
+            heal(store, find_damage(store, COLLECTION), SilentProgress())
+            assert find_damage(store, COLLECTION) == []
+        assert len(pinned.nodes(pinned.ids)) == 44
+        with open_generation(readers, COLLECTION) as healed:
+            assert (healed.number, healed.notes) == (3, ())
+    assert pinned.number == 2
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE nodes SET text = 'X' || substr(text, 2) WHERE id = 5",
+        "UPDATE nodes SET context = 'other' WHERE id = 5",
+        "UPDATE vectors SET vector = zeroblob(256) WHERE id = 5",
+        "DELETE FROM vectors WHERE id = 5",
+        "DELETE FROM nodes WHERE id = 5",
+        "UPDATE texts SET text = 'X' || substr(text, 2)",
+    ],
+)
+def test_damage_to_the_truth_is_named_and_never_healed_over(made: Made, statement: str):
+    with writing(made.data_dir) as store:
+        store.database.execute(statement)
+        damage = find_damage(store, COLLECTION)
+        assert damage
+        assert not any(it.healable for it in damage)
+        with pytest.raises(StoreError, match="store itself is damaged") as caught:
+            heal(store, damage, SilentProgress())
+        assert "backup" in caught.value.hint
+        assert _hashes(store) == set(made.hashes)
+
+
+def test_healing_nothing_does_nothing(made: Made):
+    with writer_lock(made.data_dir, "test"), open_store(made.data_dir, for_writing=True) as store:
+        assert heal(store, [], SilentProgress()) == []
+        assert store.collections.get(COLLECTION).published == 2

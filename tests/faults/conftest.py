@@ -1,0 +1,49 @@
+"""A small library in two states, what each must come to, and how often to kill."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from folders import generated_files, run_ingest, write_files
+from killing import Scene, SlowEmbedding
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """As many kills as KILLS says."""
+    if "kill" in metafunc.fixturenames:
+        metafunc.parametrize("kill", range(int(os.environ.get("KILLS", "6"))))
+
+
+@pytest.fixture(scope="session")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene]:
+    """The first ingest of all; and a third one, which copies the second's index and collects the first's."""
+    place = tmp_path_factory.mktemp("scenes")
+    files = generated_files(60)
+    first = write_files(place / "1" / "docs", files)
+    changed = {**files, "part-0/note-00.md": "# Note 0\n\nAn anchor, and nothing else.\n", "new.md": "A new reef.\n"}
+    del changed["part-1/note-01.md"]
+    second = write_files(place / "2" / "docs", changed)
+    reference, seconds = _timed(place / "reference-1", first)
+    other, _ = _timed(place / "reference-2", second)
+    data_dir = place / "data"
+    moving = write_files(place / "docs", generated_files(30, seed=1))
+    run_ingest(data_dir, moving)
+    shutil.rmtree(moving)
+    shutil.copytree(first, moving)
+    run_ingest(data_dir, moving, allow_delete=True)
+    shutil.rmtree(moving)
+    shutil.copytree(second, moving)
+    shutil.copytree(data_dir, place / "timing")
+    _, later = _timed(place / "timing", moving)
+    return (
+        Scene(None, first, (None, reference), seconds),
+        Scene(data_dir, moving, (reference, other), later),
+    )
+
+
+def _timed(data_dir: Path, folder: Path) -> tuple[str, float]:
+    started = time.monotonic()
+    report = run_ingest(data_dir, folder, embedding=SlowEmbedding(), batch_size=16)
+    return report.collection_hash, time.monotonic() - started

@@ -1,0 +1,94 @@
+"""Killed while it heals, rolls back or drops: whole before or whole after, and the same command finishes it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import clear_leftovers, open_generation
+from elt_llm_core.errors import UnknownCollection
+from elt_llm_core.store.store import open_store
+from elt_llm_core.verification import find_damage
+from killing import Action, Moment, Scene, Work, do, killed_at
+from shelf import COLLECTION, writing
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture
+def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
+    """A library of two generations."""
+    before = scenes[1].before
+    assert before is not None
+    shutil.copytree(before, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def _published(data_dir: Path) -> tuple[int, str]:
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        assert len(generation.nodes(generation.ids)) == generation.size
+        record = store.collections.get(COLLECTION)
+        return generation.number, store.generations.get(record.id, generation.number).collection_hash.hex()
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        Moment("event", "os.rename"),
+        Moment("statement", "INSERT INTO generations"),
+        Moment("statement", "UPDATE collections SET published"),
+        Moment("event", "os.rename", 2),
+        Moment("event", "os.remove", 4),
+        Moment("statement", "DELETE FROM generations"),
+    ],
+    ids=str,
+)
+def test_healing_can_be_killed_and_repeated(data_dir: Path, moment: Moment):
+    number, digest = _published(data_dir)
+    [torn] = (data_dir / "collections" / COLLECTION / str(number)).rglob("header.bin")
+    torn.write_bytes(torn.read_bytes()[:50])
+    assert killed_at(Work("heal", data_dir), moment)
+    assert _published(data_dir)[1] == digest
+    do(Work("heal", data_dir))
+    with writing(data_dir) as store:
+        clear_leftovers(store)
+        assert find_damage(store, COLLECTION) == []
+        assert len(list(store.folder(COLLECTION).iterdir())) <= 3
+    assert _published(data_dir)[1] == digest
+
+
+@pytest.mark.parametrize("moment", [Moment("statement", "UPDATE collections"), Moment("statement", "COMMIT")], ids=str)
+def test_a_rollback_that_is_killed_did_not_happen(data_dir: Path, moment: Moment):
+    before = _published(data_dir)
+    assert killed_at(Work("roll_back", data_dir), moment)
+    assert _published(data_dir) == before
+    do(Work("roll_back", data_dir))
+    assert _published(data_dir)[0] == before[0] - 1
+
+
+@pytest.mark.parametrize(
+    ("action", "moment", "gone"),
+    [
+        ("drop", Moment("statement", "DELETE FROM collections"), False),
+        ("drop", Moment("statement", "COMMIT"), False),
+        ("drop", Moment("event", "os.rename", 1), True),
+        ("drop", Moment("event", "os.remove", 3), True),
+        ("drop", Moment("event", "os.rename", 2), True),
+        ("drop", Moment("statement", "DELETE FROM vectors"), True),
+    ],
+    ids=str,
+)
+def test_a_collection_whose_dropping_is_killed_is_whole_or_gone(
+    scenes: tuple[Scene, Scene], data_dir: Path, action: Action, moment: Moment, gone: bool
+):
+    assert killed_at(Work(action, data_dir), moment)
+    if gone:
+        with open_store(data_dir) as store, pytest.raises(UnknownCollection):
+            open_generation(store, COLLECTION)
+    else:
+        _published(data_dir)
+        do(Work(action, data_dir))
+    do(Work("ingest", data_dir, scenes[1].folder))
+    assert _published(data_dir)[1] == scenes[1].hashes[1]
+    with open_store(data_dir) as store:
+        assert len(list(store.folder(COLLECTION).iterdir())) == 1
+        assert not store.trash.exists() or list(store.trash.iterdir()) == []
