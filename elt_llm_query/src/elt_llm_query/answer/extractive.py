@@ -1,0 +1,152 @@
+"""Answers made of the documents' own sentences: no language model, the same words for the same question."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import Citation, RetrievedChunk
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.answer.abstention import decide
+from elt_llm_query.answer.asking import Asking
+from elt_llm_query.answer.candidates import candidates
+from elt_llm_query.answer.citations import Quote, number_quotes
+from elt_llm_query.answer.evidence import Evidence, gather_evidence
+from elt_llm_query.answer.selection import choose, quotes, reading_order
+from elt_llm_query.answer.sentence_scores import ScoredSentence, score_sentences
+from elt_llm_query.answer.term_weights import TermWeights, local_weights
+from elt_llm_query.answer.within_limit import cut
+from elt_llm_query.understand import Language, Question, understand
+
+_READ_CHUNKS = 8
+_CLOSEST = 3
+_NOT_FOUND: dict[Language, tuple[str, str]] = {
+    "en": ("Not found in these documents.", "The closest passages are {}."),
+    "de": ("In diesen Dokumenten nicht gefunden.", "Die nächsten Stellen sind {}."),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Quoted sentences with their citations. `answered` is False if the text only says that nothing was found.
+
+    `confidence` is the chance, 0 to 1, that the passages hold the answer. `reasoning` is for the trace: the score of
+    each sentence looked at, best first, and the evidence for or against answering.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    answered: bool
+    confidence: float
+    reasoning: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class ExtractiveAnswerer:
+    """Chooses the sentences that answer, in readable order, each ending with its reference."""
+
+    def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser, *, abstain: bool = True) -> None:
+        self._embedding = embedding
+        self._tokeniser = tokeniser
+        self._abstain = abstain
+
+    def answer(
+        self,
+        question: str,
+        chunks: Sequence[RetrievedChunk],
+        *,
+        max_sentences: int = 3,
+        idf: Callable[[str], float] | None = None,
+        known: Callable[[str], bool] | None = None,
+    ) -> Answer:
+        """Quote at most `max_sentences` from the best passages, or say that they do not hold the answer.
+
+        `idf` and `known` tell the weight of a stem and whether the collection has it; the passages' own without them.
+        """
+        asked = understand(question, self._tokeniser)
+        read = list(chunks[:_READ_CHUNKS])
+        found = candidates(read)
+        if not found:
+            return _nothing(asked, [], 0.0, {}, ("No passage holds a sentence that could be quoted.",))
+        asking = self._asking(asked, self._weights(read, idf, known))
+        scored = score_sentences(asking, read, found)
+        chosen = choose(scored, max_sentences)
+        evidence = gather_evidence(asking, read, scored, chosen)
+        decision = decide(evidence)
+        reasoning = _reasoning(asked, read, scored, evidence)
+        if self._abstain and not decision.answered:
+            return _nothing(asked, quotes(choose_closest(scored), read), decision.confidence, reasoning)
+        return _write(quotes(reading_order(chosen, read), read), decision.confidence, reasoning)
+
+    def _asking(self, question: Question, weights: TermWeights) -> Asking:
+        vector = self._embedding.embed_question(cut(question.text, self._embedding))
+        return Asking(question, vector, self._embedding, self._tokeniser, weights)
+
+    def _weights(
+        self,
+        chunks: Sequence[RetrievedChunk],
+        idf: Callable[[str], float] | None,
+        known: Callable[[str], bool] | None,
+    ) -> TermWeights:
+        local = local_weights([self._tokeniser.stems(f"{chunk.context} {chunk.text}") for chunk in chunks])
+        return TermWeights(idf or local.idf, known or local.known)
+
+
+def choose_closest(scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
+    """The best sentence of each of the best passages, for an answer that found nothing."""
+    first: dict[int, ScoredSentence] = {}
+    for sentence in scored:
+        first.setdefault(sentence.candidate.chunk, sentence)
+    return list(first.values())[:_CLOSEST]
+
+
+def _write(found: Sequence[Quote], confidence: float, reasoning: dict[str, object]) -> Answer:
+    numbers, citations = number_quotes(found)
+    sentences = [f"{_readable(quote.words)} [{number}]" for quote, number in zip(found, numbers, strict=True)]
+    separator = "\n" if any("\n" in sentence for sentence in sentences) else " "
+    return Answer(separator.join(sentences), citations, True, confidence, reasoning)
+
+
+def _nothing(
+    question: Question,
+    closest: Sequence[Quote],
+    confidence: float,
+    reasoning: dict[str, object],
+    notes: tuple[str, ...] = (),
+) -> Answer:
+    _, citations = number_quotes(closest)
+    refusal, pointer = _NOT_FOUND[question.language]
+    references = ", ".join(citation.reference for citation in citations)
+    text = f"{refusal} {pointer.format(references)}" if citations else refusal
+    return Answer(text, citations, False, confidence, reasoning, notes)
+
+
+def _readable(words: str) -> str:
+    """The words in lines: a list keeps its lines, a line broken by the page's width is joined."""
+    lines = [" ".join(line.split()) for line in re.split(r"\n(?=\s*(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)", words)]
+    return "\n".join(line for line in lines if line)
+
+
+def _reasoning(
+    question: Question, chunks: Sequence[RetrievedChunk], scored: Sequence[ScoredSentence], evidence: Evidence
+) -> dict[str, object]:
+    return {
+        "kind": question.kind,
+        "expects": question.expects,
+        "evidence": evidence.as_dict(),
+        "sentences": [
+            {
+                "node_id": chunks[sentence.candidate.chunk].node_id,
+                "span": (sentence.candidate.start, sentence.candidate.end),
+                "score": round(sentence.score, 4),
+                "cosine": round(sentence.cosine, 4),
+                "coverage": round(sentence.coverage, 4),
+                "around": round(sentence.around, 4),
+                "passage": round(sentence.passage, 4),
+                "support": sentence.support,
+                "rivals": sentence.rivals,
+            }
+            for sentence in scored
+        ],
+    }

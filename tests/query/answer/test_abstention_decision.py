@@ -1,0 +1,37 @@
+"""Which way each kind of evidence turns the decision."""
+
+from dataclasses import replace
+
+import pytest
+from elt_llm_query.answer.abstention import WEIGHTS, decide
+from elt_llm_query.answer.evidence import Evidence
+
+STRONG = Evidence(
+    cosine=0.8,
+    margin=0.4,
+    unknown=0.0,
+    foreign=0.0,
+    lacks_expected=0.0,
+    expected_elsewhere=0.0,
+    figure_asked=0.0,
+    other_language=0.0,
+    unit_distance=0.0,
+    residue_distance=0.3,
+    unknown_names=0.0,
+    names_apart=0.0,
+)
+
+
+def test_strong_evidence_is_answered() -> None:
+    assert decide(STRONG).answered
+
+
+@pytest.mark.parametrize(
+    "name", ["unknown", "lacks_expected", "expected_elsewhere", "unit_distance", "unknown_names", "names_apart"]
+)
+def test_what_is_missing_lowers_the_confidence(name: str) -> None:
+    assert decide(replace(STRONG, **{name: 1.0})).confidence < decide(STRONG).confidence
+
+
+def test_every_weight_belongs_to_a_kind_of_evidence() -> None:
+    assert set(WEIGHTS) == set(STRONG.as_dict())

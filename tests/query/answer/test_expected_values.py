@@ -1,0 +1,33 @@
+"""Whether a sentence holds the kind of value that is asked for."""
+
+import pytest
+from elt_llm_query.answer.expected_values import support, without_numbering
+from elt_llm_query.understand import understand
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "held"),
+    [
+        ("How many books may I borrow?", "Readers may borrow twelve books.", True),
+        ("How many books may I borrow?", "Rule 12 says what readers may borrow.", False),
+        ("How many books may I borrow?", "**12.3** Readers may borrow books.", False),
+        ("How heavy is the globe?", "The globe was given in 1974.", False),
+        ("How heavy is the globe?", "The globe weighs 40 kg.", True),
+        ("What is the telephone number of the desk?", "The desk opens at 9.30.", False),
+        ("What is the telephone number of the desk?", "Call the desk on 0123 456 789.", True),
+        ("In which year was the hall built?", "The hall was built in 1874.", True),
+        ("In which year was the hall built in 1874 sold?", "The hall was built in 1874.", False),
+        ("How much does a card cost?", "A card costs £5.", True),
+        ("How much does a card cost?", "A card is blue.", False),
+        ("How long does a loan last?", "A loan lasts a fortnight, a year or three weeks.", True),
+        ("How long does a loan last?", "A loan lasts.", False),
+        ("Who approves a loan?", "The head librarian approves it.", True),
+        ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
+    ],
+)
+def test_a_value_is_seen_where_there_is_one(question: str, sentence: str, held: bool) -> None:
+    assert (support(understand(question), sentence) >= 0.7) is held
+
+
+def test_numbers_that_only_name_something_are_left_out() -> None:
+    assert "14" not in without_numbering("(a) Rule 14.2 and U-14 teams")

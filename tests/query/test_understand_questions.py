@@ -1,0 +1,72 @@
+"""What a question is taken to ask for."""
+
+import pytest
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.understand import numbers_of, question_language, understand
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "expects"),
+    [
+        ("Who approves a loan?", "who", "person"),
+        ("When does the season end?", "when", "date"),
+        ("In which year was the hall built?", "when", "date"),
+        ("How many books may I borrow?", "how_many", "number"),
+        ("How long does a loan last?", "how_many", "duration"),
+        ("How much does a lost card cost?", "how_much", "money"),
+        ("What is the fee for a lost card?", "how_much", "money"),
+        ("What's the fee for a lost card?", "how_much", "money"),
+        ("What percentage of readers return books late?", "how_much", "percentage"),
+        ("Where are the atlases kept?", "where", "place"),
+        ("Why is the vault closed?", "why", "reason"),
+        ("What is a folio?", "what_is", "definition"),
+        ("What does ISBN stand for?", "what_is", "definition"),
+        ("May I eat in the hall?", "yes_no", "any"),
+        ("Which shelf holds the maps?", "which", "any"),
+        ("How do I renew a loan?", "how", "any"),
+        ("When a book is lost, who pays for it?", "who", "person"),
+        ("I lost a card. How much is a new one?", "how_much", "number"),
+        ("Wer genehmigt eine Ausleihe?", "who", "person"),
+        ("Wie viele Bücher darf ich ausleihen?", "how_many", "number"),
+        ("Wann schließt der Lesesaal?", "when", "date"),
+        ("Warum ist der Saal kalt?", "why", "reason"),
+    ],
+)
+def test_the_words_of_a_question_tell_what_it_asks_for(question: str, kind: str, expects: str) -> None:
+    understood = understand(question)
+    assert (understood.kind, understood.expects) == (kind, expects)
+
+
+def test_names_are_capitalised_words_codes_and_quotations() -> None:
+    names = understand('Does the Harbour Library lend the "Blue Atlas" to U-14 readers in May?').names
+    assert set(names) == {"Harbour Library", "Blue Atlas", "U-14"}
+
+
+def test_a_word_that_opens_a_sentence_is_no_name() -> None:
+    assert understand("I lost it. Can I borrow another?").names == ()
+
+
+def test_terms_keep_the_words_they_were_made_of() -> None:
+    question = understand("How many readers borrowed books?", KeywordTokeniser())
+    assert dict(zip(question.terms, question.surfaces, strict=True))["borrow"] == "borrowed"
+
+
+def test_what_is_counted_is_known() -> None:
+    assert understand("How many books may I borrow?").counted == "books"
+
+
+def test_numbers_lose_their_thousands_separators() -> None:
+    assert numbers_of("1,500 of 1500 on 3.2 and 12:30") == ("1500", "3.2", "12:30")
+
+
+@pytest.mark.parametrize(("text", "language"), [("Wie hoch ist die Gebühr?", "de"), ("What was the fee?", "en")])
+def test_the_language_is_that_of_its_small_words(text: str, language: str) -> None:
+    assert question_language(text) == language
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_asked(text: str) -> None:
+    understood = understand(text)
+    assert len(understood.terms) == len(understood.surfaces)
