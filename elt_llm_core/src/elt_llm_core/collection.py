@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
+from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.generation import Generation
 from elt_llm_core.index.builder import Base, Built, Place, Recipe, build_generation
@@ -168,9 +168,9 @@ def build_in_place(
         place.directory.rename(folder / str(number))
         for parent in (folder, folder.parent, store.data_dir):
             sync_file(parent)
-    except OSError as error:
+    except (OSError, CorruptIndex) as error:
         raise StoreError(
-            f"{place.directory} cannot be written: {error.strerror or error}.",
+            f"{place.directory} cannot be written: {error}",
             hint="Readers keep what is published. Make room on that disk, then run the same command again.",
         ) from error
     return built

@@ -67,12 +67,17 @@ class Gone:
 
 
 def find_gone(
-    published: Sequence[StoredDocument], present: Iterable[str], scanned: frozenset[str], *, allow_delete: bool
+    published: Sequence[StoredDocument],
+    present: Iterable[str],
+    scanned: frozenset[str],
+    missing: frozenset[str],
+    *,
+    allow_delete: bool,
 ) -> Gone:
-    """Published documents of completely scanned roots (by name) whose ids are not `present`.
+    """Published documents of completely scanned roots (by name) whose ids are not `present`, and those `missing`.
 
     More than 20 % and 10 documents of a root, or all of it, are held back unless `allow_delete`: an unmounted disk
-    looks like that.
+    looks like that. So is what was given by its own name and is `missing`.
     """
     here = frozenset(present)
     by_root: dict[str, list[StoredDocument]] = defaultdict(list)
@@ -81,6 +86,8 @@ def find_gone(
             by_root[document.root].append(document)
     removed: list[StoredDocument] = []
     held_back: list[StoredDocument] = []
+    by_name = [document for document in published if document.document_id in missing and document.root not in scanned]
+    (removed if allow_delete else held_back).extend(by_name)
     for documents in by_root.values():
         gone = [document for document in documents if document.document_id not in here]
         too_many = len(gone) > max(_MOST_GONE, _MOST_GONE_SHARE * len(documents)) or len(gone) == len(documents)

@@ -60,7 +60,7 @@ def ingest(
     versions = run.membership(scanned, gone)
     published, embedded = run.publish(versions, progress)
     report = run.report(sources, scanned, gone, published, embedded, time.monotonic() - started)
-    run.finish(scanned, gone, report)
+    run.finish(sources, scanned, gone, report)
     return report
 
 
@@ -105,6 +105,7 @@ class _Run:
             list(self._before.values()),
             scanned.present,
             sources.whole_roots,
+            sources.missing_files,
             allow_delete=self._request.allow_delete,
         )
         return scanned, gone
@@ -151,13 +152,14 @@ class _Run:
             seconds=seconds,
         )
 
-    def finish(self, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:
+    def finish(self, sources: Sources, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:
         """Remember what was seen, and collect what nothing needs any more."""
         collection = self._record.id
         if report.generation is None:
             self._store.collections.delete(collection)
             return
-        gone_ids = [document.document_id for document in gone.removed]
+        never_published = sources.missing_files - self._before.keys()
+        gone_ids = [*(document.document_id for document in gone.removed), *never_published]
         self._store.documents.record_files(collection, scanned.records, gone_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)
@@ -184,7 +186,7 @@ def _outcomes(sources: Sources, scanned: ScanResult, gone: Gone) -> Iterable[Fil
     for document in gone.removed:
         yield FileOutcome(document.source, "removed", "no longer in its folder", document.nodes)
     for document in gone.held_back:
-        reason = "gone with too many others: kept; run again with --allow-delete if that is right"
+        reason = "gone, but so is much else, or it was given by name: kept; if that is right, use --allow-delete"
         yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
 
 

@@ -1,5 +1,6 @@
 """Names for the folders that documents come from: part of each document's identity, so they must last."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,8 @@ class Located:
 class RootNames:
     """Gives every root a name: that of its folder, with as many parents as tell it from the others.
 
-    A folder inside a known root belongs to it, so that ingesting a part of it makes no second copy. A known name
-    whose folder no longer exists is taken over by a folder of that name: it was moved.
+    What lies in a known root belongs to it, whether a part of it or a folder around it is given: that makes no second
+    copy. A known name whose folder no longer exists is taken over by a folder of that name: it was moved.
     """
 
     def __init__(self, known: Mapping[str, Path]) -> None:
@@ -29,10 +30,10 @@ class RootNames:
 
     def locate(self, file: FoundFile) -> Located:
         """The lasting name of a file."""
-        for name, path in self._paths.items():
-            if file.root == path or path in file.root.parents:
-                prefix = file.root.relative_to(path).as_posix()
-                relative = file.relative if prefix == "." else f"{prefix}/{file.relative}"
+        innermost_first = sorted(self._paths.items(), key=lambda item: len(item[1].parts), reverse=True)
+        for name, path in innermost_first:
+            relative = _within(file, path)
+            if relative is not None:
                 return Located(file, name, path, relative)
         return Located(file, self.name_of(file.root), file.root, file.relative)
 
@@ -48,3 +49,18 @@ class RootNames:
                 break
         self._paths[name] = root
         return name
+
+
+def _within(file: FoundFile, root: Path) -> str | None:
+    """The name of a file within a root that is the file's own, one around it or one inside it; else None."""
+    if file.root.is_relative_to(root):
+        prefix = _composed(file.root.relative_to(root))
+        return f"{prefix}/{file.relative}" if prefix else file.relative
+    if root.is_relative_to(file.root) and file.relative.startswith(f"{_composed(root.relative_to(file.root))}/"):
+        return file.relative.removeprefix(f"{_composed(root.relative_to(file.root))}/")
+    return None
+
+
+def _composed(path: Path) -> str:
+    """A relative path as found files name theirs; empty for the folder itself."""
+    return "" if path == Path() else unicodedata.normalize("NFC", path.as_posix())

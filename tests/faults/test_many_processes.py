@@ -1,0 +1,55 @@
+"""Many processes on one data directory: one writes, all others read, and all are right."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from elt_llm_core.store.lock import writer_lock
+from killing import Scene, ask, processes
+from shelf import COLLECTION
+
+pytestmark = pytest.mark.faults
+
+QUESTIONS = ["anchor and basin", "a reef", "ferry harbour island", "nothing but tide", "note 12"]
+SECOND = """
+import sys
+from pathlib import Path
+from elt_llm_core.errors import EltError
+from elt_llm_core.store.lock import writer_lock
+try:
+    with writer_lock(Path(sys.argv[1]), "elt-llm ingest"):
+        pass
+except EltError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
+
+
+def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scenes: tuple[Scene, Scene]):
+    data_dir = scenes[1].before
+    start, answers = processes().Event(), processes().Queue()
+    arguments = (str(data_dir), QUESTIONS, start, answers)
+    readers = [processes().Process(target=ask, args=arguments) for _ in range(8)]
+    for reader in readers:
+        reader.start()
+    start.set()
+    given = [answers.get(timeout=120) for _ in readers]
+    for reader in readers:
+        reader.join()
+        assert reader.exitcode == 0
+    assert [notes for notes, _ in given] == [[]] * 8
+    first = given[0][1]
+    assert len(first) == len(QUESTIONS)
+    assert all(len(ids) == len(texts) == 5 for ids, texts, _ in first)
+    assert all(found == first for _, found in given)
+
+
+def test_a_second_ingest_is_refused_with_75_and_told_who_is_at_it(scenes: tuple[Scene, Scene], tmp_path: Path):
+    work = scenes[0].set_up(tmp_path / "data")
+    with writer_lock(work.data_dir, f"elt-llm ingest {work.folder} -c {COLLECTION}"):
+        second = subprocess.run(
+            [sys.executable, "-c", SECOND, str(work.data_dir)], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert second.returncode == 75
+    assert f"elt-llm ingest {work.folder} -c {COLLECTION}" in second.stdout

@@ -1,0 +1,337 @@
+"""An ingest ends where its files say, by whatever way it came there; and no file is lost in silence."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import drop, open_generation, roll_back
+from elt_llm_core.errors import FingerprintMismatch, IngestError, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.store.records import StoredDocument
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.report import IngestReport
+from folders import generated_files, run_ingest, statuses, write_files
+from shelf import COLLECTION, writing
+
+PDF = b"%PDF-1.4\nthis is not the rest of a document\n%%EOF\n"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """Twenty files."""
+    return write_files(tmp_path / "docs", generated_files(20))
+
+
+def _hash_of(tmp_path: Path, name: str, *paths: Path) -> str:
+    return run_ingest(tmp_path / name, *paths).collection_hash
+
+
+def _documents(data_dir: Path) -> dict[str, StoredDocument]:
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        return {document.source: document for document in generation.documents()}
+
+
+def _texts(data_dir: Path) -> list[tuple[str, str]]:
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        return sorted((node.source, node.text) for node in generation.nodes(generation.ids))
+
+
+def test_every_chunk_is_its_span_of_its_document(data_dir: Path, docs: Path):
+    report = run_ingest(data_dir, docs)
+    assert (report.documents, report.published, report.exit_code, report.embedded) == (20, True, 0, report.chunks)
+    assert report.chunks > 40
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        assert generation.size == report.chunks
+        for node in generation.nodes(generation.ids):
+            assert generation.document(node.source).text[node.start : node.end] == node.text
+
+
+def test_ingesting_twice_changes_nothing_and_makes_no_generation(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    embedding = FakeEmbedding()
+    for paths in ([docs], []):
+        again = run_ingest(data_dir, *paths, embedding=embedding)
+        assert (again.generation, again.published, again.embedded) == (first.generation, False, 0)
+        assert again.collection_hash == first.collection_hash
+        assert set(statuses(again).values()) == {"unchanged"}
+    assert embedding.calls == 0
+
+
+def test_neither_order_nor_batches_matter(tmp_path: Path, docs: Path):
+    expected = _hash_of(tmp_path, "whole", docs)
+    files = sorted(path for path in docs.rglob("*.md"))
+    write_files(tmp_path / "again" / "docs", dict(reversed(generated_files(20).items())))
+    assert run_ingest(tmp_path / "small", docs, batch_size=1).collection_hash == expected
+    assert run_ingest(tmp_path / "large", tmp_path / "again" / "docs", batch_size=1000).collection_hash == expected
+    assert len(files) == 20
+
+
+def test_one_folder_after_the_other_is_both_at_once(tmp_path: Path, docs: Path):
+    other = write_files(tmp_path / "other", generated_files(5, seed=1))
+    expected = _hash_of(tmp_path, "both", docs, other)
+    run_ingest(tmp_path / "one", docs)
+    assert run_ingest(tmp_path / "one", other).collection_hash == expected
+    run_ingest(tmp_path / "two", other)
+    assert run_ingest(tmp_path / "two", docs).collection_hash == expected
+
+
+def test_a_part_of_a_known_folder_makes_no_second_copy(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    part = run_ingest(data_dir, docs / "part-1")
+    assert (part.published, part.collection_hash) == (False, first.collection_hash)
+
+
+def test_a_file_deleted_and_put_back_brings_the_hash_back(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    note = docs / "part-1" / "note-01.md"
+    content = note.read_text()
+    note.unlink()
+    without = run_ingest(data_dir, docs)
+    assert statuses(without)["part-1/note-01.md"] == "removed"
+    assert without.collection_hash != first.collection_hash
+    assert "part-1/note-01.md" not in _documents(data_dir)
+    note.write_text(content)
+    back = run_ingest(data_dir, docs)
+    assert (back.collection_hash, back.embedded, back.exit_code) == (first.collection_hash, 0, 0)
+
+
+def test_what_was_deleted_leaves_no_trace_in_what_answers(tmp_path: Path, docs: Path):
+    write_files(docs, {"secret.md": "# Secret\n\nThe canary sings.\n"})
+    run_ingest(tmp_path / "data", docs)
+    (docs / "secret.md").unlink()
+    with_past = run_ingest(tmp_path / "data", docs)
+    assert with_past.collection_hash == _hash_of(tmp_path, "never", docs)
+    with open_store(tmp_path / "data") as store, open_generation(store, COLLECTION) as generation:
+        assert not generation.keyword.scores("canary").any()
+
+
+def test_a_renamed_file_is_not_embedded_again(data_dir: Path, docs: Path):
+    run_ingest(data_dir, docs)
+    (docs / "part-1" / "note-01.md").rename(docs / "renamed.md")
+    report = run_ingest(data_dir, docs)
+    assert (report.embedded, statuses(report)["renamed.md"]) == (0, "ok")
+    assert "renamed.md" in _documents(data_dir)
+
+
+def test_equal_files_are_embedded_once_and_both_can_be_cited(data_dir: Path, tmp_path: Path):
+    docs = write_files(tmp_path / "docs", {name: "# Same\n\nThe tide turns.\n" for name in ("a/x.md", "b/x.md")})
+    report = run_ingest(data_dir, docs)
+    assert (report.documents, report.chunks, report.embedded) == (2, 2, 1)
+    assert [source for source, _ in _texts(data_dir)] == ["a/x.md", "b/x.md"]
+
+
+def test_a_changed_file_alone_is_embedded(data_dir: Path, docs: Path):
+    run_ingest(data_dir, docs)
+    write_files(docs, {"part-1/note-01.md": "# Note 1\n\nOnly an anchor is left.\n"})
+    report = run_ingest(data_dir, docs)
+    assert (report.embedded, report.counts) == (1, {"ok": 1, "unchanged": 19})
+
+
+def _with_a_good_pdf(docs: Path) -> None:
+    shutil.copy(Path(__file__).parents[2] / "samples" / "documents" / "handbook.pdf", docs / "handbook.pdf")
+
+
+def test_a_file_that_fails_keeps_its_last_good_version_and_the_exit_code_says_so(data_dir: Path, tmp_path: Path):
+    docs = write_files(tmp_path / "docs", {"a.html": "<h1>Rules</h1><p>The tide turns.</p>", "b.md": "# B\n\nReef.\n"})
+    (docs / "c.pdf").write_bytes(PDF)
+    first = run_ingest(data_dir, docs)
+    assert (statuses(first)["c.pdf"], first.exit_code, first.documents) == ("failed", 1, 2)
+    _with_a_good_pdf(docs)
+    good = run_ingest(data_dir, docs)
+    (docs / "handbook.pdf").write_bytes(PDF)
+    bad = run_ingest(data_dir, docs)
+    [outcome] = [file for file in bad.files if file.path == "handbook.pdf"]
+    assert (outcome.status, outcome.stale, bool(outcome.reason), bad.exit_code) == ("failed", True, True, 1)
+    assert bad.collection_hash == good.collection_hash
+    assert run_ingest(data_dir).exit_code == 1
+    _with_a_good_pdf(docs)
+    (docs / "c.pdf").unlink()
+    assert run_ingest(data_dir).exit_code == 0
+
+
+def test_a_collection_whose_files_all_fail_is_not_made(data_dir: Path, tmp_path: Path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.pdf").write_bytes(PDF)
+    report = run_ingest(data_dir, tmp_path / "docs")
+    assert (report.exit_code, report.generation) == (1, None)
+    with open_store(data_dir) as store:
+        assert store.collections.all() == []
+
+
+def test_a_file_without_text_is_named_and_is_no_failure(data_dir: Path, tmp_path: Path):
+    report = run_ingest(data_dir, write_files(tmp_path / "docs", {"a.md": "", "b.md": "# B\n\nReef.\n"}))
+    assert (statuses(report)["a.md"], report.exit_code, report.documents) == ("empty", 0, 2)
+    assert statuses(run_ingest(data_dir))["a.md"] == "empty"
+
+
+@pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
+def test_too_much_gone_at_once_is_kept_until_it_is_allowed(data_dir: Path, docs: Path, deleted: int, kept: bool):  # noqa: FBT001
+    first = run_ingest(data_dir, docs)
+    for path in sorted(docs.rglob("*.md"))[:deleted]:
+        path.unlink()
+    report = run_ingest(data_dir, docs)
+    assert report.exit_code == int(kept)
+    assert report.documents == (20 if kept else 20 - deleted)
+    assert (report.collection_hash == first.collection_hash) == kept
+    assert sum(file.status == ("missing" if kept else "removed") for file in report.files) == deleted
+    allowed = run_ingest(data_dir, docs, allow_delete=True)
+    assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
+
+
+def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path):
+    other = write_files(tmp_path / "other", generated_files(3, seed=1))
+    first = run_ingest(data_dir, docs, other)
+    docs.rename(tmp_path / "unmounted")
+    report = run_ingest(data_dir)
+    assert (report.exit_code, report.collection_hash) == (1, first.collection_hash)
+    assert statuses(report)[str(docs)] == "missing"
+    with pytest.raises(UsageError, match="no file or folder"):
+        run_ingest(data_dir, docs)
+
+
+def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path):
+    first = run_ingest(data_dir, docs)
+    (tmp_path / "new place").mkdir()
+    docs.rename(tmp_path / "new place" / "docs")
+    embedding = FakeEmbedding()
+    moved = run_ingest(data_dir, tmp_path / "new place" / "docs", embedding=embedding)
+    assert (moved.collection_hash, moved.published, moved.exit_code) == (first.collection_hash, False, 0)
+    assert embedding.calls == 0
+    assert run_ingest(data_dir).exit_code == 0
+
+
+def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path):
+    one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
+    two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
+    run_ingest(data_dir, one)
+    assert run_ingest(data_dir, two).documents == 2
+    assert run_ingest(data_dir).counts == {"unchanged": 2}
+
+
+def test_a_rolled_back_collection_is_not_changed_unasked(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    write_files(docs, {"new.md": "# New\n\nA reef.\n"})
+    second = run_ingest(data_dir, docs)
+    with writing(data_dir) as store:
+        roll_back(store, COLLECTION)
+    with pytest.raises(UsageError, match="rolled back") as caught:
+        run_ingest(data_dir, docs)
+    assert f"elt-llm ingest -c {COLLECTION} --resume" in caught.value.hint
+    with open_store(data_dir) as store:
+        assert store.collections.unfinished_runs() == []
+        assert store.collections.get(COLLECTION).published == first.generation
+    resumed = run_ingest(data_dir, docs, resume=True)
+    assert (resumed.collection_hash, resumed.embedded) == (second.collection_hash, 0)
+    assert not run_ingest(data_dir, docs).published
+
+
+def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    write_files(docs, {"new.md": "# New\n\nA reef.\n"})
+    run_ingest(data_dir, docs)
+    (docs / "new.md").unlink()
+    with writing(data_dir) as store:
+        roll_back(store, COLLECTION)
+    assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
+
+
+def test_another_model_is_refused_and_the_command_in_the_hint_mends_it(data_dir: Path, docs: Path):
+    run_ingest(data_dir, docs)
+    other = FakeEmbedding(version="2")
+    with pytest.raises(FingerprintMismatch) as caught:
+        run_ingest(data_dir, docs, embedding=other)
+    assert caught.value.hint.startswith(f"Run: elt-llm ingest -c {COLLECTION} --rebuild   (")
+    rebuilt = run_ingest(data_dir, embedding=other, rebuild=True)
+    assert rebuilt.embedded == rebuilt.chunks
+    with open_store(data_dir) as store, open_generation(store, COLLECTION, other.fingerprint) as generation:
+        assert generation.notes == ()
+    assert not run_ingest(data_dir, docs, embedding=other).published
+
+
+def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    run_ingest(data_dir, embedding=FakeEmbedding(version="2"), rebuild=True)
+    embedding = FakeEmbedding()
+    back = run_ingest(data_dir, embedding=embedding, rebuild=True)
+    assert (back.collection_hash, embedding.calls) == (first.collection_hash, 0)
+
+
+def test_a_rebuild_of_the_same_files_is_the_same_collection(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    rebuilt = run_ingest(data_dir, rebuild=True)
+    assert (rebuilt.collection_hash, rebuilt.embedded, rebuilt.published) == (first.collection_hash, 0, True)
+
+
+def test_nothing_to_ingest_says_what_was_skipped(data_dir: Path, tmp_path: Path):
+    write_files(tmp_path / "docs", {"a.exe": "x"})
+    with pytest.raises(IngestError, match=r"a\.exe") as caught:
+        run_ingest(data_dir, tmp_path / "docs")
+    assert ".md" in caught.value.hint
+    with open_store(data_dir) as store:
+        assert store.collections.all() == []
+
+
+def test_a_single_file_brings_no_others_and_is_looked_at_again(data_dir: Path, docs: Path):
+    note = docs / "part-1" / "note-01.md"
+    assert run_ingest(data_dir, note).documents == 1
+    note.write_text("# Note 1\n\nChanged to a reef.\n")
+    again = run_ingest(data_dir)
+    assert (again.documents, again.counts) == (1, {"ok": 1})
+    whole = run_ingest(data_dir, docs / "part-1")
+    assert whole.documents == 4
+
+
+def test_a_single_file_that_is_gone_is_kept_until_it_is_allowed(data_dir: Path, docs: Path):
+    one, two = docs / "part-1" / "note-01.md", docs / "part-1" / "note-06.md"
+    run_ingest(data_dir, one, two)
+    one.unlink()
+    kept = run_ingest(data_dir)
+    assert (kept.exit_code, kept.documents) == (1, 2)
+    allowed = run_ingest(data_dir, allow_delete=True)
+    assert (allowed.exit_code, allowed.documents) == (0, 1)
+    assert run_ingest(data_dir).exit_code == 0
+
+
+def test_a_folder_inside_a_later_one_is_not_kept_twice(data_dir: Path, docs: Path):
+    run_ingest(data_dir, docs / "part-1")
+    whole = run_ingest(data_dir, docs)
+    assert whole.documents == 20
+    assert run_ingest(data_dir).exit_code == 0
+
+
+def test_a_cut_off_first_run_does_not_lend_its_folders_name(data_dir: Path, tmp_path: Path):
+    class Interrupting(FakeEmbedding):
+        def embed_texts(self, texts: object) -> object:
+            raise KeyboardInterrupt
+
+    one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
+    two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
+    with pytest.raises(KeyboardInterrupt):
+        run_ingest(data_dir, one, embedding=Interrupting())
+    run_ingest(data_dir, two)
+    assert run_ingest(data_dir).documents == 2
+
+
+def test_a_dropped_collection_can_be_filled_again(data_dir: Path, docs: Path):
+    first = run_ingest(data_dir, docs)
+    with writing(data_dir) as store:
+        drop(store, COLLECTION)
+    assert run_ingest(data_dir, docs).collection_hash == first.collection_hash
+
+
+def test_what_every_file_became_is_in_the_report(data_dir: Path, tmp_path: Path):
+    docs = write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "b.md": "", "c.exe": "x", "d.pdf": "no"})
+    report: IngestReport = run_ingest(data_dir, docs)
+    assert {Path(path).name: status for path, status in statuses(report).items()} == {
+        "a.md": "ok",
+        "b.md": "empty",
+        "c.exe": "skipped",
+        "d.pdf": "failed",
+    }
+    assert all(file.reason for file in report.files if file.status != "ok")
+    assert report.to_json()["counts"] == report.counts == {"ok": 1, "empty": 1, "skipped": 1, "failed": 1}
