@@ -6,10 +6,11 @@ from itertools import pairwise
 from typing import get_args
 
 import pytest
+from elt_llm_core.outline import Section
 from elt_llm_core.settings import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument, Section
+from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
 from hypothesis import given
 from hypothesis import strategies as st
 

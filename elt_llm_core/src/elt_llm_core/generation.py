@@ -17,6 +17,7 @@ from elt_llm_core.index.contents import read_contents, stems_of
 from elt_llm_core.index.exact import ExactVectorStore
 from elt_llm_core.index.passport import Passport, damaged_part
 from elt_llm_core.nearest_names import nearest_names
+from elt_llm_core.outline import Outline
 from elt_llm_core.store.pins import Pin
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
 from elt_llm_core.store.store import Store
@@ -91,6 +92,10 @@ class Generation:
             f"There is no document '{reference}' in '{self.collection}'.",
             hint=nearest_names(reference, [document.source for document in documents]),
         )
+
+    def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
+        """Pages and sections of these documents, by id; ids it does not have are left out."""
+        return self._store.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     def close(self) -> None:
         """Close the indexes and let go of the pin."""

@@ -1,19 +1,11 @@
 """What every reader yields: one text, and where its pages, sections and blocks stand in it."""
 
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal
 
+from elt_llm_core.outline import Outline, Section
+
 BlockKind = Literal["prose", "heading", "list", "table", "rule", "definition", "code"]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading: it holds from `start` (offset of the heading itself) until the next one of its level or above."""
-
-    start: int
-    level: int
-    title: str
 
 
 @dataclass(frozen=True)
@@ -42,15 +34,15 @@ class ParsedDocument:
     metadata: dict[str, str | int | float | bool] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def outline(self) -> Outline:
+        """Its pages and sections."""
+        return Outline(self.pages, self.sections)
+
     def page_at(self, offset: int) -> int | None:
         """The page that holds `offset`, from 1; None where the format has no pages."""
-        return bisect_right(self.pages, offset) if self.pages else None
+        return self.outline.page_at(offset)
 
     def section_path(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, outermost first."""
-        path: list[Section] = []
-        for section in self.sections[: bisect_right([s.start for s in self.sections], offset)]:
-            while path and path[-1].level >= section.level:
-                path.pop()
-            path.append(section)
-        return tuple(section.title for section in path)
+        return self.outline.section_path(offset)

@@ -91,6 +91,7 @@ class VersionMaker:
             title=parsed.title,
             text=parsed.text,
             pages=parsed.pages,
+            sections=parsed.sections,
             metadata=parsed.metadata,
             notes=parsed.notes,
             nodes=nodes,
@@ -113,7 +114,7 @@ class VersionMaker:
                 text=text,
                 context=span.context,
                 page=parsed.page_at(span.start),
-                section=" > ".join(parsed.section_path(span.start)) or None,
+                section=parsed.outline.section_at(span.start),
                 metadata={"kind": span.kind},
                 stems=" ".join(tokeniser.stems(f"{span.context}\n{text}" if span.context else text)),
             )

@@ -14,11 +14,12 @@ from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.models.llms import create_llm
-from elt_llm_core.results import QueryResult, Trace
+from elt_llm_core.results import Citation, QueryResult, Trace
 from elt_llm_core.settings import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.answer.citations import with_places
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
@@ -83,7 +84,7 @@ class Engine:
             answer=answer.text,
             answered=answer.answered,
             contexts=found.chunks,
-            citations=answer.citations if self._settings.answer.enable_citation else (),
+            citations=self._placed(answer.citations) if self._settings.answer.enable_citation else (),
             confidence=answer.confidence,
             latency_ms=(time.perf_counter() - started) * 1000,
             metadata={
@@ -93,6 +94,13 @@ class Engine:
             trace=Trace(stages=(*found.stages, *log.stages)),
             notes=tuple(dict.fromkeys(notes)),
         )
+
+    def _placed(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
+        """The citations with page and section of their own words, which may not be those their passage begins with."""
+        for generation in self._generations:
+            wanted = [citation.source_id for citation in citations if citation.collection == generation.collection]
+            citations = with_places(citations, generation.outlines(wanted)) if wanted else citations
+        return tuple(citations)
 
     def _frequency(self, stem: str) -> int:
         return sum(generation.keyword.document_frequency(stem) for generation in self._generations)

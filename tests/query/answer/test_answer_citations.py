@@ -1,6 +1,7 @@
 """Numbers and pages of citations."""
 
-from elt_llm_query.answer.citations import Quote, number_quotes, with_pages
+from elt_llm_core.outline import Outline
+from elt_llm_query.answer.citations import Quote, number_quotes, with_places
 from passages import make_chunk
 
 
@@ -15,9 +16,9 @@ def test_one_place_has_one_number() -> None:
 def test_a_quote_after_a_page_break_has_the_later_page() -> None:
     chunk = make_chunk("One page ends here. Another begins.", start=100, page=1)
     _, citations = number_quotes([Quote(chunk, 0, 19), Quote(chunk, 20, 35)])
-    assert [citation.page for citation in with_pages(citations, {"rules": (0, 120)})] == [1, 2]
+    assert [citation.page for citation in with_places(citations, {"rules": Outline((0, 120))})] == [1, 2]
 
 
 def test_documents_without_pages_keep_none() -> None:
     _, citations = number_quotes([Quote(make_chunk("One page."), 0, 9)])
-    assert with_pages(citations, {"rules": ()})[0].page is None
+    assert with_places(citations, {"rules": Outline()})[0].page is None

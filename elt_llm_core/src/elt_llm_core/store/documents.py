@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.outline import Outline, Section
 from elt_llm_core.store.clock import now
-from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.database import Database, Row, marks
 from elt_llm_core.store.records import FileRecord, NewDocument, StoredDocument, canonical_json, sha256
 
 _COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.outcome, v.pages, v.size,
@@ -71,6 +72,19 @@ class Documents:
             raise StoreError(f"Document version {version} is not in the store.", hint="Run: elt-llm verify")
         return str(row[0])
 
+    def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
+        """Pages and sections of these documents as a generation has them, by document id."""
+        rows = self._database.rows(
+            "SELECT v.document_id, v.pages, v.sections FROM document_versions v"
+            " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+            f" WHERE v.collection = ? AND v.document_id IN ({marks(document_ids)})",
+            (collection, generation, collection, *document_ids),
+        )
+        return {
+            str(document_id): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
+            for document_id, pages, sections in rows
+        }
+
     def files(self, collection: int) -> dict[str, FileRecord]:
         """What the last scan saw, by document id."""
         rows = self._database.rows(f"SELECT {_FILE_COLUMNS} FROM files WHERE collection = ?", (collection,))
@@ -91,8 +105,8 @@ class Documents:
     def _insert_version(self, collection: int, document: NewDocument) -> int:
         return self._database.execute(
             "INSERT INTO document_versions (key, collection, document_id, root, path, content_hash, size, reader,"
-            " chunker, tokeniser, outcome, title, text, pages, metadata, notes, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " chunker, tokeniser, outcome, title, text, pages, sections, metadata, notes, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 document.key,
                 collection,
@@ -108,6 +122,7 @@ class Documents:
                 document.title,
                 self._text_id(document.text),
                 canonical_json(document.pages),
+                canonical_json([(section.start, section.level, section.title) for section in document.sections]),
                 canonical_json(dict(document.metadata)),
                 canonical_json(document.notes),
                 now(),

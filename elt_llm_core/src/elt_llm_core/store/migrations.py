@@ -54,6 +54,7 @@ CREATE TABLE document_versions (
     title TEXT NOT NULL,
     text INTEGER NOT NULL REFERENCES texts,
     pages TEXT NOT NULL,
+    sections TEXT NOT NULL,
     metadata TEXT NOT NULL,
     notes TEXT NOT NULL,
     created_at TEXT NOT NULL

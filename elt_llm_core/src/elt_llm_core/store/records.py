@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from elt_llm_core.outline import Section
+
 Outcome = Literal["ok", "empty"]
 MetadataValue = str | int | float | bool
 
@@ -64,6 +66,7 @@ class NewDocument:
     metadata: Mapping[str, MetadataValue]
     notes: tuple[str, ...]
     nodes: tuple[NewNode, ...]
+    sections: tuple[Section, ...] = ()
 
     @property
     def key(self) -> bytes:

@@ -2,8 +2,10 @@
 
 from bisect import bisect_left
 
+from elt_llm_core.outline import Section
+
 from elt_llm_ingest.chunkers.token_index import PassageCounter
-from elt_llm_ingest.parsed_document import ParsedDocument, Section
+from elt_llm_ingest.parsed_document import ParsedDocument
 
 _PATH_TOKENS = 40
 _HEADER_TOKENS = 60

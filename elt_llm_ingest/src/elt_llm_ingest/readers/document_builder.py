@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument, Section
+from elt_llm_core.outline import Section
+
+from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
 
 
 class DocumentBuilder:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from elt_llm_core.outline import Section
 from llama_index.core.schema import BaseNode, Document, MetadataMode
 
-from elt_llm_ingest.parsed_document import Block, ParsedDocument, Section
+from elt_llm_ingest.parsed_document import Block, ParsedDocument
 
 _STRUCTURE = ("pages", "sections", "blocks")
 

@@ -7,10 +7,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar
 
+from elt_llm_core.outline import Section
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument, Section
+from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
 from elt_llm_ingest.readers.charset import decode
 from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.readers.front_matter import split_front_matter

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import ClassVar
 
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument, Section
+from elt_llm_core.outline import Section
+
+from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
 from elt_llm_ingest.readers.charset import decode
 from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.readers.headings import begins_item, begins_rule, numbered_level, underline_of

@@ -1,9 +1,9 @@
 """Citations of sentences: their place in the document's text, numbered as the answer names them."""
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from elt_llm_core.outline import Outline
 from elt_llm_core.results import Citation, RetrievedChunk
 
 
@@ -61,14 +61,16 @@ def cite(quote: Quote, number: int) -> Citation:
     )
 
 
-def with_pages(citations: Sequence[Citation], pages: Mapping[str, Sequence[int]]) -> tuple[Citation, ...]:
-    """The citations with the page their excerpt begins on, given where each document's pages begin in its text.
+def with_places(citations: Sequence[Citation], outlines: Mapping[str, Outline]) -> tuple[Citation, ...]:
+    """The citations with the page and section their excerpt begins in, given the outline of each document by its id.
 
-    A passage may run over a page break, so the page of the passage is not always that of the excerpt.
+    A passage may run over a page break or hold several short sections: its own place is not always the excerpt's.
     """
     return tuple(
-        citation.model_copy(update={"page": bisect_right(starts, citation.span[0])})
-        if (starts := pages.get(citation.source_id))
+        citation.model_copy(
+            update={"page": outline.page_at(citation.span[0]), "section": outline.section_at(citation.span[0])}
+        )
+        if (outline := outlines.get(citation.source_id))
         else citation
         for citation in citations
     )
