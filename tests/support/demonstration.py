@@ -8,8 +8,8 @@ from command_line import Ended
 WATCH = """
 import os, sys
 
-def tell(event, arguments):
-    if event in ("socket.connect", "socket.sendto", "socket.bind") and isinstance(arguments[1], tuple):
+def tell(event, arguments) -> None:
+    if event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
         told = f"{event} {arguments[1]}"
     elif event == "socket.getaddrinfo":
         told = f"{event} {arguments[:2]}"

@@ -72,6 +72,8 @@ class LiveProgress:
 
     def stage(self, name: str, total: int) -> None:
         """Begin a bar, if there is anything to do."""
+        if self._task is not None:
+            self._bars.update(self._task, detail="")
         self._task = self._bars.add_task(_WORDS.get(name, name), total=total, detail="") if total else None
 
     def advance(self, amount: int = 1, detail: str = "") -> None:

@@ -1,5 +1,6 @@
 """Answers, sources and passages as lines for a terminal."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from elt_llm_api.render import aligned, plain
 
 _WIDEST = 100
 _EXCERPT = 300
+_MARK = re.compile(r" (\[\d+\])")
 
 
 def answer_lines(result: QueryResult) -> Iterator[str]:
@@ -73,14 +75,15 @@ def _shortened(text: str) -> str:
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     width = min(_WIDEST, shutil.get_terminal_size().columns)
-    return textwrap.wrap(
-        plain(text),
+    lines = textwrap.wrap(
+        _MARK.sub("\u00a0\\1", plain(text)),  # a mark stays on the line of the words it belongs to
         width,
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,  # paths and commands stay such that they can be copied
         break_on_hyphens=False,
-    ) or [""]
+    )
+    return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
 def _figure(value: float | None) -> str:

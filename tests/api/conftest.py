@@ -1,0 +1,50 @@
+"""The sample documents, ingested once with the fake model, and a command line to ask them with."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import FAKE, SAMPLES, CommandLine
+from elt_llm_api.cli import run
+
+
+@pytest.fixture(scope="session")
+def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working directory whose data hold the samples; to be read only."""
+    folder = tmp_path_factory.mktemp("samples")
+    assert run(["ingest", str(SAMPLES), "-c", "samples", "--json"], FAKE, folder) == 0
+    return folder
+
+
+@pytest.fixture
+def samples(sample_folder: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command over the samples; for commands that only read."""
+    return CommandLine(sample_folder, capsys)
+
+
+@pytest.fixture
+def own_samples(sample_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command over a copy of the samples' data, which may be changed."""
+    shutil.copytree(sample_folder, tmp_path / "copy")
+    return CommandLine(tmp_path / "copy", capsys)
+
+
+@pytest.fixture
+def elt_llm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command in an empty folder."""
+    return CommandLine(tmp_path, capsys)
+
+
+@pytest.fixture
+def notes(elt_llm: CommandLine) -> Callable[..., Path]:
+    """Writes Markdown files of one sentence each into the folder `notes`."""
+
+    def write(**sentences: str) -> Path:
+        folder = elt_llm.folder / "notes"
+        folder.mkdir(exist_ok=True)
+        for name, sentence in sentences.items():
+            (folder / f"{name}.md").write_text(f"# {name.title()}\n\n{sentence}\n", encoding="utf-8")
+        return folder
+
+    return write

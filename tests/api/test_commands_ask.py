@@ -1,0 +1,119 @@
+"""Asking, searching and showing over the samples: every citation can be read back, and nothing changes by asking."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from command_line import QUESTIONS, CommandLine
+
+VOLATILE = {"latency_ms", "took_ms"}
+ASKED = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()][::10]
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_times(inner) for name, inner in value.items() if name not in VOLATILE}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_every_citation_read_back_is_its_excerpt(question: str, samples: CommandLine) -> None:
+    result = samples.done("ask", question, "-c", "samples", "--json").json
+    assert result["citations"] or not result["answered"]
+    for citation in result["citations"]:
+        span = "{}:{}".format(*citation["span"])
+        shown = samples.done("show", citation["source_id"], "-c", "samples", "--span", span, "--json").json
+        assert shown["text"] == citation["excerpt"]
+        assert shown["document_hash"] == citation["document_hash"]
+        assert shown["source"] == citation["source"]
+
+
+def test_every_passage_read_back_is_its_text(samples: CommandLine) -> None:
+    found = samples.done("search", "appeal", "against", "a", "fine", "-c", "samples", "--json").json
+    assert found["question"] == "appeal against a fine"
+    for passage in found["contexts"]:
+        span = "{}:{}".format(*passage["span"])
+        shown = samples.done("show", passage["source_id"], "-c", "samples", "--span", span, "--json").json
+        assert shown["text"] == passage["text"]
+
+
+def test_the_shown_page_holds_what_is_cited_on_it(samples: CommandLine) -> None:
+    result = samples.done("ask", "How many days do I have to lodge an appeal?", "-c", "samples", "--json").json
+    cited = [citation for citation in result["citations"] if citation["page"]]
+    assert cited
+    for citation in cited:
+        page = samples.done("show", citation["source_id"], "-c", "samples", "--page", str(citation["page"])).out
+        assert citation["excerpt"].splitlines()[0] in page
+
+
+def test_the_shown_span_is_printed_as_it_is(samples: CommandLine) -> None:
+    whole = samples.done("show", "ground-grading-guide.txt", "-c", "samples").out
+    assert (
+        samples.done("show", "ground-grading-guide.txt", "-c", "samples", "--span", "10:60").out == whole[10:60] + "\n"
+    )
+
+
+@pytest.mark.parametrize("question", ASKED[:5])
+def test_the_same_question_gets_the_same_bytes(question: str, samples: CommandLine) -> None:
+    first, second = (samples.done("ask", question, "-c", "samples", "--json").json for _ in range(2))
+    assert json.dumps(without_times(first)) == json.dumps(without_times(second))
+    first_text, second_text = (samples.done("ask", question, "-c", "samples").out for _ in range(2))
+    assert first_text == second_text
+
+
+def test_the_answer_for_people_names_each_source_with_its_page(samples: CommandLine) -> None:
+    result = samples.done(
+        "ask", "When", "must", "the", "fee", "for", "an", "appeal", "be", "paid?", "-c", "samples", "--json"
+    )
+    citations = result.json["citations"]
+    shown = samples.done("ask", result.json["question"], "-c", "samples").out
+    assert "\x1b" not in shown
+    for citation in citations:
+        line = next(line for line in shown.splitlines() if line.startswith(citation["reference"]))
+        assert citation["source"] in line
+        assert citation["page"] is None or f"page {citation['page']}" in line
+
+
+def test_what_the_documents_do_not_hold_is_said_to_be_so(samples: CommandLine) -> None:
+    ended = samples.done("ask", "xylophone quantum zeppelin?", "-c", "samples", "--json")
+    assert not ended.json["answered"]
+    assert "Not found in these documents" in ended.json["answer"]
+
+
+def test_k_bounds_the_passages(samples: CommandLine) -> None:
+    for k in (1, 3, 20):
+        found = samples.done("search", "referee", "-c", "samples", "-k", str(k), "--json").json
+        assert len(found["contexts"]) == k
+        scores = [passage["score"] for passage in found["contexts"]]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_explaining_shows_each_rank_and_stage(samples: CommandLine) -> None:
+    shown = samples.done("search", "referee", "-c", "samples", "-k", "2", "--explain").out
+    assert re.search(r"^place +vector +cosine +keyword +BM25 +fused +score +passage$", shown, re.MULTILINE)
+    assert re.search(r"^stage +ms +kept$", shown, re.MULTILINE)
+    asked = samples.done("ask", "Who is the referee?", "-c", "samples", "--explain").out
+    assert re.search(r"^answer +\d", asked, re.MULTILINE)
+
+
+@pytest.mark.parametrize("profile", ["default", "classic", "fast", "thorough"])
+def test_every_shipped_profile_finds_passages(profile: str, samples: CommandLine) -> None:
+    found = samples.done("search", "referee", "-c", "samples", "--profile", profile, "--json").json
+    assert found["contexts"]
+
+
+def test_lines_are_as_narrow_as_the_terminal(samples: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = samples.done("search", "referee", "-c", "samples", "-k", "3").out
+    assert max(len(line) for line in shown.splitlines() if line.startswith("   ")) <= 40
+
+
+def test_two_collections_are_asked_as_one(own_samples: CommandLine) -> None:
+    (own_samples.folder / "note.md").write_text("# Mast\n\nThe mast is twelve metres tall.\n", encoding="utf-8")
+    own_samples.done("ingest", "note.md", "-c", "mast", "--json")
+    both = own_samples.done("ask", "How tall is the mast?", "-c", "samples", "-c", "mast", "--json").json
+    assert "twelve metres" in both["answer"]
+    assert both["citations"][0]["collection"] == "mast"
+    found = own_samples.done("search", "referee mast", "-c", "samples", "-c", "mast", "--json").json
+    assert {passage["collection"] for passage in found["contexts"]} == {"samples", "mast"}

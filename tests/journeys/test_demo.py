@@ -1,0 +1,61 @@
+"""What a newcomer meets first: the demo, with the real embedding model, in processes of its own."""
+
+import re
+
+from command_line import SAMPLES, run_process
+from demonstration import Demo
+
+
+def test_the_demo_answers_with_citations_that_name_file_and_page(demo: Demo) -> None:
+    assert demo.first.code == 0, demo.first
+    assert re.search(r"published as generation 1", demo.first.out)
+    assert re.search(r"^[^\[\n]+\[1\]", demo.first.out, re.MULTILINE)
+    assert re.search(r"^\[1\] handbook\.pdf, page \d+", demo.first.out, re.MULTILINE)
+    assert len(list(SAMPLES.iterdir())) == len(re.findall(r"^ok  ", demo.first.out, re.MULTILINE))
+
+
+def test_a_second_demo_embeds_nothing(demo: Demo) -> None:
+    assert demo.second.code == 0, demo.second
+    assert demo.second.err == ""
+    ingested = demo.second.json["ingest"]
+    assert (ingested["embedded"], ingested["published"], ingested["generation"]) == (0, False, 1)
+    assert ingested["counts"] == {"unchanged": len(list(SAMPLES.iterdir()))}
+    assert demo.second.json["result"]["answered"]
+
+
+def test_the_demo_opens_no_internet_socket(demo: Demo) -> None:
+    assert demo.sockets == []
+
+
+def test_no_library_speaks_on_stderr(demo: Demo) -> None:
+    said = r"(Reading files|Embedding passages|Building the index): \d+|  \d+/\d+, .*"
+    assert [line for line in demo.first.err.splitlines() if not re.fullmatch(said, line)] == []
+
+
+def test_asking_in_a_process_of_its_own_says_nothing_but_the_answer(demo: Demo) -> None:
+    ended = run_process(
+        "ask",
+        "Where was the Association founded?",
+        "-c",
+        "demo",
+        "--json",
+        folder=demo.folder,
+        PYTHONWARNINGS="default",
+    )
+    assert ended.code == 0
+    assert ended.json["answered"]
+    assert ended.err == ""
+
+
+def test_every_citation_of_the_demo_read_back_is_its_excerpt(demo: Demo) -> None:
+    citations = demo.second.json["result"]["citations"]
+    assert citations
+    for citation in citations:
+        span = "{}:{}".format(*citation["span"])
+        shown = run_process("show", citation["source_id"], "-c", "demo", "--span", span, "--json", folder=demo.folder)
+        assert shown.json["text"] == citation["excerpt"]
+
+
+def test_questions_written_in_plain_words_need_no_quotes(demo: Demo) -> None:
+    ended = run_process("ask", *["when", "was", "the", "association", "founded"], "-c", "demo", folder=demo.folder)
+    assert "1887" in ended.out

@@ -1,0 +1,33 @@
+"""The sample questions, asked of the sample documents with the real embedding model: how good answers must be."""
+
+from typing import Any
+
+import pytest
+
+
+def test_the_right_page_is_cited_for_nine_of_ten_answerable_questions(answers: dict[str, Any]) -> None:
+    assert answers["right_page_cited"] >= 0.90
+
+
+def test_at_most_one_of_ten_answerable_questions_is_refused(answers: dict[str, Any]) -> None:
+    assert answers["wrongly_refused"] <= 0.10
+
+
+@pytest.mark.parametrize("kind", ["absent-entity", "absent-number"])
+def test_what_is_absent_from_the_documents_is_refused(kind: str, answers: dict[str, Any]) -> None:
+    assert answers["refused"][kind] >= 0.85
+
+
+def test_the_share_refused_is_printed_for_every_kind(answers: dict[str, Any]) -> None:
+    kinds = {row["kind"] for row in answers["results"]} - {"answerable"}
+    assert set(answers["refused"]) == kinds
+    assert len(kinds) == 4
+
+
+def test_the_questions_do_not_give_the_passages_away(answers: dict[str, Any]) -> None:
+    assert answers["median_overlap"] <= 0.5
+
+
+def test_an_answer_never_claims_what_it_does_not_cite(answers: dict[str, Any]) -> None:
+    for row in answers["results"]:
+        assert row["answered"] == ("[1]" in row["answer"]), row
