@@ -77,8 +77,9 @@ class SpanChunker(NodeParser):
         for packed in pack(run, index, budget, 0 if table else min(self.chunk_overlap, budget // 2)):
             context = contexts.of(packed[0].start, packed[0].header)
             start, end = packed[0].start, packed[-1].end
-            for part in self._fitting(index.text, start, end, context, size):
-                yield ChunkSpan(*part, context, _kind(packed))
+            kind = _kind(packed)  # a long heading over a table may fill a chunk that has no row
+            for part in self._fitting(index.text, start, end, context, size if kind == "table" else self.chunk_size):
+                yield ChunkSpan(*part, context, kind)
 
     def _fitting(self, text: str, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int]]:
         """The span, halved until it fits: a part of a text can have more tokens than it had within the whole."""
