@@ -19,6 +19,7 @@ STRONG = Evidence(
     residue_distance=0.3,
     unknown_names=0.0,
     names_apart=0.0,
+    named_rest=0.0,
 )
 
 
@@ -27,7 +28,8 @@ def test_strong_evidence_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["unknown", "lacks_expected", "expected_elsewhere", "unit_distance", "unknown_names", "names_apart"]
+    "name",
+    ["unknown", "lacks_expected", "expected_elsewhere", "unit_distance", "unknown_names", "names_apart", "named_rest"],
 )
 def test_what_is_missing_lowers_the_confidence(name: str) -> None:
     assert decide(replace(STRONG, **{name: 1.0})).confidence < decide(STRONG).confidence

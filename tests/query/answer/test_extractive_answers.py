@@ -149,3 +149,12 @@ def _check(answer: Answer, text: str) -> None:
         assert references == [str(number) for number in range(1, len(answer.citations) + 1)]
         assert len(answer.citations) <= 3
     assert 0.0 <= answer.confidence <= 1.0
+
+
+def test_of_a_sentence_that_overlapping_passages_share_the_whole_is_quoted() -> None:
+    text = "The hall is cold. Loans last three weeks in summer and four in winter. Cards are blue."
+    end = text.index(" in summer")
+    begin = text.index("three weeks")
+    chunks = [make_chunk(text[:end]), make_chunk(text[begin:], start=begin), make_chunk(text, score=0.5)]
+    answer = make_answerer(abstain=False).answer("How long do loans last?", chunks, max_sentences=1)
+    assert answer.citations[0].excerpt == "Loans last three weeks in summer and four in winter."

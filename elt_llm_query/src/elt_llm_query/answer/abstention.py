@@ -10,21 +10,22 @@ from typing import Final
 
 from elt_llm_query.answer.evidence import Evidence
 
-INTERCEPT: Final = 0.17
+INTERCEPT: Final = -0.08
 WEIGHTS: Final = MappingProxyType(
     {
-        "cosine": 2.55,
-        "margin": 1.86,
-        "unknown": -1.19,
-        "foreign": -4.02,
-        "lacks_expected": -2.22,
-        "expected_elsewhere": -0.41,
-        "figure_asked": 1.0,
-        "other_language": -0.2,
-        "unit_distance": -2.31,
-        "residue_distance": -1.87,
-        "unknown_names": -1.14,
-        "names_apart": -1.66,
+        "cosine": 2.89,
+        "margin": 2.13,
+        "unknown": -1.12,
+        "foreign": -3.62,
+        "lacks_expected": -1.77,
+        "expected_elsewhere": -1.07,
+        "figure_asked": 0.89,
+        "other_language": -0.25,
+        "unit_distance": -1.54,
+        "residue_distance": -1.58,
+        "unknown_names": -1.2,
+        "names_apart": -1.88,
+        "named_rest": -2.01,
     }
 )
 

@@ -26,7 +26,7 @@ _LONGEST_HEADING = 8
 class Candidate:
     """One quotable sentence: `text` is chunk.text[start:end], `lead` what it is read with (header, list opening).
 
-    `whole` is false if the chunk begins in the middle of it.
+    `whole` is false if the chunk begins or ends in the middle of it.
     """
 
     chunk: int
@@ -47,25 +47,24 @@ class Candidate:
 
 
 def candidates(chunks: Sequence[RetrievedChunk]) -> list[Candidate]:
-    """The quotable sentences of each chunk in order; a place that chunks share is listed once, with the first."""
+    """The quotable sentences of each chunk in order; of a sentence that overlapping chunks share, its longest part."""
     found = [candidate for number, chunk in enumerate(chunks) for candidate in _of_chunk(number, chunk)]
-    best: dict[tuple[str, str, int], Candidate] = {}
-    for candidate in found:
-        # Overlapping chunks share a sentence's end; the chunk that has more of it is the one to quote from.
-        place = _place_of_end(candidate, chunks)
-        if place not in best or len(candidate.text) > len(best[place].text):
-            best[place] = candidate
-    return [candidate for candidate in found if best[_place_of_end(candidate, chunks)] is candidate]
+    longest_first = sorted(range(len(found)), key=lambda position: (-len(found[position].text), position))
+    kept: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    chosen = []
+    for position in longest_first:
+        chunk = chunks[found[position].chunk]
+        start, end = (chunk.span[0] + offset for offset in (found[position].start, found[position].end))
+        taken = kept.setdefault((chunk.collection, chunk.source_id), [])
+        if not any(left <= start and end <= right for left, right in taken):
+            taken.append((start, end))
+            chosen.append(position)
+    return [found[position] for position in sorted(chosen)]
 
 
 def without_markup(text: str) -> str:
     """Text without Markdown's emphasis, links, heading and list marks, on one line."""
     return " ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split())
-
-
-def _place_of_end(candidate: Candidate, chunks: Sequence[RetrievedChunk]) -> tuple[str, str, int]:
-    chunk = chunks[candidate.chunk]
-    return chunk.collection, chunk.source_id, chunk.span[0] + candidate.end
 
 
 def _spoken_row(header: str, row: str) -> str:
@@ -95,8 +94,9 @@ def _of_chunk(number: int, chunk: RetrievedChunk) -> Iterator[Candidate]:
             opening = text if text.endswith(":") else ""
         if _says_something(text, kind):
             lead = header if kind == "row" else opening if kind == "item" else ""
-            whole = not (position == 0 and chunk.span[0] > 0 and text[0].islower())
-            yield Candidate(number, start, end, text, kind, lead, whole)
+            begun = position == 0 and chunk.span[0] > 0 and text[0].islower()
+            broken_off = kind == "prose" and end == len(chunk.text) and text[-1].isalnum()
+            yield Candidate(number, start, end, text, kind, lead, whole=not (begun or broken_off))
 
 
 def _rows(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:

@@ -45,6 +45,11 @@ class Evidence:
     """How far what the question asks beyond the words it shares with a chosen sentence is from the rest of that."""
     unknown_names: float
     """Share of the question's names with a word that no document of the collection has; down is better."""
+    named_rest: float
+    """Share, by weight, of the words beside the names that the chosen sentences lack, 0 unless the best has all names.
+
+    Who names a thing as the documents do speaks their language: then the other words should be theirs too.
+    """
     names_apart: float
     """Share of the question's names that the best sentence and its headings lack; down is better."""
 
@@ -64,6 +69,7 @@ def gather_evidence(
     passages = [asking.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks]
     passage, pool = passages[best.candidate.chunk], frozenset[str]().union(*passages)
     cosines = [sentence.cosine for sentence in scored]
+    names_apart = _names_apart(question, best, chunks[best.candidate.chunk])
     return Evidence(
         cosine=max(sentence.cosine for sentence in chosen),
         margin=max(cosines) - float(np.mean(cosines)),
@@ -75,8 +81,9 @@ def gather_evidence(
         other_language=float(question.language != "en"),
         unit_distance=_unit_distance(asking, chosen),
         residue_distance=_residue_distance(asking, chosen),
+        named_rest=_rest_missing(asking, chosen) if question.names and not names_apart else 0.0,
         unknown_names=_unknown_names(asking, pool),
-        names_apart=_names_apart(question, best, chunks[best.candidate.chunk]),
+        names_apart=names_apart,
     )
 
 
@@ -147,6 +154,15 @@ def _unknown_names(asking: Asking, pool: frozenset[str]) -> float:
 
     names = asking.question.names
     return sum(map(is_unknown, names)) / len(names) if names else 0.0
+
+
+def _rest_missing(asking: Asking, chosen: Sequence[ScoredSentence]) -> float:
+    named = frozenset(stem for name in asking.question.names for stem in asking.tokeniser.stems(name))
+    rest = [term for term in asking.question.terms if term not in named]
+    said = frozenset[str]().union(*(sentence.stems for sentence in chosen))
+    weight = sum(asking.weights.idf(term) for term in rest)
+    missing = sum(asking.weights.idf(term) * (1.0 - match(term, said)) for term in rest)
+    return missing / weight if weight else 0.0
 
 
 def _names_apart(question: Question, best: ScoredSentence, chunk: RetrievedChunk) -> float:
