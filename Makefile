@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check format test bench
+.PHONY: help setup demo check format test faults bench
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -24,6 +24,9 @@ format: ## Put the code into shape
 
 test: ## Run the tests alone
 	uv run pytest
+
+faults: ## Kill an ingest a hundred times at random moments, and look at what is left
+	KILLS=100 uv run pytest -m faults
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS
 	uv run pytest -m bench -n 0

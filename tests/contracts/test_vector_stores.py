@@ -46,7 +46,7 @@ def _ask(store: BasePydanticVectorStore, question: np.ndarray, top_k: int) -> Ve
     return store.query(VectorStoreQuery(query_embedding=question.tolist(), similarity_top_k=top_k))
 
 
-def test_ids_and_cosines_are_those_of_exact_search_best_first(make: Make):
+def test_ids_and_cosines_are_those_of_exact_search_best_first(make: Make) -> None:
     store, vectors = make(300), _vectors(300)
     for question in _vectors(20, seed=1):
         cosines = vectors @ question
@@ -56,7 +56,7 @@ def test_ids_and_cosines_are_those_of_exact_search_best_first(make: Make):
         assert np.allclose(found.similarities or [], cosines[best], atol=1e-5)
 
 
-def test_every_vector_finds_itself_with_cosine_one(make: Make):
+def test_every_vector_finds_itself_with_cosine_one(make: Make) -> None:
     store = make(100)
     for node_id, vector in zip(_ids(100), _vectors(100), strict=True):
         found = _ask(store, vector, 1)
@@ -65,24 +65,24 @@ def test_every_vector_finds_itself_with_cosine_one(make: Make):
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_asking_for_more_than_there_is_gives_all(make: Make, count: int):
+def test_asking_for_more_than_there_is_gives_all(make: Make, count: int) -> None:
     found = _ask(make(count), _vectors(1, seed=3)[0], 50)
     assert sorted(found.ids or []) == _ids(count)
     assert found.similarities == sorted(found.similarities or [], reverse=True)
 
 
-def test_an_empty_store_finds_nothing(make: Make):
+def test_an_empty_store_finds_nothing(make: Make) -> None:
     found = _ask(make(0), _vectors(1)[0], 5)
     assert (found.ids, found.similarities) == ([], [])
 
 
-def test_no_text_is_kept(make: Make):
+def test_no_text_is_kept(make: Make) -> None:
     store = make(5)
     assert not store.stores_text
     assert _ask(store, _vectors(1)[0], 2).nodes is None
 
 
-def test_an_id_put_again_gets_the_new_vector(tmp_path: Path):
+def test_an_id_put_again_gets_the_new_vector(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 10) as index:
         index.store.put(_ids(10), _vectors(10))
         index.store.put(_ids(1), _vectors(1, seed=9))
@@ -90,7 +90,7 @@ def test_an_id_put_again_gets_the_new_vector(tmp_path: Path):
         assert index.store.all_ids() == _ids(10)
 
 
-def test_nodes_of_llama_index_can_be_added_and_deleted(tmp_path: Path):
+def test_nodes_of_llama_index_can_be_added_and_deleted(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 10) as index:
         nodes = [
             TextNode(id_=node_id, text="a secret text", embedding=vector.tolist())
@@ -104,13 +104,13 @@ def test_nodes_of_llama_index_can_be_added_and_deleted(tmp_path: Path):
     assert not any(b"secret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_more_vectors_than_chroma_takes_at_once_are_put_in(tmp_path: Path):
+def test_more_vectors_than_chroma_takes_at_once_are_put_in(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 6000) as index:
         index.store.put([f"{number:036d}" for number in range(6000)], _vectors(6000))
         assert len(index.store.all_ids()) == 6000
 
 
-def test_an_exact_store_is_never_changed():
+def test_an_exact_store_is_never_changed() -> None:
     store = ExactVectorStore(Arrays(np.array(_ids(1), dtype="S36"), _vectors(1), {}))
     with pytest.raises(NotImplementedError, match="never changed"):
         store.add([])

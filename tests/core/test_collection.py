@@ -40,7 +40,7 @@ def _numbers(store: Store) -> list[str]:
     return sorted(path.name for path in store.folder(COLLECTION).iterdir())
 
 
-def test_what_is_published_can_be_asked_and_read(store: Store, embedding: FakeEmbedding):
+def test_what_is_published_can_be_asked_and_read(store: Store, embedding: FakeEmbedding) -> None:
     published = put(store, some_documents(5), embedding)
     assert (published.number, published.documents, published.nodes, published.afresh) == (1, 5, 20, True)
     with open_generation(store, COLLECTION, embedding.fingerprint) as generation:
@@ -54,14 +54,14 @@ def test_what_is_published_can_be_asked_and_read(store: Store, embedding: FakeEm
         assert generation.fields["document"].max() == 4
 
 
-def test_a_collection_without_a_generation_says_how_to_fill_it(store: Store):
+def test_a_collection_without_a_generation_says_how_to_fill_it(store: Store) -> None:
     store.collections.create(COLLECTION)
     with pytest.raises(UsageError, match="nothing was published") as caught:
         open_generation(store, COLLECTION)
     assert f"elt-llm ingest PATH -c {COLLECTION}" in caught.value.hint
 
 
-def test_another_embedding_model_is_refused_and_lets_go_of_the_pin(store: Store):
+def test_another_embedding_model_is_refused_and_lets_go_of_the_pin(store: Store) -> None:
     put(store, some_documents(2))
     with pytest.raises(FingerprintMismatch, match="was built with") as caught:
         open_generation(store, COLLECTION, FakeEmbedding(version="2").fingerprint)
@@ -73,7 +73,9 @@ def test_another_embedding_model_is_refused_and_lets_go_of_the_pin(store: Store)
 
 
 @pytest.mark.parametrize("empty", [{}, {"empty.md": []}])
-def test_a_collection_may_become_empty(store: Store, embedding: FakeEmbedding, empty: Mapping[str, Sequence[str]]):
+def test_a_collection_may_become_empty(
+    store: Store, embedding: FakeEmbedding, empty: Mapping[str, Sequence[str]]
+) -> None:
     put(store, some_documents(2), embedding)
     put(store, empty, embedding)
     with open_generation(store, COLLECTION, embedding.fingerprint) as generation:
@@ -85,7 +87,7 @@ def test_a_collection_may_become_empty(store: Store, embedding: FakeEmbedding, e
     assert put(store, some_documents(2), embedding).nodes == 8
 
 
-def test_a_reader_keeps_what_it_pinned_through_publishing_and_collecting(store: Store):
+def test_a_reader_keeps_what_it_pinned_through_publishing_and_collecting(store: Store) -> None:
     put(store, some_documents(2))
     with open_generation(store, COLLECTION) as pinned:
         for count in (3, 4, 5):
@@ -103,7 +105,7 @@ def test_a_reader_keeps_what_it_pinned_through_publishing_and_collecting(store: 
     assert store.database.rows("SELECT count(*) FROM document_versions") == [(5,)]
 
 
-def test_a_reader_pinned_after_a_rollback_reads_every_text(store: Store, embedding: FakeEmbedding):
+def test_a_reader_pinned_after_a_rollback_reads_every_text(store: Store, embedding: FakeEmbedding) -> None:
     put(store, some_documents(2), embedding)
     put(store, some_documents(3, first=10), embedding)
     collect_garbage(store, keep=2)
@@ -117,7 +119,7 @@ def test_a_reader_pinned_after_a_rollback_reads_every_text(store: Store, embeddi
         roll_back(store, put(store, {}, name="other").collection)
 
 
-def test_a_rollback_to_what_is_no_longer_on_the_disk_is_refused(store: Store):
+def test_a_rollback_to_what_is_no_longer_on_the_disk_is_refused(store: Store) -> None:
     put(store, some_documents(1))
     put(store, some_documents(2))
     (store.folder(COLLECTION) / "1").rename(store.data_dir / "elsewhere")
@@ -126,7 +128,7 @@ def test_a_rollback_to_what_is_no_longer_on_the_disk_is_refused(store: Store):
     assert store.collections.get(COLLECTION).published == 2
 
 
-def test_dropping_removes_rows_files_and_vectors_but_nobody_elses(store: Store):
+def test_dropping_removes_rows_files_and_vectors_but_nobody_elses(store: Store) -> None:
     put(store, some_documents(2))
     put(store, some_documents(1), name="other")
     drop(store, COLLECTION)
@@ -138,7 +140,7 @@ def test_dropping_removes_rows_files_and_vectors_but_nobody_elses(store: Store):
         assert len(generation.nodes(generation.ids)) == 4
 
 
-def test_a_collection_dropped_under_a_reader_can_be_made_anew(store: Store):
+def test_a_collection_dropped_under_a_reader_can_be_made_anew(store: Store) -> None:
     put(store, some_documents(2))
     with open_generation(store, COLLECTION) as orphan:
         drop(store, COLLECTION)
@@ -153,7 +155,7 @@ def test_a_collection_dropped_under_a_reader_can_be_made_anew(store: Store):
     assert _numbers(store) == [str(published.number)]
 
 
-def test_leftovers_are_cleared_and_nothing_else(store: Store):
+def test_leftovers_are_cleared_and_nothing_else(store: Store) -> None:
     put(store, some_documents(2))
     folder = store.folder(COLLECTION)
     for name in ("building-7", "9"):
@@ -169,7 +171,7 @@ def test_leftovers_are_cleared_and_nothing_else(store: Store):
     assert not store.trash.exists()
 
 
-def test_a_disk_that_cannot_be_written_is_named_and_readers_keep_theirs(store: Store, embedding: FakeEmbedding):
+def test_a_disk_that_cannot_be_written_is_named_and_readers_keep_theirs(store: Store, embedding: FakeEmbedding) -> None:
     put(store, some_documents(2), embedding)
     versions = stored_versions(store, some_documents(3), embedding)
     number = store.collections.get(COLLECTION).last_number + 1
@@ -181,7 +183,7 @@ def test_a_disk_that_cannot_be_written_is_named_and_readers_keep_theirs(store: S
         assert generation.number == 1
 
 
-def test_a_generation_built_but_not_published_is_seen_by_nobody(store: Store, embedding: FakeEmbedding):
+def test_a_generation_built_but_not_published_is_seen_by_nobody(store: Store, embedding: FakeEmbedding) -> None:
     put(store, some_documents(2), embedding)
     record = store.collections.get(COLLECTION)
     versions = stored_versions(store, some_documents(3), embedding)
@@ -192,7 +194,7 @@ def test_a_generation_built_but_not_published_is_seen_by_nobody(store: Store, em
     assert not (store.folder(COLLECTION) / str(built.place.number)).exists()
 
 
-def test_a_copied_generation_equals_a_fresh_one_in_ids_and_answers(tmp_path: Path, embedding: FakeEmbedding):
+def test_a_copied_generation_equals_a_fresh_one_in_ids_and_answers(tmp_path: Path, embedding: FakeEmbedding) -> None:
     before = some_documents(30)
     after = {**before, "page-003.md": ["Entry new: anchor basin tide.", "Entry newer: reef."]}
     del after["page-007.md"]
@@ -208,7 +210,9 @@ def test_a_copied_generation_equals_a_fresh_one_in_ids_and_answers(tmp_path: Pat
             assert _answers(left, embedding) == _answers(right, embedding)
 
 
-def test_copies_are_made_until_a_tenth_has_changed_since_the_last_fresh_build(store: Store, embedding: FakeEmbedding):
+def test_copies_are_made_until_a_tenth_has_changed_since_the_last_fresh_build(
+    store: Store, embedding: FakeEmbedding
+) -> None:
     documents = dict(some_documents(25))
     put(store, documents, embedding)
     afresh, since = [], []
@@ -222,14 +226,14 @@ def test_copies_are_made_until_a_tenth_has_changed_since_the_last_fresh_build(st
     assert since == [(1, 6), (3, 0), (3, 6), (5, 0)]
 
 
-def test_afresh_means_afresh(store: Store, embedding: FakeEmbedding):
+def test_afresh_means_afresh(store: Store, embedding: FakeEmbedding) -> None:
     put(store, some_documents(3), embedding)
     assert not put(store, some_documents(3), embedding).afresh
     assert put(store, some_documents(3), embedding, afresh=True).afresh
 
 
 @pytest.mark.parametrize("name", ["header.bin", "data_level0.bin", "chroma.sqlite3", "vectors.npy"])
-def test_a_damaged_base_is_not_copied(store: Store, embedding: FakeEmbedding, name: str):
+def test_a_damaged_base_is_not_copied(store: Store, embedding: FakeEmbedding, name: str) -> None:
     first = put(store, some_documents(12), embedding)
     [path] = (store.folder(COLLECTION) / "1").rglob(name)
     path.write_bytes(path.read_bytes()[:50])
@@ -244,12 +248,12 @@ def test_a_damaged_base_is_not_copied(store: Store, embedding: FakeEmbedding, na
         assert generation.vector_store.all_ids() == generation.ids  # type: ignore[attr-defined]
 
 
-def test_a_base_of_another_model_is_not_copied(store: Store):
+def test_a_base_of_another_model_is_not_copied(store: Store) -> None:
     put(store, some_documents(3), FakeEmbedding(version="1"))
     assert put(store, some_documents(3), FakeEmbedding(version="2")).afresh
 
 
-def test_readers_need_no_lock(made_store: Path):
+def test_readers_need_no_lock(made_store: Path) -> None:
     with writing(made_store), open_store(made_store) as reader, open_generation(reader, COLLECTION) as generation:
         assert generation.size == 44
 

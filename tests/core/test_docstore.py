@@ -19,7 +19,7 @@ def generation(made: Made) -> Iterator[Generation]:
         yield opened
 
 
-def test_every_node_is_a_doc_with_its_span_and_source(generation: Generation):
+def test_every_node_is_a_doc_with_its_span_and_source(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     assert sorted(docstore.docs) == generation.ids
     for stored in generation.nodes(generation.ids[:5]):
@@ -30,12 +30,12 @@ def test_every_node_is_a_doc_with_its_span_and_source(generation: Generation):
         assert node.metadata["source"] == stored.source
 
 
-def test_nodes_come_in_the_order_they_are_asked_for(generation: Generation):
+def test_nodes_come_in_the_order_they_are_asked_for(generation: Generation) -> None:
     wanted = generation.ids[10:4:-1]
     assert [node.node_id for node in generation_docstore(generation).get_nodes(wanted)] == wanted
 
 
-def test_documents_know_their_nodes_in_order(generation: Generation):
+def test_documents_know_their_nodes_in_order(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     known = docstore.get_all_ref_doc_info()
     assert known is not None
@@ -47,7 +47,7 @@ def test_documents_know_their_nodes_in_order(generation: Generation):
         assert docstore.get_ref_doc_info(identity) == info
 
 
-def test_what_is_not_there_is_none_or_an_error(generation: Generation):
+def test_what_is_not_there_is_none_or_an_error(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     assert docstore.get_document("nothing", raise_error=False) is None
     with pytest.raises(ValueError, match="nothing"):
@@ -57,13 +57,13 @@ def test_what_is_not_there_is_none_or_an_error(generation: Generation):
     assert not docstore.document_exists("nothing")
 
 
-def test_asynchronous_reading_is_the_same(generation: Generation):
+def test_asynchronous_reading_is_the_same(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     node = asyncio.run(docstore.aget_node(generation.ids[0]))
     assert node == docstore.get_node(generation.ids[0])
 
 
-def test_writing_is_refused(generation: Generation):
+def test_writing_is_refused(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     with pytest.raises(NotImplementedError, match="never changed"):
         docstore.add_documents([TextNode(text="new")])
@@ -73,7 +73,7 @@ def test_writing_is_refused(generation: Generation):
         asyncio.run(docstore.async_add_documents([TextNode(text="new")]))
 
 
-def test_a_retriever_of_llama_index_works_over_it(generation: Generation):
+def test_a_retriever_of_llama_index_works_over_it(generation: Generation) -> None:
     retriever = BM25Retriever.from_defaults(docstore=generation_docstore(generation), similarity_top_k=3)
     wanted = generation.nodes(generation.ids[:1])[0]
     found = retriever.retrieve(wanted.text)

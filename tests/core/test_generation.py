@@ -69,7 +69,7 @@ def _turn_into_a_folder(path: Path) -> None:
 @pytest.mark.parametrize("name", ["chroma.sqlite3", "header.bin", "index_metadata.pickle"])
 def test_an_unreadable_vector_index_is_replaced_by_exact_search_with_a_note(
     made: Made, name: str, harm: Callable[[Path], None]
-):
+) -> None:
     with _opened(made.data_dir) as whole:
         expected = _best(whole, "anchor basin")
     harm(_chroma_file(made.data_dir, name))
@@ -80,7 +80,7 @@ def test_an_unreadable_vector_index_is_replaced_by_exact_search_with_a_note(
         assert np.allclose(_best(generation, "anchor basin")[1], expected[1], atol=1e-5)
 
 
-def test_a_torn_vector_index_never_takes_its_reader_down(made: Made):
+def test_a_torn_vector_index_never_takes_its_reader_down(made: Made) -> None:
     _truncate(_chroma_file(made.data_dir, "header.bin"))
     done = subprocess.run(
         [sys.executable, "-c", ASK, str(made.data_dir)], capture_output=True, text=True, timeout=120, check=False
@@ -91,7 +91,7 @@ def test_a_torn_vector_index_never_takes_its_reader_down(made: Made):
 
 
 @pytest.mark.parametrize("name", ["vocab.index.json", "params.index.json", "data.csc.index.npy"])
-def test_a_damaged_keyword_index_is_rebuilt_in_memory_with_a_note(made: Made, name: str):
+def test_a_damaged_keyword_index_is_rebuilt_in_memory_with_a_note(made: Made, name: str) -> None:
     with _opened(made.data_dir) as whole:
         expected = whole.keyword.scores("anchor basin")
     _truncate(made.data_dir / "collections" / COLLECTION / "2" / "bm25" / name)
@@ -102,7 +102,7 @@ def test_a_damaged_keyword_index_is_rebuilt_in_memory_with_a_note(made: Made, na
 
 
 @pytest.mark.parametrize("name", ["ids.npy", "vectors.npy", "fields/page.npy"])
-def test_a_damaged_array_is_named(made: Made, name: str):
+def test_a_damaged_array_is_named(made: Made, name: str) -> None:
     _truncate(made.data_dir / "collections" / COLLECTION / "2" / name)
     with pytest.raises(CorruptIndex, match=name) as caught, _opened(made.data_dir):
         pass
@@ -117,7 +117,9 @@ class OtherTokeniser(KeywordTokeniser):
         return "an older tokeniser"
 
 
-def test_a_keyword_index_of_another_tokeniser_is_rebuilt_in_memory_with_a_note(store: Store, embedding: FakeEmbedding):
+def test_a_keyword_index_of_another_tokeniser_is_rebuilt_in_memory_with_a_note(
+    store: Store, embedding: FakeEmbedding
+) -> None:
     versions = stored_versions(store, some_documents(3), embedding)
     recipe = Recipe(embedding.fingerprint, "line-1", OtherTokeniser(), ChromaSettings())
     publish(store, COLLECTION, versions, recipe, SilentProgress())
@@ -131,7 +133,7 @@ def test_a_keyword_index_of_another_tokeniser_is_rebuilt_in_memory_with_a_note(s
         assert np.allclose(generation.keyword.scores("entry"), scores)
 
 
-def test_the_same_generation_opened_twice_outlives_the_first_closing(made: Made):
+def test_the_same_generation_opened_twice_outlives_the_first_closing(made: Made) -> None:
     with open_store(made.data_dir) as store:
         first, second = open_generation(store, COLLECTION), open_generation(store, COLLECTION)
         expected = _best(first, "tide")
@@ -141,7 +143,7 @@ def test_the_same_generation_opened_twice_outlives_the_first_closing(made: Made)
         second.close()
 
 
-def test_a_document_is_found_by_id_path_file_name_or_title(store: Store):
+def test_a_document_is_found_by_id_path_file_name_or_title(store: Store) -> None:
     put(store, {"a/one.md": ["First text."], "b/one.md": ["Second text."], "b/two.md": ["Third text."]})
     with open_generation(store, COLLECTION) as generation:
         two = generation.document("b/two.md")
@@ -156,7 +158,7 @@ def test_a_document_is_found_by_id_path_file_name_or_title(store: Store):
         assert "b/two.md" in caught.value.hint
 
 
-def test_a_node_that_is_not_there_is_an_error(made: Made):
+def test_a_node_that_is_not_there_is_an_error(made: Made) -> None:
     with _opened(made.data_dir) as generation:
         with pytest.raises(CorruptIndex, match="not in the store"):
             generation.nodes(["no such node"])

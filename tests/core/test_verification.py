@@ -84,7 +84,7 @@ def _is_whole(store: Store, made: Made) -> None:
         assert len(generation.nodes(generation.ids)) == 44
 
 
-def test_an_untouched_collection_has_no_damage(made: Made):
+def test_an_untouched_collection_has_no_damage(made: Made) -> None:
     with open_store(made.data_dir) as store:
         assert find_damage(store, COLLECTION) == []
         assert store_damage(store) == []
@@ -92,7 +92,7 @@ def test_an_untouched_collection_has_no_damage(made: Made):
 
 @pytest.mark.parametrize("harm", HARMS)
 @pytest.mark.parametrize("pattern", FILES)
-def test_every_harm_to_every_file_is_named(made: Made, pattern: str, harm: Callable[[Path], None]):
+def test_every_harm_to_every_file_is_named(made: Made, pattern: str, harm: Callable[[Path], None]) -> None:
     name = _harmed(made, 2, pattern, harm)
     with open_store(made.data_dir) as store:
         [damage] = find_damage(store, COLLECTION)
@@ -104,7 +104,7 @@ def test_every_harm_to_every_file_is_named(made: Made, pattern: str, harm: Calla
 @pytest.mark.parametrize("generation", [1, 2])
 def test_harm_is_healed_without_an_embedding_model(
     made: Made, generation: int, pattern: str, harm: Callable[[Path], None]
-):
+) -> None:
     name = _harmed(made, generation, pattern, delete if pattern == "pin" else harm)
     with writing(made.data_dir) as store:
         damage = find_damage(store, COLLECTION)
@@ -114,7 +114,7 @@ def test_harm_is_healed_without_an_embedding_model(
 
 
 @pytest.mark.parametrize("harm", [truncate, empty, delete])
-def test_a_damaged_chroma_database_is_healed(made: Made, harm: Callable[[Path], None]):
+def test_a_damaged_chroma_database_is_healed(made: Made, harm: Callable[[Path], None]) -> None:
     _harmed(made, 2, "chroma/chroma.sqlite3", harm)
     with writing(made.data_dir) as store:
         damage = find_damage(store, COLLECTION)
@@ -123,7 +123,7 @@ def test_a_damaged_chroma_database_is_healed(made: Made, harm: Callable[[Path], 
         _is_whole(store, made)
 
 
-def test_a_whole_generation_that_is_gone_is_healed_with_everything_else(made: Made):
+def test_a_whole_generation_that_is_gone_is_healed_with_everything_else(made: Made) -> None:
     for number in (1, 2):
         directory = made.data_dir / "collections" / COLLECTION / str(number)
         directory.rename(made.data_dir / f"gone-{number}")
@@ -134,14 +134,14 @@ def test_a_whole_generation_that_is_gone_is_healed_with_everything_else(made: Ma
         _is_whole(store, made)
 
 
-def test_a_file_too_many_is_named(made: Made):
+def test_a_file_too_many_is_named(made: Made) -> None:
     (made.data_dir / "collections" / COLLECTION / "2" / "extra.txt").touch()
     with open_store(made.data_dir) as store:
         [damage] = find_damage(store, COLLECTION)
     assert damage.what == "extra.txt: not part of this generation"
 
 
-def test_a_reader_of_a_damaged_generation_keeps_its_texts_while_it_is_healed(made: Made):
+def test_a_reader_of_a_damaged_generation_keeps_its_texts_while_it_is_healed(made: Made) -> None:
     _harmed(made, 2, "chroma/*/header.bin", truncate)
     with open_store(made.data_dir) as readers, open_generation(readers, COLLECTION) as pinned:
         with writing(made.data_dir) as store:
@@ -164,7 +164,7 @@ def test_a_reader_of_a_damaged_generation_keeps_its_texts_while_it_is_healed(mad
         "UPDATE texts SET text = 'X' || substr(text, 2)",
     ],
 )
-def test_damage_to_the_truth_is_named_and_never_healed_over(made: Made, statement: str):
+def test_damage_to_the_truth_is_named_and_never_healed_over(made: Made, statement: str) -> None:
     with writing(made.data_dir) as store:
         store.database.execute(statement)
         damage = find_damage(store, COLLECTION)
@@ -176,7 +176,7 @@ def test_damage_to_the_truth_is_named_and_never_healed_over(made: Made, statemen
         assert _hashes(store) == set(made.hashes)
 
 
-def test_healing_nothing_does_nothing(made: Made):
+def test_healing_nothing_does_nothing(made: Made) -> None:
     with writer_lock(made.data_dir, "test"), open_store(made.data_dir, for_writing=True) as store:
         assert heal(store, [], SilentProgress()) == []
         assert store.collections.get(COLLECTION).published == 2

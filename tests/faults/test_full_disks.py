@@ -22,7 +22,7 @@ def _published(data_dir: Path) -> tuple[str, tuple[str, ...]]:
 @pytest.mark.parametrize("kibibytes", [20, 40, 80, 120, 160, 250, 500, 700])
 def test_an_ingest_that_runs_out_of_room_says_so_and_goes_on_when_there_is_some(
     scenes: tuple[Scene, Scene], tmp_path: Path, kibibytes: int
-):
+) -> None:
     scene = scenes[1]
     work = scene.set_up(tmp_path / "data")
     answers = processes().Queue()

@@ -78,7 +78,7 @@ def _finish(work: Work, scene: Scene) -> None:
     _check_the_end(work, scene)
 
 
-def test_a_kill_at_a_random_moment_loses_nothing(scenes: Scenes, tmp_path: Path, kill: int):
+def test_a_kill_at_a_random_moment_loses_nothing(scenes: Scenes, tmp_path: Path, kill: int) -> None:
     scene = scenes[kill % 2]
     moment = random.Random(kill).uniform(0, scene.seconds)  # noqa: S311
     work = scene.set_up(tmp_path / "data")
@@ -109,14 +109,14 @@ SECOND_TIME_ONLY = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_kill_at_every_step_of_a_first_ingest_loses_nothing(scenes: Scenes, tmp_path: Path, step: str):
+def test_a_kill_at_every_step_of_a_first_ingest_loses_nothing(scenes: Scenes, tmp_path: Path, step: str) -> None:
     _kill_at(scenes[0], STEPS[step], tmp_path / "data")
 
 
 @pytest.mark.parametrize(
     "step", ["before the directory is renamed", "between renaming and publishing", *SECOND_TIME_ONLY]
 )
-def test_a_kill_at_every_step_of_a_later_ingest_loses_nothing(scenes: Scenes, tmp_path: Path, step: str):
+def test_a_kill_at_every_step_of_a_later_ingest_loses_nothing(scenes: Scenes, tmp_path: Path, step: str) -> None:
     _kill_at(scenes[1], {**STEPS, **SECOND_TIME_ONLY}[step], tmp_path / "data")
 
 
@@ -127,7 +127,7 @@ def _kill_at(scene: Scene, moment: Moment, place: Path) -> None:
     _finish(work, scene)
 
 
-def test_an_ingest_killed_again_and_again_still_ends(scenes: Scenes, tmp_path: Path):
+def test_an_ingest_killed_again_and_again_still_ends(scenes: Scenes, tmp_path: Path) -> None:
     scene = scenes[1]
     work = scene.set_up(tmp_path / "data")
     for moment in (
@@ -143,7 +143,9 @@ def test_an_ingest_killed_again_and_again_still_ends(scenes: Scenes, tmp_path: P
 
 
 @pytest.mark.parametrize("statement", [1, 2, 5, 12, 16, 17])
-def test_a_kill_while_the_store_is_made_leaves_none_or_a_whole_one(scenes: Scenes, tmp_path: Path, statement: int):
+def test_a_kill_while_the_store_is_made_leaves_none_or_a_whole_one(
+    scenes: Scenes, tmp_path: Path, statement: int
+) -> None:
     scene = scenes[0]
     assert killed_at(Work("create", tmp_path / "data"), Moment("statement", "", statement))
     work = scene.set_up(tmp_path / "data")

@@ -42,7 +42,7 @@ def _published(data_dir: Path) -> tuple[int, str]:
     ],
     ids=str,
 )
-def test_healing_can_be_killed_and_repeated(data_dir: Path, moment: Moment):
+def test_healing_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
     number, digest = _published(data_dir)
     [torn] = (data_dir / "collections" / COLLECTION / str(number)).rglob("header.bin")
     torn.write_bytes(torn.read_bytes()[:50])
@@ -57,7 +57,7 @@ def test_healing_can_be_killed_and_repeated(data_dir: Path, moment: Moment):
 
 
 @pytest.mark.parametrize("moment", [Moment("statement", "UPDATE collections"), Moment("statement", "COMMIT")], ids=str)
-def test_a_rollback_that_is_killed_did_not_happen(data_dir: Path, moment: Moment):
+def test_a_rollback_that_is_killed_did_not_happen(data_dir: Path, moment: Moment) -> None:
     before = _published(data_dir)
     assert killed_at(Work("roll_back", data_dir), moment)
     assert _published(data_dir) == before
@@ -79,7 +79,7 @@ def test_a_rollback_that_is_killed_did_not_happen(data_dir: Path, moment: Moment
 )
 def test_a_collection_whose_dropping_is_killed_is_whole_or_gone(
     scenes: tuple[Scene, Scene], data_dir: Path, action: Action, moment: Moment, gone: bool
-):
+) -> None:
     assert killed_at(Work(action, data_dir), moment)
     if gone:
         with open_store(data_dir) as store, pytest.raises(UnknownCollection):

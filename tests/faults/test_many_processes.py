@@ -26,7 +26,7 @@ except EltError as error:
 """
 
 
-def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scenes: tuple[Scene, Scene]):
+def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scenes: tuple[Scene, Scene]) -> None:
     data_dir = scenes[1].before
     start, answers = processes().Event(), processes().Queue()
     arguments = (str(data_dir), QUESTIONS, start, answers)
@@ -45,7 +45,7 @@ def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scen
     assert all(found == first for _, found in given)
 
 
-def test_a_second_ingest_is_refused_with_75_and_told_who_is_at_it(scenes: tuple[Scene, Scene], tmp_path: Path):
+def test_a_second_ingest_is_refused_with_75_and_told_who_is_at_it(scenes: tuple[Scene, Scene], tmp_path: Path) -> None:
     work = scenes[0].set_up(tmp_path / "data")
     with writer_lock(work.data_dir, f"elt-llm ingest {work.folder} -c {COLLECTION}"):
         second = subprocess.run(

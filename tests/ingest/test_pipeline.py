@@ -1,7 +1,9 @@
 """An ingest ends where its files say, by whatever way it came there; and no file is lost in silence."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from elt_llm_core.collection import drop, open_generation, roll_back
@@ -41,7 +43,7 @@ def _texts(data_dir: Path) -> list[tuple[str, str]]:
         return sorted((node.source, node.text) for node in generation.nodes(generation.ids))
 
 
-def test_every_chunk_is_its_span_of_its_document(data_dir: Path, docs: Path):
+def test_every_chunk_is_its_span_of_its_document(data_dir: Path, docs: Path) -> None:
     report = run_ingest(data_dir, docs)
     assert (report.documents, report.published, report.exit_code, report.embedded) == (20, True, 0, report.chunks)
     assert report.chunks > 40
@@ -51,7 +53,7 @@ def test_every_chunk_is_its_span_of_its_document(data_dir: Path, docs: Path):
             assert generation.document(node.source).text[node.start : node.end] == node.text
 
 
-def test_ingesting_twice_changes_nothing_and_makes_no_generation(data_dir: Path, docs: Path):
+def test_ingesting_twice_changes_nothing_and_makes_no_generation(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     embedding = FakeEmbedding()
     for paths in ([docs], []):
@@ -62,7 +64,7 @@ def test_ingesting_twice_changes_nothing_and_makes_no_generation(data_dir: Path,
     assert embedding.calls == 0
 
 
-def test_neither_order_nor_batches_matter(tmp_path: Path, docs: Path):
+def test_neither_order_nor_batches_matter(tmp_path: Path, docs: Path) -> None:
     expected = _hash_of(tmp_path, "whole", docs)
     files = sorted(path for path in docs.rglob("*.md"))
     write_files(tmp_path / "again" / "docs", dict(reversed(generated_files(20).items())))
@@ -71,7 +73,7 @@ def test_neither_order_nor_batches_matter(tmp_path: Path, docs: Path):
     assert len(files) == 20
 
 
-def test_one_folder_after_the_other_is_both_at_once(tmp_path: Path, docs: Path):
+def test_one_folder_after_the_other_is_both_at_once(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", generated_files(5, seed=1))
     expected = _hash_of(tmp_path, "both", docs, other)
     run_ingest(tmp_path / "one", docs)
@@ -80,13 +82,13 @@ def test_one_folder_after_the_other_is_both_at_once(tmp_path: Path, docs: Path):
     assert run_ingest(tmp_path / "two", docs).collection_hash == expected
 
 
-def test_a_part_of_a_known_folder_makes_no_second_copy(data_dir: Path, docs: Path):
+def test_a_part_of_a_known_folder_makes_no_second_copy(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     part = run_ingest(data_dir, docs / "part-1")
     assert (part.published, part.collection_hash) == (False, first.collection_hash)
 
 
-def test_a_file_deleted_and_put_back_brings_the_hash_back(data_dir: Path, docs: Path):
+def test_a_file_deleted_and_put_back_brings_the_hash_back(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     note = docs / "part-1" / "note-01.md"
     content = note.read_text()
@@ -100,7 +102,7 @@ def test_a_file_deleted_and_put_back_brings_the_hash_back(data_dir: Path, docs: 
     assert (back.collection_hash, back.embedded, back.exit_code) == (first.collection_hash, 0, 0)
 
 
-def test_what_was_deleted_leaves_no_trace_in_what_answers(tmp_path: Path, docs: Path):
+def test_what_was_deleted_leaves_no_trace_in_what_answers(tmp_path: Path, docs: Path) -> None:
     write_files(docs, {"secret.md": "# Secret\n\nThe canary sings.\n"})
     run_ingest(tmp_path / "data", docs)
     (docs / "secret.md").unlink()
@@ -110,7 +112,7 @@ def test_what_was_deleted_leaves_no_trace_in_what_answers(tmp_path: Path, docs: 
         assert not generation.keyword.scores("canary").any()
 
 
-def test_a_renamed_file_is_not_embedded_again(data_dir: Path, docs: Path):
+def test_a_renamed_file_is_not_embedded_again(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     (docs / "part-1" / "note-01.md").rename(docs / "renamed.md")
     report = run_ingest(data_dir, docs)
@@ -118,14 +120,14 @@ def test_a_renamed_file_is_not_embedded_again(data_dir: Path, docs: Path):
     assert "renamed.md" in _documents(data_dir)
 
 
-def test_equal_files_are_embedded_once_and_both_can_be_cited(data_dir: Path, tmp_path: Path):
-    docs = write_files(tmp_path / "docs", {name: "# Same\n\nThe tide turns.\n" for name in ("a/x.md", "b/x.md")})
+def test_equal_files_are_embedded_once_and_both_can_be_cited(data_dir: Path, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", dict.fromkeys(("a/x.md", "b/x.md"), "# Same\n\nThe tide turns.\n"))
     report = run_ingest(data_dir, docs)
     assert (report.documents, report.chunks, report.embedded) == (2, 2, 1)
     assert [source for source, _ in _texts(data_dir)] == ["a/x.md", "b/x.md"]
 
 
-def test_a_changed_file_alone_is_embedded(data_dir: Path, docs: Path):
+def test_a_changed_file_alone_is_embedded(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     write_files(docs, {"part-1/note-01.md": "# Note 1\n\nOnly an anchor is left.\n"})
     report = run_ingest(data_dir, docs)
@@ -136,7 +138,9 @@ def _with_a_good_pdf(docs: Path) -> None:
     shutil.copy(Path(__file__).parents[2] / "samples" / "documents" / "handbook.pdf", docs / "handbook.pdf")
 
 
-def test_a_file_that_fails_keeps_its_last_good_version_and_the_exit_code_says_so(data_dir: Path, tmp_path: Path):
+def test_a_file_that_fails_keeps_its_last_good_version_and_the_exit_code_says_so(
+    data_dir: Path, tmp_path: Path
+) -> None:
     docs = write_files(tmp_path / "docs", {"a.html": "<h1>Rules</h1><p>The tide turns.</p>", "b.md": "# B\n\nReef.\n"})
     (docs / "c.pdf").write_bytes(PDF)
     first = run_ingest(data_dir, docs)
@@ -154,7 +158,7 @@ def test_a_file_that_fails_keeps_its_last_good_version_and_the_exit_code_says_so
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_a_collection_whose_files_all_fail_is_not_made(data_dir: Path, tmp_path: Path):
+def test_a_collection_whose_files_all_fail_is_not_made(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.pdf").write_bytes(PDF)
     report = run_ingest(data_dir, tmp_path / "docs")
@@ -163,14 +167,16 @@ def test_a_collection_whose_files_all_fail_is_not_made(data_dir: Path, tmp_path:
         assert store.collections.all() == []
 
 
-def test_a_file_without_text_is_named_and_is_no_failure(data_dir: Path, tmp_path: Path):
+def test_a_file_without_text_is_named_and_is_no_failure(data_dir: Path, tmp_path: Path) -> None:
     report = run_ingest(data_dir, write_files(tmp_path / "docs", {"a.md": "", "b.md": "# B\n\nReef.\n"}))
     assert (statuses(report)["a.md"], report.exit_code, report.documents) == ("empty", 0, 2)
     assert statuses(run_ingest(data_dir))["a.md"] == "empty"
 
 
 @pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
-def test_too_much_gone_at_once_is_kept_until_it_is_allowed(data_dir: Path, docs: Path, deleted: int, kept: bool):  # noqa: FBT001
+def test_too_much_gone_at_once_is_kept_until_it_is_allowed(
+    data_dir: Path, docs: Path, deleted: int, kept: bool
+) -> None:
     first = run_ingest(data_dir, docs)
     for path in sorted(docs.rglob("*.md"))[:deleted]:
         path.unlink()
@@ -183,7 +189,7 @@ def test_too_much_gone_at_once_is_kept_until_it_is_allowed(data_dir: Path, docs:
     assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
 
 
-def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path):
+def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", generated_files(3, seed=1))
     first = run_ingest(data_dir, docs, other)
     docs.rename(tmp_path / "unmounted")
@@ -194,7 +200,7 @@ def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Pa
         run_ingest(data_dir, docs)
 
 
-def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path):
+def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path) -> None:
     first = run_ingest(data_dir, docs)
     (tmp_path / "new place").mkdir()
     docs.rename(tmp_path / "new place" / "docs")
@@ -205,7 +211,7 @@ def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path):
+def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path) -> None:
     one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
     two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
     run_ingest(data_dir, one)
@@ -213,7 +219,7 @@ def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path):
     assert run_ingest(data_dir).counts == {"unchanged": 2}
 
 
-def test_a_rolled_back_collection_is_not_changed_unasked(data_dir: Path, docs: Path):
+def test_a_rolled_back_collection_is_not_changed_unasked(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     second = run_ingest(data_dir, docs)
@@ -230,7 +236,7 @@ def test_a_rolled_back_collection_is_not_changed_unasked(data_dir: Path, docs: P
     assert not run_ingest(data_dir, docs).published
 
 
-def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path):
+def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     run_ingest(data_dir, docs)
@@ -240,7 +246,7 @@ def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path):
     assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
 
 
-def test_another_model_is_refused_and_the_command_in_the_hint_mends_it(data_dir: Path, docs: Path):
+def test_another_model_is_refused_and_the_command_in_the_hint_mends_it(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     other = FakeEmbedding(version="2")
     with pytest.raises(FingerprintMismatch) as caught:
@@ -253,7 +259,7 @@ def test_another_model_is_refused_and_the_command_in_the_hint_mends_it(data_dir:
     assert not run_ingest(data_dir, docs, embedding=other).published
 
 
-def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path):
+def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     run_ingest(data_dir, embedding=FakeEmbedding(version="2"), rebuild=True)
     embedding = FakeEmbedding()
@@ -261,13 +267,13 @@ def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: 
     assert (back.collection_hash, embedding.calls) == (first.collection_hash, 0)
 
 
-def test_a_rebuild_of_the_same_files_is_the_same_collection(data_dir: Path, docs: Path):
+def test_a_rebuild_of_the_same_files_is_the_same_collection(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     rebuilt = run_ingest(data_dir, rebuild=True)
     assert (rebuilt.collection_hash, rebuilt.embedded, rebuilt.published) == (first.collection_hash, 0, True)
 
 
-def test_nothing_to_ingest_says_what_was_skipped(data_dir: Path, tmp_path: Path):
+def test_nothing_to_ingest_says_what_was_skipped(data_dir: Path, tmp_path: Path) -> None:
     write_files(tmp_path / "docs", {"a.exe": "x"})
     with pytest.raises(IngestError, match=r"a\.exe") as caught:
         run_ingest(data_dir, tmp_path / "docs")
@@ -276,7 +282,7 @@ def test_nothing_to_ingest_says_what_was_skipped(data_dir: Path, tmp_path: Path)
         assert store.collections.all() == []
 
 
-def test_a_single_file_brings_no_others_and_is_looked_at_again(data_dir: Path, docs: Path):
+def test_a_single_file_brings_no_others_and_is_looked_at_again(data_dir: Path, docs: Path) -> None:
     note = docs / "part-1" / "note-01.md"
     assert run_ingest(data_dir, note).documents == 1
     note.write_text("# Note 1\n\nChanged to a reef.\n")
@@ -286,7 +292,7 @@ def test_a_single_file_brings_no_others_and_is_looked_at_again(data_dir: Path, d
     assert whole.documents == 4
 
 
-def test_a_single_file_that_is_gone_is_kept_until_it_is_allowed(data_dir: Path, docs: Path):
+def test_a_single_file_that_is_gone_is_kept_until_it_is_allowed(data_dir: Path, docs: Path) -> None:
     one, two = docs / "part-1" / "note-01.md", docs / "part-1" / "note-06.md"
     run_ingest(data_dir, one, two)
     one.unlink()
@@ -297,16 +303,16 @@ def test_a_single_file_that_is_gone_is_kept_until_it_is_allowed(data_dir: Path, 
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_a_folder_inside_a_later_one_is_not_kept_twice(data_dir: Path, docs: Path):
+def test_a_folder_inside_a_later_one_is_not_kept_twice(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs / "part-1")
     whole = run_ingest(data_dir, docs)
     assert whole.documents == 20
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_a_cut_off_first_run_does_not_lend_its_folders_name(data_dir: Path, tmp_path: Path):
+def test_a_cut_off_first_run_does_not_lend_its_folders_name(data_dir: Path, tmp_path: Path) -> None:
     class Interrupting(FakeEmbedding):
-        def embed_texts(self, texts: object) -> object:
+        def embed_texts(self, texts: Sequence[str]) -> NoReturn:
             raise KeyboardInterrupt
 
     one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
@@ -317,14 +323,14 @@ def test_a_cut_off_first_run_does_not_lend_its_folders_name(data_dir: Path, tmp_
     assert run_ingest(data_dir).documents == 2
 
 
-def test_a_dropped_collection_can_be_filled_again(data_dir: Path, docs: Path):
+def test_a_dropped_collection_can_be_filled_again(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         drop(store, COLLECTION)
     assert run_ingest(data_dir, docs).collection_hash == first.collection_hash
 
 
-def test_what_every_file_became_is_in_the_report(data_dir: Path, tmp_path: Path):
+def test_what_every_file_became_is_in_the_report(data_dir: Path, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "b.md": "", "c.exe": "x", "d.pdf": "no"})
     report: IngestReport = run_ingest(data_dir, docs)
     assert {Path(path).name: status for path, status in statuses(report).items()} == {

@@ -21,13 +21,13 @@ def _arrays(count: int, dimension: int = 8, seed: int = 0) -> Arrays:
 
 
 @given(SCORES, st.integers(-1, 50))
-def test_best_places_are_those_of_a_stable_sort(scores: np.ndarray, top_k: int):
+def test_best_places_are_those_of_a_stable_sort(scores: np.ndarray, top_k: int) -> None:
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: max(top_k, 0)]
     assert best_places(scores, top_k).tolist() == expected
 
 
 @given(st.integers(0, 60), st.integers(0, 70), st.integers(0, 1000), st.booleans())
-def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: int, masked: bool):
+def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: int, masked: bool) -> None:
     arrays = _arrays(count, seed=seed)
     question = np.random.default_rng(seed + 1).normal(size=8).astype(np.float32)
     mask = np.random.default_rng(seed + 2).random(count) < 0.5 if masked else None
@@ -40,21 +40,21 @@ def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: i
 
 
 @given(st.integers(1, 50), st.data())
-def test_positions_undo_ids(count: int, data: st.DataObject):
+def test_positions_undo_ids(count: int, data: st.DataObject) -> None:
     arrays = _arrays(count)
     wanted = data.draw(st.lists(st.integers(0, count - 1)))
     assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted
 
 
 @pytest.mark.parametrize("unknown", ["0" * 35 + "x", "", "z" * 36, "0" * 36 + "more", "é"])
-def test_an_id_that_is_not_there_is_an_error(unknown: str):
+def test_an_id_that_is_not_there_is_an_error(unknown: str) -> None:
     with pytest.raises(CorruptIndex):
         _arrays(3).positions([unknown])
     with pytest.raises(CorruptIndex):
         _arrays(0).positions([unknown])
 
 
-def test_arrays_come_back_as_they_were_and_vectors_stay_on_the_disk(tmp_path: Path):
+def test_arrays_come_back_as_they_were_and_vectors_stay_on_the_disk(tmp_path: Path) -> None:
     arrays = _arrays(20)
     write_arrays(tmp_path, arrays)
     back = read_arrays(tmp_path)
@@ -64,14 +64,14 @@ def test_arrays_come_back_as_they_were_and_vectors_stay_on_the_disk(tmp_path: Pa
     assert isinstance(back.vectors, np.memmap)
 
 
-def test_arrays_of_nothing_come_back(tmp_path: Path):
+def test_arrays_of_nothing_come_back(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(0))
     back = read_arrays(tmp_path)
     assert back.vectors.shape == (0, 8)
     assert back.exact_search(np.ones(8, dtype=np.float32), 5)[0].tolist() == []
 
 
-def test_arrays_of_different_lengths_are_refused(tmp_path: Path):
+def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(20))
     (tmp_path / "vectors.npy").unlink()
     np.save(tmp_path / "vectors.npy", _arrays(19).vectors)
@@ -79,7 +79,7 @@ def test_arrays_of_different_lengths_are_refused(tmp_path: Path):
         read_arrays(tmp_path)
 
 
-def test_pickled_arrays_are_never_loaded(tmp_path: Path):
+def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(2))
     np.save(tmp_path / "ids.npy", np.array([{"an": "object"}], dtype=object), allow_pickle=True)
     with pytest.raises(CorruptIndex, match=r"ids\.npy"):

@@ -21,7 +21,7 @@ STEMS = [TOKENISER.stems(text) for text in TEXTS]
 
 
 @pytest.mark.parametrize("question", ["anchor in the basin", "tide", "entry 7", "ferry ferry reef", "unheard words"])
-def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str):
+def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str) -> None:
     reference = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
     reference.index(STEMS, show_progress=False)
     stems = TOKENISER.stems(question)
@@ -29,16 +29,16 @@ def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str):
     assert np.allclose(build_keyword_index(STEMS, TOKENISER).scores(question), expected, atol=1e-6)
 
 
-def test_ranking_equals_that_of_the_retriever_of_llama_index():
+def test_ranking_equals_that_of_the_retriever_of_llama_index() -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     nodes = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
     retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5, skip_stemming=True, token_pattern=r"\S+")
     for question in ("anchor basin canal", "harbour island"):
         found = retriever.retrieve(" ".join(TOKENISER.stems(question)))
         scores = index.scores(question)
-        assert np.allclose([item.score for item in found], np.sort(scores)[::-1][:5], atol=1e-5)
+        assert np.allclose([float(item.score or 0) for item in found], np.sort(scores)[::-1][:5], atol=1e-5)
         assert np.allclose(
-            [scores[int(item.node.node_id)] for item in found], [item.score for item in found], atol=1e-5
+            [scores[int(item.node.node_id)] for item in found], [float(item.score or 0) for item in found], atol=1e-5
         )
 
 
@@ -47,7 +47,7 @@ WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, m
 
 @settings(max_examples=40)
 @given(WORDS, st.sampled_from("abcdefgh"))
-def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word: str):
+def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word: str) -> None:
     index = build_keyword_index(nodes, TOKENISER)
     frequency = sum(word in node for node in nodes)
     average = sum(map(len, nodes)) / len(nodes)
@@ -62,7 +62,7 @@ def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word:
 
 
 @pytest.mark.parametrize("stems", [[], [[]], [[], [], []]])
-def test_an_index_without_words_scores_nothing_and_needs_no_files(tmp_path: Path, stems: list[list[str]]):
+def test_an_index_without_words_scores_nothing_and_needs_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
     index = build_keyword_index(stems, TOKENISER)
     write_keyword_index(tmp_path, index)
     assert list(tmp_path.iterdir()) == []
@@ -72,7 +72,7 @@ def test_an_index_without_words_scores_nothing_and_needs_no_files(tmp_path: Path
     assert back.document_frequency("anchor") == 0
 
 
-def test_nodes_without_words_stay_at_zero():
+def test_nodes_without_words_stay_at_zero() -> None:
     index = build_keyword_index([["anchor"], [], ["reef"]], TOKENISER)
     assert index.scores("anchor")[0] > 0
     assert index.scores("anchor")[1:].tolist() == [0.0, 0.0]
@@ -82,13 +82,13 @@ def _scores(index: KeywordIndex) -> list[list[float]]:
     return [index.scores(question).tolist() for question in ("anchor", "tide reef", "nothing known", "entry 12")]
 
 
-def test_an_index_on_the_disk_scores_as_it_did_in_memory(tmp_path: Path):
+def test_an_index_on_the_disk_scores_as_it_did_in_memory(tmp_path: Path) -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     write_keyword_index(tmp_path, index)
     assert _scores(read_keyword_index(tmp_path, TOKENISER, 40)) == _scores(index)
 
 
-def test_the_index_of_another_number_of_nodes_is_refused(tmp_path: Path):
+def test_the_index_of_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
     write_keyword_index(tmp_path, build_keyword_index(STEMS, TOKENISER))
     with pytest.raises(CorruptIndex, match="40 nodes, not 41"):
         read_keyword_index(tmp_path, TOKENISER, 41)

@@ -35,23 +35,23 @@ def _passport(directory: Path) -> Passport:
     )
 
 
-def test_a_passport_comes_back_as_it_was(directory: Path):
+def test_a_passport_comes_back_as_it_was(directory: Path) -> None:
     passport = _passport(directory)
     assert Passport.from_json(passport.to_json()) == passport
     assert sorted(passport.files) == ["chroma/header.bin", "ids.npy"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": 2}', '{"format": 1}', "not json"])
-def test_what_is_no_passport_is_refused(text: str):
+def test_what_is_no_passport_is_refused(text: str) -> None:
     with pytest.raises(CorruptIndex, match="passport"):
         Passport.from_json(text)
 
 
-def test_an_untouched_directory_has_no_damage(directory: Path):
+def test_an_untouched_directory_has_no_damage(directory: Path) -> None:
     assert damaged_files(directory, _passport(directory).to_json()) == []
 
 
-def test_every_kind_of_difference_is_named(directory: Path):
+def test_every_kind_of_difference_is_named(directory: Path) -> None:
     text = _passport(directory).to_json()
     (directory / "ids.npy").unlink()
     (directory / "pin").unlink()
@@ -69,7 +69,7 @@ def test_every_kind_of_difference_is_named(directory: Path):
     assert damaged_part(directory, "chroma", Passport.from_json(text)) == ["chroma/header.bin: its bytes have changed"]
 
 
-def test_a_directory_that_is_gone_misses_everything(directory: Path):
+def test_a_directory_that_is_gone_misses_everything(directory: Path) -> None:
     assert damaged_files(directory / "gone", _passport(directory).to_json()) == [
         "passport.json: missing",
         "pin: missing",

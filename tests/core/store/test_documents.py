@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from elt_llm_core.errors import StoreError
@@ -28,7 +29,7 @@ def _count(store: Store, table: str) -> int:
     return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
 
 
-def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store):
+def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     version = _add(store, document)
     assert store.documents.find(document.key) == version
@@ -40,7 +41,7 @@ def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store):
 @pytest.mark.parametrize(
     "change", [{"text": "Another text."}, {"start": 1}, {"end": 11}, {"text": "", "start": 0, "end": 0}]
 )
-def test_a_node_that_is_not_its_span_is_refused_and_nothing_is_stored(store: Store, change: dict[str, object]):
+def test_a_node_that_is_not_its_span_is_refused_and_nothing_is_stored(store: Store, change: dict[str, Any]) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     wrong = replace(document, nodes=(document.nodes[0], replace(document.nodes[0], **change)))
     with pytest.raises(StoreError, match=r"a\.md"):
@@ -48,7 +49,7 @@ def test_a_node_that_is_not_its_span_is_refused_and_nothing_is_stored(store: Sto
     assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
 
 
-def test_a_document_that_fails_midway_leaves_nothing(store: Store):
+def test_a_document_that_fails_midway_leaves_nothing(store: Store) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     unstorable = replace(document.nodes[1], page="not a number")  # type: ignore[arg-type]
     with pytest.raises(StoreError):
@@ -56,27 +57,27 @@ def test_a_document_that_fails_midway_leaves_nothing(store: Store):
     assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
 
 
-def test_the_same_version_cannot_be_stored_twice(store: Store):
+def test_the_same_version_cannot_be_stored_twice(store: Store) -> None:
     _add(store, new_document("a.md", ["Text."]))
     with pytest.raises(StoreError, match="UNIQUE"):
         _add(store, new_document("a.md", ["Text."]))
     assert _count(store, "document_versions") == 1
 
 
-def test_equal_texts_of_two_documents_are_kept_once(store: Store):
+def test_equal_texts_of_two_documents_are_kept_once(store: Store) -> None:
     _add(store, new_document("a.md", ["Same text."]))
     _add(store, new_document("b.md", ["Same text."]))
     assert (_count(store, "document_versions"), _count(store, "texts")) == (2, 1)
 
 
-def test_a_version_that_is_not_there_is_named(store: Store):
+def test_a_version_that_is_not_there_is_named(store: Store) -> None:
     for ask in (store.documents.text, store.documents.summary):
         with pytest.raises(StoreError, match="version 99") as caught:
             ask(99)
         assert caught.value.hint
 
 
-def test_files_are_remembered_replaced_and_forgotten(store: Store):
+def test_files_are_remembered_replaced_and_forgotten(store: Store) -> None:
     record = store.collections.get(COLLECTION)
     seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
     store.documents.record_files(record.id, [seen], [])
@@ -91,14 +92,16 @@ PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size
 
 
 @given(PARTS, PARTS)
-def test_two_lists_of_parts_have_one_digest_only_if_they_are_equal(one: list[str | bytes], two: list[str | bytes]):
+def test_two_lists_of_parts_have_one_digest_only_if_they_are_equal(
+    one: list[str | bytes], two: list[str | bytes]
+) -> None:
     plain = [
         [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in x] for x in (one, two)
     ]
     assert (sha256(*one) == sha256(*two)) == (plain[0] == plain[1])
 
 
-def test_identity_changes_with_everything_that_makes_it():
+def test_identity_changes_with_everything_that_makes_it() -> None:
     assert len({document_id("c", "r", "p"), document_id("c", "rp", ""), document_id("cr", "", "p")}) == 3
     keys = {
         version_key(*values)

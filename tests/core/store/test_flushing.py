@@ -6,14 +6,14 @@ import pytest
 from elt_llm_core.store.fsync import sync_tree
 
 
-def test_a_tree_of_files_and_folders_is_flushed(tmp_path: Path):
+def test_a_tree_of_files_and_folders_is_flushed(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "file").write_text("text")
     (tmp_path / "empty").touch()
     sync_tree(tmp_path)
 
 
-def test_what_cannot_be_flushed_is_an_error(tmp_path: Path):
+def test_what_cannot_be_flushed_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError):
         sync_tree(tmp_path)

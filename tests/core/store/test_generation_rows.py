@@ -29,7 +29,7 @@ def _publish(store: Store, number: int, built_upon: int | None, versions: tuple[
     store.generations.publish(_record(store).id, _row(number), versions, built_upon=built_upon)
 
 
-def test_publishing_moves_the_pointer_and_keeps_the_previous(store: Store):
+def test_publishing_moves_the_pointer_and_keeps_the_previous(store: Store) -> None:
     version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
     _publish(store, 1, None)
     _publish(store, 2, 1, (version,))
@@ -39,7 +39,7 @@ def test_publishing_moves_the_pointer_and_keeps_the_previous(store: Store):
     assert store.generations.versions(record.id, 1) == []
 
 
-def test_publishing_upon_what_is_no_longer_published_changes_nothing(store: Store):
+def test_publishing_upon_what_is_no_longer_published_changes_nothing(store: Store) -> None:
     _publish(store, 1, None)
     for built_upon in (None, 7):
         with pytest.raises(StoreError, match="published meanwhile") as caught:
@@ -50,21 +50,21 @@ def test_publishing_upon_what_is_no_longer_published_changes_nothing(store: Stor
     assert [row.number for row in store.generations.of_collection(record.id)] == [1]
 
 
-def test_publishing_a_version_that_is_not_stored_changes_nothing(store: Store):
+def test_publishing_a_version_that_is_not_stored_changes_nothing(store: Store) -> None:
     with pytest.raises(StoreError, match="FOREIGN KEY"):
         _publish(store, 1, None, (99,))
     assert _record(store).published is None
     assert store.generations.of_collection(_record(store).id) == []
 
 
-def test_a_version_that_a_generation_contains_cannot_be_deleted(store: Store):
+def test_a_version_that_a_generation_contains_cannot_be_deleted(store: Store) -> None:
     version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
     _publish(store, 1, None, (version,))
     with pytest.raises(StoreError, match="FOREIGN KEY"):
         store.database.execute("DELETE FROM document_versions WHERE id = ?", (version,))
 
 
-def test_rolling_back_swaps_and_rolling_back_again_undoes_it(store: Store):
+def test_rolling_back_swaps_and_rolling_back_again_undoes_it(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     assert store.generations.roll_back(_record(store).id) == (2, 1)
@@ -72,7 +72,7 @@ def test_rolling_back_swaps_and_rolling_back_again_undoes_it(store: Store):
     assert store.generations.roll_back(_record(store).id) == (1, 2)
 
 
-def test_publishing_ends_a_rollback(store: Store):
+def test_publishing_ends_a_rollback(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.roll_back(_record(store).id)
@@ -81,7 +81,7 @@ def test_publishing_ends_a_rollback(store: Store):
     assert (record.published, record.previous, record.rolled_back) == (3, 1, False)
 
 
-def test_there_is_nothing_to_roll_back_to_at_first(store: Store):
+def test_there_is_nothing_to_roll_back_to_at_first(store: Store) -> None:
     with pytest.raises(UsageError):
         store.generations.roll_back(_record(store).id)
     _publish(store, 1, None)
@@ -90,14 +90,14 @@ def test_there_is_nothing_to_roll_back_to_at_first(store: Store):
 
 
 @pytest.mark.parametrize(("old", "expected"), [(2, (3, 1)), (1, (2, 3))])
-def test_replacing_moves_whatever_pointed_at_the_old_one(store: Store, old: int, expected: tuple[int, int]):
+def test_replacing_moves_whatever_pointed_at_the_old_one(store: Store, old: int, expected: tuple[int, int]) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.replace(_record(store).id, old, _row(3), ())
     assert (_record(store).published, _record(store).previous) == expected
 
 
-def test_a_deleted_previous_generation_is_not_pointed_at(store: Store):
+def test_a_deleted_previous_generation_is_not_pointed_at(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.delete(_record(store).id, 1)

@@ -46,7 +46,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def test_a_second_taker_in_the_same_process_is_refused(tmp_path: Path):
+def test_a_second_taker_in_the_same_process_is_refused(tmp_path: Path) -> None:
     with (
         writer_lock(tmp_path, "first"),
         pytest.raises(LockHeld, match=rf"process {os.getpid()} \(first"),
@@ -55,7 +55,7 @@ def test_a_second_taker_in_the_same_process_is_refused(tmp_path: Path):
         pass
 
 
-def test_a_taker_in_another_process_is_refused_with_75_before_anything_heavy_is_imported(tmp_path: Path):
+def test_a_taker_in_another_process_is_refused_with_75_before_anything_heavy_is_imported(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "elt-llm ingest /books"):
         other = subprocess.run(
             [sys.executable, "-c", TRY, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
@@ -65,7 +65,7 @@ def test_a_taker_in_another_process_is_refused_with_75_before_anything_heavy_is_
     assert "Asking goes on" in other.stdout
 
 
-def test_the_holder_is_named_and_its_death_frees_the_lock(tmp_path: Path, other_process: subprocess.Popen[str]):
+def test_the_holder_is_named_and_its_death_frees_the_lock(tmp_path: Path, other_process: subprocess.Popen[str]) -> None:
     seen = holder(tmp_path)
     assert seen is not None
     assert (seen.pid, seen.command) == (other_process.pid, "elt-llm ingest /books -c library")
@@ -79,7 +79,7 @@ def test_the_holder_is_named_and_its_death_frees_the_lock(tmp_path: Path, other_
         assert mine.pid == os.getpid()
 
 
-def test_a_lock_is_free_after_use_and_after_an_error(tmp_path: Path):
+def test_a_lock_is_free_after_use_and_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), writer_lock(tmp_path, "failing"):
         raise RuntimeError("work failed")
     with writer_lock(tmp_path, "next"):
@@ -87,11 +87,11 @@ def test_a_lock_is_free_after_use_and_after_an_error(tmp_path: Path):
     assert holder(tmp_path) is None
 
 
-def test_nobody_holds_what_does_not_exist(tmp_path: Path):
+def test_nobody_holds_what_does_not_exist(tmp_path: Path) -> None:
     assert holder(tmp_path / "nowhere") is None
 
 
-def test_a_half_written_account_of_the_holder_still_refuses(tmp_path: Path):
+def test_a_half_written_account_of_the_holder_still_refuses(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "first"):
         (tmp_path / LOCK_NAME).write_text('{"pid": 1, "sta')
         seen = holder(tmp_path)
@@ -101,7 +101,7 @@ def test_a_half_written_account_of_the_holder_still_refuses(tmp_path: Path):
             pass
 
 
-def test_the_data_directory_is_closed_to_others(tmp_path: Path):
+def test_the_data_directory_is_closed_to_others(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "data", "first"):
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
         assert (tmp_path / "data" / LOCK_NAME).stat().st_mode & 0o777 == 0o600

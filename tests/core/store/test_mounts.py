@@ -28,17 +28,17 @@ a line that is no mount
         ("/mnt/key/x", "fuse.sshfs"),
     ],
 )
-def test_the_innermost_mount_counts(path: str, kind: str):
+def test_the_innermost_mount_counts(path: str, kind: str) -> None:
     assert file_system_of(Path(path), MOUNTS) == kind
 
 
-def test_the_later_of_two_mounts_on_one_point_counts():
+def test_the_later_of_two_mounts_on_one_point_counts() -> None:
     assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
 
 
-def test_nothing_is_known_without_mounts():
+def test_nothing_is_known_without_mounts() -> None:
     assert not file_system_of(Path("/home"), "")
 
 
-def test_a_local_folder_is_not_refused(tmp_path: Path):
+def test_a_local_folder_is_not_refused(tmp_path: Path) -> None:
     refuse_network_file_system(tmp_path)

@@ -32,11 +32,11 @@ def make(tmp_path: Path) -> Callable[[int], Path]:
     return directory
 
 
-def test_nothing_published_is_nothing_pinned(tmp_path: Path):
+def test_nothing_published_is_nothing_pinned(tmp_path: Path) -> None:
     assert pin_published(tmp_path, lambda: None) is None
 
 
-def test_a_pinned_generation_is_left_and_taken_later(make: Callable[[int], Path], tmp_path: Path):
+def test_a_pinned_generation_is_left_and_taken_later(make: Callable[[int], Path], tmp_path: Path) -> None:
     directory = make(1)
     first = pin_published(tmp_path / "library", lambda: 1)
     second = pin_published(tmp_path / "library", lambda: 1)
@@ -52,7 +52,7 @@ def test_a_pinned_generation_is_left_and_taken_later(make: Callable[[int], Path]
     assert list((tmp_path / "trash").iterdir()) == []
 
 
-def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path):
+def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path) -> None:
     directory = make(1)
     command = [sys.executable, "-c", HOLD, str(tmp_path / "library")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -63,7 +63,7 @@ def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path
     assert discard(directory, tmp_path / "trash")
 
 
-def test_a_pointer_that_moves_while_pinning_is_followed(make: Callable[[int], Path], tmp_path: Path):
+def test_a_pointer_that_moves_while_pinning_is_followed(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(1)
     make(2)
     answers = chain([1], repeat(2))
@@ -74,7 +74,7 @@ def test_a_pointer_that_moves_while_pinning_is_followed(make: Callable[[int], Pa
     assert discard(tmp_path / "library" / "1", tmp_path / "trash")
 
 
-def test_a_generation_collected_before_it_was_pinned_is_not_missed(make: Callable[[int], Path], tmp_path: Path):
+def test_a_generation_collected_before_it_was_pinned_is_not_missed(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(2)
     answers = chain([1], repeat(2))
     pin = pin_published(tmp_path / "library", lambda: next(answers))
@@ -83,14 +83,14 @@ def test_a_generation_collected_before_it_was_pinned_is_not_missed(make: Callabl
     pin.release()
 
 
-def test_a_published_generation_that_is_not_there_is_named(make: Callable[[int], Path], tmp_path: Path):
+def test_a_published_generation_that_is_not_there_is_named(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(1)
     with pytest.raises(StoreError, match=r"generation 2 of 'library' is not in") as caught:
         pin_published(tmp_path / "library", lambda: 2)
     assert caught.value.hint == "Run: elt-llm verify -c library"
 
 
-def test_discarding_what_is_gone_or_has_no_pin_succeeds(make: Callable[[int], Path], tmp_path: Path):
+def test_discarding_what_is_gone_or_has_no_pin_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
     assert discard(tmp_path / "library" / "9", tmp_path / "trash")
     (make(1) / PIN_NAME).unlink()
     assert discard(tmp_path / "library" / "1", tmp_path / "trash")

@@ -9,19 +9,19 @@ from elt_llm_core.store.migrations import STEPS, migrate, schema_version
 from elt_llm_core.store.store import open_store
 
 
-def test_reading_where_nothing_is_says_how_to_begin(tmp_path: Path):
+def test_reading_where_nothing_is_says_how_to_begin(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no data") as caught:
         open_store(tmp_path)
     assert "elt-llm ingest PATH -c NAME" in caught.value.hint
 
 
-def test_a_new_store_is_at_the_last_step_and_private(tmp_path: Path):
+def test_a_new_store_is_at_the_last_step_and_private(tmp_path: Path) -> None:
     with open_store(tmp_path / "data", for_writing=True) as store:
         assert schema_version(store.database) == len(STEPS)
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
-def test_migrating_again_changes_nothing(tmp_path: Path):
+def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.collections.create("library")
         migrate(store.database)
@@ -29,7 +29,7 @@ def test_migrating_again_changes_nothing(tmp_path: Path):
 
 
 @pytest.mark.parametrize("for_writing", [True, False])
-def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool):
+def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.database.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
     with pytest.raises(StoreError, match=f"schema {len(STEPS) + 1}") as caught:
@@ -37,7 +37,7 @@ def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool
     assert "newer version" in caught.value.hint
 
 
-def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_path: Path):
+def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_path: Path) -> None:
     Database(tmp_path / STORE_NAME, for_writing=True).close()
     with pytest.raises(StoreError, match="older version"):
         open_store(tmp_path)
@@ -45,7 +45,7 @@ def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_pa
         assert store.collections.all() == []
 
 
-def test_a_damaged_store_is_named(tmp_path: Path):
+def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.collections.create("library")
     content = bytearray((tmp_path / STORE_NAME).read_bytes())

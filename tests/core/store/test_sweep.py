@@ -21,7 +21,7 @@ def _count(store: Store, table: str) -> int:
     return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
 
 
-def test_what_no_generation_contains_is_removed(store: Store):
+def test_what_no_generation_contains_is_removed(store: Store) -> None:
     put(store, some_documents(2))
     stored_versions(store, some_documents(3, first=10), FakeEmbedding())
     swept = sweep(store.database)
@@ -30,7 +30,7 @@ def test_what_no_generation_contains_is_removed(store: Store):
     assert sweep(store.database).versions == 0
 
 
-def test_vectors_and_texts_of_every_kept_generation_stay(store: Store):
+def test_vectors_and_texts_of_every_kept_generation_stay(store: Store) -> None:
     put(store, some_documents(2))
     put(store, some_documents(2, first=10))
     put(store, some_documents(1), name="other")
@@ -41,7 +41,7 @@ def test_vectors_and_texts_of_every_kept_generation_stay(store: Store):
         assert len(generation.nodes(generation.ids)) == 8
 
 
-def test_a_vector_that_two_fingerprints_share_text_with_goes_with_its_own_alone(store: Store):
+def test_a_vector_that_two_fingerprints_share_text_with_goes_with_its_own_alone(store: Store) -> None:
     put(store, some_documents(2), FakeEmbedding(version="1"))
     put(store, some_documents(2), FakeEmbedding(version="2"), name="other")
     assert _count(store, "vectors") == 16
@@ -51,7 +51,7 @@ def test_a_vector_that_two_fingerprints_share_text_with_goes_with_its_own_alone(
     assert _count(store, "vectors") == 8 + 16
 
 
-def test_nothing_is_swept_while_a_run_is_unfinished(store: Store):
+def test_nothing_is_swept_while_a_run_is_unfinished(store: Store) -> None:
     put(store, some_documents(1))
     record = store.collections.get(COLLECTION)
     store.collections.begin_run(record.id, "elt-llm ingest books")

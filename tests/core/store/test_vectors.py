@@ -19,14 +19,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_vectors_come_back_as_they_were_in_any_order_and_number(store: Store):
+def test_vectors_come_back_as_they_were_in_any_order_and_number(store: Store) -> None:
     vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
     store.vectors.add(ONE, [b"a", b"b", b"c"], vectors)
     assert np.array_equal(store.vectors.matrix(ONE, [b"c", b"a", b"c"], 4), vectors[[2, 0, 2]])
     assert store.vectors.matrix(ONE, [], 4).shape == (0, 4)
 
 
-def test_a_vector_belongs_to_its_fingerprint(store: Store):
+def test_a_vector_belongs_to_its_fingerprint(store: Store) -> None:
     store.vectors.add(ONE, [b"a"], np.ones((1, 2), dtype=np.float32))
     assert store.vectors.missing(TWO, [b"a", b"b"]) == [b"a", b"b"]
     assert store.vectors.missing(ONE, [b"a", b"b"]) == [b"b"]
@@ -34,13 +34,13 @@ def test_a_vector_belongs_to_its_fingerprint(store: Store):
         store.vectors.matrix(TWO, [b"a"], 2)
 
 
-def test_a_vector_that_is_there_stays_as_it_is(store: Store):
+def test_a_vector_that_is_there_stays_as_it_is(store: Store) -> None:
     store.vectors.add(ONE, [b"a"], np.ones((1, 2), dtype=np.float32))
     store.vectors.add(ONE, [b"a", b"b"], np.zeros((2, 2), dtype=np.float32))
     assert store.vectors.matrix(ONE, [b"a", b"b"], 2).tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
 
-def test_more_vectors_than_one_statement_takes_are_found(store: Store):
+def test_more_vectors_than_one_statement_takes_are_found(store: Store) -> None:
     hashes = [number.to_bytes(4, "big") for number in range(1201)]
     vectors = np.arange(1201, dtype=np.float32).reshape(-1, 1)
     store.vectors.add(ONE, hashes, vectors)
@@ -48,7 +48,7 @@ def test_more_vectors_than_one_statement_takes_are_found(store: Store):
     assert np.array_equal(store.vectors.matrix(ONE, hashes[::-1], 1), vectors[::-1])
 
 
-def test_nothing_is_embedded_twice(store: Store):
+def test_nothing_is_embedded_twice(store: Store) -> None:
     embedding = FakeEmbedding()
     put(store, some_documents(3), embedding)
     assert embedding.texts_embedded == 12
