@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from elt_llm_core.collection import collect_garbage
 from elt_llm_core.store.lock import writer_lock
-from killing import Scene, ask, processes
-from shelf import COLLECTION
+from killing import Scene, ask, processes, read_again_and_again
+from shelf import COLLECTION, put, some_documents, writing
 
 pytestmark = pytest.mark.faults
 
@@ -43,6 +44,30 @@ def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scen
     assert len(first) == len(QUESTIONS)
     assert all(len(ids) == len(texts) == 5 for ids, texts, _ in first)
     assert all(found == first for _, found in given)
+
+
+def test_readers_that_open_while_generations_come_and_go_see_each_whole(tmp_path: Path) -> None:
+    with writing(tmp_path) as store:
+        put(store, some_documents(1))
+        stop, answers = processes().Event(), processes().Queue()
+        arguments = (str(tmp_path), stop, answers)
+        readers = [processes().Process(target=read_again_and_again, args=arguments) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for _ in readers:
+            assert answers.get(timeout=60) == "reading"
+        for count in range(2, 9):
+            put(store, some_documents(count))
+            collect_garbage(store, keep=2)
+        stop.set()
+        for _ in readers:
+            seen, faults = answers.get(timeout=60)
+            assert faults == []
+            assert len(seen) > 1
+        for reader in readers:
+            reader.join()
+        collect_garbage(store, keep=2)
+        assert sorted(path.name for path in store.folder(COLLECTION).iterdir()) == ["7", "8"]
 
 
 def test_a_second_ingest_is_refused_with_75_and_told_who_is_at_it(scenes: tuple[Scene, Scene], tmp_path: Path) -> None:

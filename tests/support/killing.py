@@ -194,6 +194,27 @@ def ask(data_dir: str, questions: list[str], start: Any, answers: Any) -> None:
         answers.put(([repr(error)], []))
 
 
+def read_again_and_again(data_dir: str, stop: Any, answers: Any) -> None:
+    """Open what is published and read all of it until told to stop; answer the generations seen, and what was wrong.
+
+    Generation n must hold the n documents of four chunks that were put into it.
+    """
+    seen: set[int] = set()
+    faults: list[str] = []
+    with open_store(Path(data_dir)) as store:
+        answers.put("reading")
+        while not stop.is_set():
+            try:
+                with open_generation(store, COLLECTION) as generation:
+                    nodes = generation.nodes(generation.ids)
+                    if len(nodes) != 4 * generation.number or generation.notes:
+                        faults.append(f"generation {generation.number}: {len(nodes)} nodes, {generation.notes}")
+                    seen.add(generation.number)
+            except EltError as error:
+                faults.append(repr(error))
+    answers.put((sorted(seen), faults))
+
+
 def ingest_within(data_dir: str, folder: str, most_bytes: int, answers: Any) -> None:
     """Ingest in a process that cannot write a file longer than `most_bytes`; answer what became of it."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))

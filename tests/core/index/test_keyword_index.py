@@ -11,7 +11,7 @@ from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index, read_keyw
 from elt_llm_core.text.stems import KeywordTokeniser
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llama_index.core.schema import TextNode
+from llama_index.core.schema import BaseNode, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 from shelf import sentence
 
@@ -31,7 +31,7 @@ def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str) -> None:
 
 def test_ranking_equals_that_of_the_retriever_of_llama_index() -> None:
     index = build_keyword_index(STEMS, TOKENISER)
-    nodes = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
+    nodes: list[BaseNode] = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
     retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5, skip_stemming=True, token_pattern=r"\S+")
     for question in ("anchor basin canal", "harbour island"):
         found = retriever.retrieve(" ".join(TOKENISER.stems(question)))
