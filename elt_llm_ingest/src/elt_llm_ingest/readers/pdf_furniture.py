@@ -10,13 +10,16 @@ _EDGE_LINES = 2
 _DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
 _LEAST_PAGES = 3
 _POINTS = 6.0
+_END_WORDS = 3
 
 
 def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """The pages without what repeats at the same edge on three pages and a fifth of all.
 
     Where many pages have such a line at one height, chapter names at that height go too if they repeat at all;
-    where the pages are numbered, so do the lines that begin or end with their page's number.
+    where the pages are numbered, so do the lines that begin or end with their page's number; and so do lines that
+    begin or end alike at one height on a third of the pages, if the rest of them stands on a line of its own
+    elsewhere, as a chapter's name beside the book's does: then nothing is lost.
     """
     seen: Counter[tuple[str, str]] = Counter()
     for lines in pages:
@@ -26,10 +29,14 @@ def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
     bands = _bands(pages, running, filled)
 
     numbering = _numbering(pages, filled)
+    shared = _shared_ends(pages, filled)
+    said = {_key(line) for lines in pages for line in lines}
 
     def repeats(number: int, edge: str, line: Line, key: str) -> bool:
         in_band = seen[edge, key] > 1 and _band(line) in bands[edge]
-        return (edge, key) in running or in_band or bool(_numbers_of(line, number) & numbering[edge])
+        numbered = bool(_numbers_of(line, number) & numbering[edge])
+        named = any(end in shared and rest in said for end, rest in _ends(edge, line, key))
+        return (edge, key) in running or in_band or numbered or named
 
     kept: list[list[Line]] = []
     for number, lines in enumerate(pages):
@@ -42,9 +49,9 @@ def _edges(lines: Sequence[Line]) -> Iterator[tuple[str, Line, str]]:
     """The outermost lines of a page with their edge and what they say but for digits."""
     by_height = sorted(lines, key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
-        yield "top", line, _DIGITS.sub("#", line.text.casefold())
+        yield "top", line, _key(line)
     for line in by_height[-_EDGE_LINES:]:
-        yield "bottom", line, _DIGITS.sub("#", line.text.casefold())
+        yield "bottom", line, _key(line)
 
 
 def _bands(pages: Sequence[list[Line]], running: set[tuple[str, str]], filled: int) -> dict[str, set[int]]:
@@ -57,6 +64,31 @@ def _bands(pages: Sequence[list[Line]], running: set[tuple[str, str]], filled: i
         if count >= filled / 3:
             bands[edge].add(height)
     return bands
+
+
+def _shared_ends(pages: Sequence[list[Line]], filled: int) -> set[tuple[str, int, str]]:
+    """Beginnings and ends of lines that a third of the pages have at one height of one edge."""
+    seen: Counter[tuple[str, int, str]] = Counter()
+    for lines in pages:
+        seen.update({end for edge, line, key in _edges(lines) for end, _ in _ends(edge, line, key)})
+    return {end for end, count in seen.items() if count >= max(2 * _LEAST_PAGES, filled / 3)}
+
+
+def _ends(edge: str, line: Line, key: str) -> list[tuple[tuple[str, int, str], str]]:
+    """The first words and the last words of a line, where they stand, each with the rest of it."""
+    words = key.split()
+    if len(words) <= _END_WORDS:
+        return []
+    begin, end = " ".join(words[:_END_WORDS]), " ".join(words[-_END_WORDS:])
+    height = _band(line)
+    return [
+        ((edge, height, f"{begin} ..."), " ".join(words[_END_WORDS:])),
+        ((edge, height, f"... {end}"), " ".join(words[:-_END_WORDS])),
+    ]
+
+
+def _key(line: Line) -> str:
+    return _DIGITS.sub("#", line.text.casefold())
 
 
 def _band(line: Line) -> int:
