@@ -44,12 +44,13 @@ class _GenerationValues(BaseKVStore):
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
+        self._known = frozenset(generation.ids)
 
     def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
         """A node, or the node ids of a document; None if the generation has no such thing."""
         if collection == _DOCUMENTS:
             return self.get_all(_DOCUMENTS).get(key)
-        if collection != _NODES or key not in self._known():
+        if collection != _NODES or key not in self._known:
             return None
         return doc_to_json(text_node(self._generation.nodes([key])[0]))
 
@@ -89,9 +90,6 @@ class _GenerationValues(BaseKVStore):
     async def adelete(self, key: str, collection: str = DEFAULT_COLLECTION) -> NoReturn:
         """Refused."""
         raise _read_only()
-
-    def _known(self) -> frozenset[str]:
-        return frozenset(self._generation.ids)
 
 
 def _read_only() -> NotImplementedError:

@@ -84,10 +84,11 @@ class _Search:
     scanned: list[Path] = field(default_factory=list)
     seen: dict[Path, FoundFile] = field(default_factory=dict)
     names: set[tuple[Path, str]] = field(default_factory=set)
+    incomplete: set[Path] = field(default_factory=set)
 
     def scan(self, root: Path) -> None:
         """Take every file below `root`; a folder that cannot be read leaves the root incomplete."""
-        complete = True
+        self.incomplete.discard(root)
         folders = [root]
         while folders:
             folder = folders.pop()
@@ -95,11 +96,11 @@ class _Search:
                 entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
             except OSError as error:
                 self._skip(folder, f"folder cannot be read: {error.strerror or error}")
-                complete = False
+                self.incomplete.add(root)
                 continue
             # Last in, first out: reversed, so that folders are walked in the order of their names.
             folders += reversed(list(self._sort_out(root, entries)))
-        if complete:
+        if root not in self.incomplete:
             self.scanned.append(root)
 
     def _sort_out(self, root: Path, entries: list[os.DirEntry[str]]) -> Iterator[Path]:
@@ -121,6 +122,7 @@ class _Search:
             status = path.stat()
         except OSError as error:
             self._skip(path, f"cannot be read: {error.strerror or error}")
+            self.incomplete.add(root)
             return
         relative = unicodedata.normalize("NFC", path.relative_to(root).as_posix())
         if reason := self._objection(root, relative, path, status):

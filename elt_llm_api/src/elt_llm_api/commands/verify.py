@@ -32,7 +32,7 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, a
         chosen = list(names) or [record.name for record in store.collections.all()]
         broken = store_damage(store)
         damage = [fault for name in chosen for fault in find_damage(store, name)]
-    healed = [] if check_only or broken or not damage else _heal(data_dir, damage, quiet=as_json)
+    healed = [] if check_only or broken or not damage else _heal(data_dir, chosen, quiet=as_json)
     left = bool(broken) or (bool(damage) and not healed)
     if as_json:
         faults = [{"collection": it.collection, "generation": it.generation, "what": it.what} for it in damage]
@@ -42,18 +42,19 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, a
     return int(left)
 
 
-def _heal(data_dir: "Path", damage: list["Damage"], *, quiet: bool) -> list[tuple[int, int]]:
+def _heal(data_dir: "Path", names: list[str], *, quiet: bool) -> list[tuple[int, int]]:
+    """Look again under the lock, for an ingest may have come between, and rebuild what is still damaged."""
     from elt_llm_core.collection import collect_garbage
     from elt_llm_core.store.lock import writer_lock
     from elt_llm_core.store.store import open_store
-    from elt_llm_core.verification import heal
+    from elt_llm_core.verification import find_damage, heal
 
     with (
         writer_lock(data_dir, "elt-llm verify"),
         open_store(data_dir, for_writing=True) as store,
         progress_display(quiet=quiet) as progress,
     ):
-        healed = heal(store, damage, progress)
+        healed = heal(store, [fault for name in names for fault in find_damage(store, name)], progress)
         collect_garbage(store, keep=2)
     return healed
 

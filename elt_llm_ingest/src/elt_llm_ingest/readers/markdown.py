@@ -75,7 +75,8 @@ class _Outline:
     def _block(self, token: Token, span: tuple[int, int]) -> Iterator[Block]:
         match token.type:
             case "heading_open":
-                self.sections.append(Section(span[0], int(token.tag[1]), heading_text(self._slice(span))))
+                if title := heading_text(self._slice(span)):
+                    self.sections.append(Section(span[0], int(token.tag[1]), title))
                 yield Block(*span, "heading")
             case "fence" | "code_block":
                 yield Block(*span, "code")
