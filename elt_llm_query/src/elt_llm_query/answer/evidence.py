@@ -70,6 +70,7 @@ def gather_evidence(
     passage, pool = passages[best.candidate.chunk], frozenset[str]().union(*passages)
     cosines = [sentence.cosine for sentence in scored]
     names_apart = _names_apart(question, best, chunks[best.candidate.chunk])
+    naming = _naming(question, chosen, chunks)
     return Evidence(
         cosine=max(sentence.cosine for sentence in chosen),
         margin=max(cosines) - float(np.mean(cosines)),
@@ -79,9 +80,9 @@ def gather_evidence(
         expected_elsewhere=_expected_elsewhere(question, scored),
         figure_asked=float(question.expects_figure),
         other_language=float(question.language != "en"),
-        unit_distance=_unit_distance(asking, chosen),
-        residue_distance=_residue_distance(asking, chosen),
-        named_rest=_rest_missing(asking, chosen) if question.names and not names_apart else 0.0,
+        unit_distance=_unit_distance(asking, naming),
+        residue_distance=_residue_distance(asking, naming),
+        named_rest=_rest_missing(asking, naming) if question.names and not names_apart else 0.0,
         unknown_names=_unknown_names(asking, pool),
         names_apart=names_apart,
     )
@@ -163,6 +164,14 @@ def _rest_missing(asking: Asking, chosen: Sequence[ScoredSentence]) -> float:
     weight = sum(asking.weights.idf(term) for term in rest)
     missing = sum(asking.weights.idf(term) * (1.0 - match(term, said)) for term in rest)
     return missing / weight if weight else 0.0
+
+
+def _naming(
+    question: Question, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
+) -> Sequence[ScoredSentence]:
+    """The chosen sentences with all names of the question; a figure beside another thing is no answer for this one."""
+    naming = [one for one in chosen if not _names_apart(question, one, chunks[one.candidate.chunk])]
+    return naming or chosen
 
 
 def _names_apart(question: Question, best: ScoredSentence, chunk: RetrievedChunk) -> float:
