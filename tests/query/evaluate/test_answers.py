@@ -1,0 +1,93 @@
+"""Judging answers: by file name and page, and by who was rightly refused."""
+
+import pytest
+from elt_llm_core.results import Citation, QueryResult
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.evaluate.answers import AnswerReport, measure_answers
+from elt_llm_query.evaluate.questions import Gold, LabelledQuestion
+
+
+def asked(identity: str, *pages: int, kind: str = "answerable") -> LabelledQuestion:
+    """A question whose words are half in its gold sentence."""
+    gold = tuple(Gold("ship.pdf", page, "The mast is twelve metres tall.") for page in pages)
+    return LabelledQuestion(identity, f"mast {identity}", kind, gold)
+
+
+def answered(question: str, *places: tuple[str, int], refused: bool = False) -> QueryResult:
+    citations = tuple(
+        Citation(
+            reference=f"[{number}]",
+            collection="ship",
+            source_id="1",
+            source_title="Ship",
+            source=source,
+            document_hash="0",
+            excerpt="mast",
+            span=(0, 4),
+            page=page,
+            section=None,
+            relevance_score=0.5,
+        )
+        for number, (source, page) in enumerate(places, 1)
+    )
+    return QueryResult(question=question, answer="mast", answered=not refused, citations=citations, confidence=0.5)
+
+
+def measured(*pairs: tuple[LabelledQuestion, QueryResult]) -> AnswerReport:
+    results = {question.question: result for question, result in pairs}
+    return measure_answers([question for question, _ in pairs], results.__getitem__, KeywordTokeniser())
+
+
+def test_a_page_counts_by_file_name_wherever_the_file_is() -> None:
+    report = measured((asked("anchor", 3), answered("a", ("manuals/ship.pdf", 3))))
+    assert (report.right_page_cited, report.every_page_cited, report.wrongly_refused) == (1.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("place", [("ship.pdf", 4), ("boat.pdf", 3)])
+def test_another_page_or_another_file_does_not_count(place: tuple[str, int]) -> None:
+    assert measured((asked("anchor", 3), answered("a", place))).right_page_cited == 0.0
+
+
+def test_one_of_two_pages_is_a_right_page_but_not_every_page() -> None:
+    report = measured((asked("anchor", 3, 9), answered("a", ("ship.pdf", 9))))
+    assert (report.right_page_cited, report.every_page_cited) == (1.0, 0.0)
+
+
+def test_closest_passages_under_a_refusal_are_no_citation() -> None:
+    report = measured((asked("anchor", 3), answered("a", ("ship.pdf", 3), refused=True)))
+    assert (report.right_page_cited, report.wrongly_refused) == (0.0, 1.0)
+
+
+def test_refusals_are_counted_by_kind() -> None:
+    report = measured(
+        (asked("one", kind="absent-entity"), answered("a", refused=True)),
+        (asked("two", kind="absent-entity"), answered("b", ("ship.pdf", 1))),
+        (asked("three", kind="false-premise"), answered("c", refused=True)),
+        (asked("four", 1), answered("d", ("ship.pdf", 1))),
+    )
+    assert report.refused == {"absent-entity": 0.5, "false-premise": 1.0}
+    assert (report.answerable, report.right_page_cited) == (1, 1.0)
+
+
+def test_the_overlap_is_the_share_of_the_questions_words_in_its_gold() -> None:
+    report = measured((asked("zeppelin", 3), answered("a")), (asked("void", kind="absent-entity"), answered("b")))
+    assert report.overlap == 0.5
+
+
+def test_no_questions_are_no_error() -> None:
+    report = measured()
+    assert report.to_json() == {
+        "questions": 0,
+        "answerable": 0,
+        "right_page_cited": 0.0,
+        "every_page_cited": 0.0,
+        "wrongly_refused": 0.0,
+        "refused": {},
+        "median_overlap": 0.0,
+        "results": [],
+    }
+
+
+def test_the_report_tells_each_questions_end() -> None:
+    (row,) = measured((asked("anchor", 3, 9), answered("a", ("ship.pdf", 9)))).to_json()["results"]
+    assert (row["id"], row["gold_places"], row["cited"], row["answered"]) == ("anchor", 2, 1, True)

@@ -1,0 +1,58 @@
+"""Reading labelled questions: what is kept of each, and what is said of a line that is none."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.errors import UsageError
+from elt_llm_query.evaluate.questions import Gold, read_questions
+
+GOLD = {"document": "ship.pdf", "page": 3, "sentence": "The mast is twelve metres tall."}
+ROW = {"id": "one", "question": "How tall is the mast?", "kind": "answerable", "answer": "12 m", "gold": [GOLD]}
+
+
+def written(folder: Path, *rows: dict[str, Any] | str) -> Path:
+    path = folder / "questions.jsonl"
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_question_keeps_its_places(tmp_path: Path) -> None:
+    unanswerable = {**ROW, "id": 2, "kind": "absent-entity", "gold": []}
+    first, second = read_questions(written(tmp_path, ROW, "", unanswerable))
+    assert (first.identity, first.question, first.answerable) == ("one", "How tall is the mast?", True)
+    assert first.gold == (Gold("ship.pdf", 3, "The mast is twelve metres tall."),)
+    assert (second.identity, second.kind, second.answerable) == ("2", "absent-entity", False)
+
+
+def test_a_document_without_pages_has_none(tmp_path: Path) -> None:
+    (only,) = read_questions(written(tmp_path, {**ROW, "gold": [{**GOLD, "page": None}]}))
+    assert only.gold[0].page is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "not json",
+        "[]",
+        "{}",
+        json.dumps({**ROW, "gold": [{"document": "ship.pdf"}]}),
+        json.dumps({**ROW, "gold": []}),
+        json.dumps({**ROW, "kind": "absent-entity"}),
+    ],
+)
+def test_a_line_that_is_no_question_is_named_by_its_number(line: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ROW, line)
+    with pytest.raises(UsageError) as refused:
+        read_questions(path)
+    assert str(refused.value).startswith(f"{path}:2: ")
+    assert '"gold"' in refused.value.hint
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe\xfa")
+    for name in ("missing.jsonl", "latin.jsonl"):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read_questions(tmp_path / name)

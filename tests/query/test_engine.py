@@ -1,0 +1,191 @@
+"""The engine: opened once, asked often; what it holds open, what it answers from, what it refuses."""
+
+import gc
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from elt_llm_core.collection import drop
+from elt_llm_core.errors import FingerprintMismatch, ModelError, UnknownCollection, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.results import QueryResult
+from elt_llm_core.settings import AnswerSettings, EmbeddingSettings, LlmSettings, Settings
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.store import open_store
+from elt_llm_query.engine import Engine, open_engine
+from folders import run_ingest, write_files
+
+FAKE = Settings(embedding=EmbeddingSettings(provider="fake"))
+SHIP = {"mast.md": "# Mast\n\nThe mast is twelve metres tall.\n", "keel.md": "# Keel\n\nThe keel is made of oak.\n"}
+PORT = {"quay.md": "# Quay\n\nThe quay is ninety metres long.\n", "ferry.md": "# Ferry\n\nThe ferry leaves at noon.\n"}
+TALL = "How tall is the mast?"
+
+
+class CountedEmbedding(FakeEmbedding):
+    """Counts the models of its kind that were made."""
+
+    made: ClassVar[list[int]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made.append(1)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """Two collections of two documents: `ship` and `port-north`."""
+    fill(tmp_path / "data", "ship", SHIP, tmp_path / "ship")
+    fill(tmp_path / "data", "port-north", PORT, tmp_path / "port")
+    return tmp_path / "data"
+
+
+def fill(data_dir: Path, name: str, files: Mapping[str, str], folder: Path) -> None:
+    run_ingest(data_dir, write_files(folder, files), collection=name)
+
+
+def opened(data_dir: Path, *names: str, prefixes: Sequence[str] = ()) -> Engine:
+    return open_engine(FAKE, data_dir, names, prefixes=prefixes)
+
+
+def said(result: QueryResult) -> str:
+    """Everything but the times, as bytes that can be compared."""
+    return json.dumps(result.model_dump(mode="json", exclude={"latency_ms": True, "trace": True}))
+
+
+def test_the_answer_cites_what_the_document_says(data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine:
+        result = engine.ask(TALL)
+    assert result.answered
+    assert "twelve metres" in result.answer
+    assert result.citations[0].source == "mast.md"
+    assert SHIP["mast.md"][slice(*result.citations[0].span)] == result.citations[0].excerpt
+    assert result.metadata["generations"] == {"ship": 1}
+    assert 0 < result.confidence <= 1
+
+
+def test_asking_again_says_the_same(data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine:
+        first, second = engine.ask(TALL), engine.ask(TALL)
+    with opened(data_dir, "ship") as another:
+        third = another.ask(TALL)
+    assert said(first) == said(second) == said(third)
+
+
+def test_asking_makes_no_model_and_opens_no_index(data_dir: Path) -> None:
+    embedding = CountedEmbedding()
+    with open_engine(FAKE, data_dir, ["ship", "port-north"], embedding=embedding) as engine:
+        first, made = engine.ask(TALL), len(CountedEmbedding.made)
+        (data_dir / "collections").rename(data_dir / "out-of-reach")
+        for _ in range(5):
+            assert said(engine.ask(TALL)) == said(first)
+    assert len(CountedEmbedding.made) == made
+    assert embedding.calls == 0
+
+
+def test_closing_lets_go_of_files_and_pins(data_dir: Path) -> None:
+    def ask_and_count() -> int:
+        with opened(data_dir, "ship") as engine:
+            engine.ask(TALL)
+        del engine
+        gc.collect()  # arrays that are mapped from the disk go with the last who sees them
+        return len(os.listdir("/dev/fd"))
+
+    assert len({ask_and_count() for _ in range(4)}) == 1
+    with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
+        drop(store, "ship")
+    assert not (data_dir / "collections" / "ship" / "1").exists()
+
+
+def test_an_open_engine_answers_from_the_generation_it_opened(data_dir: Path) -> None:
+    changed = write_files(data_dir.parent / "ship", {"mast.md": "# Mast\n\nThe mast is fifteen metres tall.\n"})
+    with opened(data_dir, "ship") as engine:
+        for _ in range(3):
+            run_ingest(data_dir, changed, collection="ship", rebuild=True)
+        assert "twelve" in engine.ask(TALL).answer
+    with opened(data_dir, "ship") as engine:
+        assert "fifteen" in engine.ask(TALL).answer
+
+
+def test_many_threads_get_the_same_answers(data_dir: Path) -> None:
+    questions = [TALL, "What is the keel made of?", "How long is the quay?", "When does the ferry leave?"] * 4
+    with opened(data_dir, "ship", "port-north") as engine:
+        alone = [said(engine.ask(question)) for question in questions]
+        with ThreadPoolExecutor(8) as threads:
+            assert [said(result) for result in threads.map(engine.ask, questions)] == alone
+
+
+def test_several_collections_are_one_ranking(data_dir: Path) -> None:
+    with opened(data_dir, "ship", "port-north") as engine:
+        found = engine.search("mast quay")
+        assert {chunk.collection for chunk in found.chunks} == {"ship", "port-north"}
+        assert engine.ask(TALL).citations[0].collection == "ship"
+        assert engine.ask("How long is the quay?").citations[0].collection == "port-north"
+
+
+def test_a_prefix_names_every_collection_that_begins_so(data_dir: Path) -> None:
+    fill(data_dir, "port-south", {"crane.md": "# Crane\n\nThe crane lifts nine tonnes.\n"}, data_dir.parent / "south")
+    with opened(data_dir, prefixes=["port-"]) as engine:
+        result = engine.ask("What does the crane lift?")
+        assert result.metadata["generations"] == {"port-north": 1, "port-south": 1}
+        assert result.citations[0].collection == "port-south"
+    with opened(data_dir, "port-south", prefixes=["port-"]) as engine:
+        assert len(engine.ask(TALL).metadata["generations"]) == 2
+
+
+def test_a_name_or_prefix_that_matches_nothing_is_refused(data_dir: Path) -> None:
+    with pytest.raises(UnknownCollection) as unknown:
+        opened(data_dir, "shp")
+    assert "ship" in unknown.value.hint
+    with pytest.raises(UsageError, match="No collection begins with zz"):
+        opened(data_dir, prefixes=["zz"])
+    with pytest.raises(UsageError, match="No collection is named") as nameless:
+        opened(data_dir)
+    assert "port-north, ship" in nameless.value.hint
+
+
+@pytest.mark.parametrize("question", ["", "  \n"])
+def test_an_empty_question_is_refused(question: str, data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine, pytest.raises(UsageError, match="empty"):
+        engine.ask(question)
+
+
+def test_another_embedding_model_is_refused_with_the_cure(data_dir: Path) -> None:
+    with pytest.raises(FingerprintMismatch) as refused:
+        open_engine(FAKE, data_dir, ["ship"], embedding=FakeEmbedding(version="2"))
+    assert "elt-llm ingest -c ship --rebuild" in refused.value.hint
+
+
+def test_a_model_that_writes_is_not_silently_replaced(data_dir: Path) -> None:
+    with pytest.raises(ModelError) as refused:
+        open_engine(Settings(llm=LlmSettings(provider="ollama")), data_dir, ["ship"])
+    assert "llm.provider" in refused.value.hint
+
+
+def test_what_is_not_in_the_documents_is_refused_with_the_closest_passages(data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine:
+        result = engine.ask("Which zeppelin plays the xylophone?")
+    assert not result.answered
+    assert "Not found in these documents" in result.answer
+
+
+def test_citations_can_be_switched_off(data_dir: Path) -> None:
+    settings = FAKE.model_copy(update={"answer": AnswerSettings(enable_citation=False)})
+    with open_engine(settings, data_dir, ["ship"]) as engine:
+        assert engine.ask(TALL).citations == ()
+
+
+def test_that_no_language_model_is_in_use_is_told_only_where_one_could_be(data_dir: Path) -> None:
+    quoting = FAKE.model_copy(update={"llm": LlmSettings(provider="extractive")})
+    with opened(data_dir, "ship") as auto, open_engine(quoting, data_dir, ["ship"]) as extractive:
+        assert any("No language model" in note for note in auto.ask(TALL).notes)
+        assert not any("No language model" in note for note in extractive.ask(TALL).notes)
+
+
+def test_every_stage_leaves_its_mark(data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine:
+        stages = [stage.name for stage in engine.ask(TALL).trace.stages]
+    assert stages == ["understand", "embed", "retrieve", "fuse", "rerank", "shape", "answer"]
