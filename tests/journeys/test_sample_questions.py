@@ -30,4 +30,4 @@ def test_the_questions_do_not_give_the_passages_away(answers: dict[str, Any]) ->
 
 def test_an_answer_never_claims_what_it_does_not_cite(answers: dict[str, Any]) -> None:
     for row in answers["results"]:
-        assert row["answered"] == ("[1]" in row["answer"]), row
+        assert "[1]" in row["answer"] or not row["answered"], row

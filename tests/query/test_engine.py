@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -75,13 +76,16 @@ def test_asking_again_says_the_same(data_dir: Path) -> None:
     assert said(first) == said(second) == said(third)
 
 
-def test_asking_makes_no_model_and_opens_no_index(data_dir: Path) -> None:
-    embedding = CountedEmbedding()
-    with open_engine(FAKE, data_dir, ["ship", "port-north"], embedding=embedding) as engine:
+def test_asking_makes_no_model_and_reads_no_index_again(data_dir: Path) -> None:
+    indexes, files = str(data_dir / "collections"), list[str]()
+    sys.addaudithook(lambda event, given: files.append(str(given[0])) if event == "open" else None)
+    with open_engine(FAKE, data_dir, ["ship", "port-north"], embedding=CountedEmbedding()) as engine:
+        assert any(file.startswith(indexes) for file in files)
         first, made = engine.ask(TALL), len(CountedEmbedding.made)
-        (data_dir / "collections").rename(data_dir / "out-of-reach")
+        files.clear()
         for _ in range(5):
             assert said(engine.ask(TALL)) == said(first)
+        assert not any(file.startswith(indexes) for file in files)
     assert len(CountedEmbedding.made) == made
 
 
