@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import FAKE, CommandLine
+from command_line import FAKE, CommandLine, run_process
 
 ANSWER = "How tall is the mast?"
 STATUS_KEYS = {
@@ -184,15 +184,21 @@ def test_another_embedding_model_is_refused_with_the_command_that_mends_it(
     assert "fifteen" in answer(ship)
 
 
-def test_dropping_asks_first(ship: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    for reply, code in (("n\n", 2), ("\n", 2), ("", 2), ("y\n", 0)):
-        (ship.folder / "reply").write_text(reply, encoding="utf-8")
-        with (ship.folder / "reply").open(encoding="utf-8") as stdin:
-            monkeypatch.setattr("sys.stdin", stdin)
-            ended = ship("drop", "ship")
+def test_dropping_asks_first(ship: CommandLine) -> None:
+    for typed, code, said in (("n\n", 2, "Nothing was deleted."), ("", 2, "nobody answered"), ("y\n", 0, "")):
+        ended = run_process("drop", "ship", folder=ship.folder, typed=typed, **FAKE)
         assert ended.code == code
         assert "Delete ship for good?" in ended.err
+        assert said in ended.err
+        assert "Traceback" not in ended.err
         assert len(ship.done("collections", "--json").json) == (1 if code else 0)
+
+
+def test_a_program_that_drops_must_say_yes(ship: CommandLine) -> None:
+    refused = ship("drop", "ship", "--json")
+    assert (refused.code, refused.err) == (2, "")
+    assert "--yes" in refused.json["error"]["hint"]
+    assert len(ship.done("collections", "--json").json) == 1
 
 
 def test_dropping_by_prefix_spares_the_others(ship: CommandLine) -> None:

@@ -66,8 +66,8 @@ def test_every_command_has_help_of_its_own(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["docter"], "Error: there is no command 'docter'. Did you mean doctor?\nHelp: elt-llm --help\n"),
-        (["zzz"], "Error: there is no command 'zzz'. Run elt-llm --help for the list.\nHelp: elt-llm --help\n"),
+        (["docter"], "Error: There is no command 'docter'. Did you mean doctor?\nHelp: elt-llm --help\n"),
+        (["zzz"], "Error: There is no command 'zzz'. Run elt-llm --help for the list.\nHelp: elt-llm --help\n"),
         (["--colour"], "Error: No such option '--colour'.\nHelp: elt-llm --help\n"),
         (["init", "--olama"], "Error: No such option '--olama'. Did you mean '--ollama'?\nHelp: elt-llm init --help\n"),
     ],

@@ -59,13 +59,13 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "elt_llm_api.cli", *map(str, arguments)]
 
 
-def run_process(*arguments: str | Path, folder: Path, **environment: str) -> Ended:
-    """Run it as a process, with additions to the environment, to its end."""
+def run_process(*arguments: str | Path, folder: Path, typed: str = "", **environment: str) -> Ended:
+    """Run it as a process to its end; `typed` is its standard input, the rest is added to the environment."""
     ended = subprocess.run(
         command(*arguments),
         cwd=folder,
         env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
+        input=typed,
         capture_output=True,
         text=True,
         timeout=300,

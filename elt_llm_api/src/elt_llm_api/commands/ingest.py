@@ -65,6 +65,10 @@ def run_ingest(
             **flags,
         )
         with open_store(loaded.data_dir, for_writing=True) as store, progress_display(quiet=quiet) as progress:
+            if not paths:
+                store.collections.get(
+                    collection
+                )  # what it was filled from before can only be known of one that is there
             return ingest(request, loaded.settings, create_embedding(loaded.settings), store, progress)
 
 
