@@ -21,6 +21,7 @@ from elt_llm_ingest.readers.pdf_headings import (
 )
 from elt_llm_ingest.readers.pdf_lines import Line, page_lines, readable
 from elt_llm_ingest.readers.pdf_paragraphs import Paragraph, goes_on, mend_hyphens, paragraphs, vocabulary
+from elt_llm_ingest.readers.pdf_rows import CELL_SEPARATOR, with_rows
 
 _REASONS = {
     pdfium.FPDF_ERR_PASSWORD: "is encrypted: a password is needed",
@@ -36,7 +37,7 @@ class PdfReader(DocumentReader):
     """Reads the text layer of a PDF; pages without one are named. Not for two threads at a time: pdfium is not."""
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is encrypted or broken."""
@@ -60,7 +61,7 @@ class _Pages:
         self.damaged: list[int] = []
         read = [self._lines(number) for number in range(len(pdf))]
         self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in self.damaged]
-        self.pages = without_furniture(read)
+        self.pages = [with_rows(lines) for lines in without_furniture(read)]
         self.typography = typography_of(self.pages)
         self.outline = outline_of(pdf)
 
@@ -128,13 +129,26 @@ class _Pages:
 
 
 def _add(builder: DocumentBuilder, content: Sequence[Paragraph]) -> None:
+    header = ""
     for number, paragraph in enumerate(content):
+        if paragraph.kind == "table":
+            builder.add(paragraph.text, "table", header=header, tight=paragraph.tight)
+            header = header or _header(content[number:])
+            continue
+        header = ""
         if paragraph.level:
             builder.add_heading(paragraph.text, paragraph.level)
         elif not number and builder.end and goes_on(builder.end, paragraph):
             builder.resume(paragraph.text)
         else:
             builder.add(paragraph.text, paragraph.kind, tight=paragraph.tight)
+
+
+def _header(table: Sequence[Paragraph]) -> str:
+    """The first row of a table if it looks like its header: words only, over rows as wide."""
+    first, following = table[0].text, table[1:3]
+    alike = [row for row in following if row.kind == "table" and row.text.count(CELL_SEPARATOR) > 0]
+    return first if len(alike) == 2 and not any(map(str.isdigit, first)) else ""
 
 
 def numbered_pages(numbers: Sequence[int]) -> str:

@@ -22,6 +22,8 @@ _BULLET = re.compile(r"[\x00-\x08\x80-\x9f\ue000-\uf8ff]\s")
 _UNPRINTABLE = re.compile(r"[\x80-\x9f\ue000-\uf8ff]")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _SPACES = re.compile(r"\s+")
+_GAPS = re.compile(r"(?<=\S)\s+(?=\S)")
+_CELL_ROOM = 0.9
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Line:
     top: float = 0.0
     size: float = 0.0
     bold: bool = False
+    cells: tuple["Line", ...] = ()
+    """The parts that stand side by side with room between them, if there are several."""
 
 
 def page_lines(page: pypdfium2.PdfPage) -> list[Line]:
@@ -65,8 +69,22 @@ def _lines(text_page: pypdfium2.PdfTextPage, text: str) -> Iterator[Line]:
         bare = raw.strip()
         if bare:
             first = position + raw.index(bare[0])
-            yield _placed(text_page, Line(readable(bare)), first, first + len(bare) - 1)
+            line = _placed(text_page, bare, first)
+            parts = list(_parts(text_page, bare, first, line.size))
+            yield replace(line, cells=tuple(_placed(text_page, *part) for part in parts)) if parts else line
         position += len(raw) + 1
+
+
+def _parts(text_page: pypdfium2.PdfTextPage, bare: str, first: int, size: float) -> Iterator[tuple[str, int]]:
+    """The parts of a line that stand wide apart, with the position of each; nothing if it is all one."""
+    begin = 0
+    for space in _GAPS.finditer(bare):
+        before, after = _box(text_page, first + space.start() - 1), _box(text_page, first + space.end())
+        if after.left - before.right > _CELL_ROOM * size:
+            yield bare[begin : space.start()], first + begin
+            begin = space.end()
+    if begin:
+        yield bare[begin:], first + begin
 
 
 def readable(text: str) -> str:
@@ -77,13 +95,14 @@ def readable(text: str) -> str:
     return _SPACES.sub(" ", _UNPRINTABLE.sub("", text)).strip()
 
 
-def _placed(text_page: pypdfium2.PdfTextPage, line: Line, first: int, last: int) -> Line:
+def _placed(text_page: pypdfium2.PdfTextPage, bare: str, first: int) -> Line:
+    last = first + len(bare) - 1
     begin, end = _box(text_page, first), _box(text_page, last)
     size = pdfium.FPDFText_GetFontSize(text_page, first)
     # A font's own size can be 1 under a scaled matrix; the box says how large it is on the page.
     size = size if size > 1.5 else round(begin.top - begin.bottom, 1)
-    return replace(
-        line,
+    return Line(
+        readable(bare),
         left=min(begin.left, end.left),
         right=max(begin.right, end.right),
         bottom=min(begin.bottom, end.bottom),
@@ -117,7 +136,11 @@ def merge_rows(lines: list[Line]) -> list[Line]:
             text = before.text + ("" if close else " ") + line.text
             bottom, top = min(before.bottom, line.bottom), max(before.top, line.top)
             wide = before if len(before.text) >= len(line.text) else line
-            merged[-1] = replace(wide, text=text, left=before.left, right=line.right, bottom=bottom, top=top)
+            apart = line.left - before.right > _CELL_ROOM * max(before.size, line.size)
+            cells = (*(before.cells or (before,)), *(line.cells or (line,))) if apart else before.cells
+            merged[-1] = replace(
+                wide, text=text, left=before.left, right=line.right, bottom=bottom, top=top, cells=cells
+            )
         else:
             merged.append(line)
     return merged

@@ -38,12 +38,14 @@ def paragraphs(lines: Sequence[Line], headings: Mapping[int, int]) -> list[Parag
             found[-1].text = _joined(found[-1].text, line.text)
         else:
             tight = before is not None and not _gap(before, line, room) and not level and not found[-1].level
-            found.append(Paragraph(line.text, "heading" if level else _kind(line.text), level, tight))
+            found.append(Paragraph(line.text, "heading" if level else _kind(line), level, tight))
     return found
 
 
-def _kind(text: str) -> BlockKind:
-    return "rule" if begins_rule(text[:80]) else "list" if begins_item(text[:80]) else "prose"
+def _kind(line: Line) -> BlockKind:
+    if line.cells:
+        return "table"
+    return "rule" if begins_rule(line.text[:80]) else "list" if begins_item(line.text[:80]) else "prose"
 
 
 def _right_edges(lines: Sequence[Line]) -> list[float]:
@@ -66,7 +68,7 @@ def _continues(paragraph: Paragraph, before: Line, line: Line, level: int, right
     """Whether `line` goes on with the paragraph that `before` belongs to."""
     if paragraph.level or level:
         return paragraph.level == level and abs(before.size - line.size) < 0.2 and not _gap(before, line, room)
-    if _kind(line.text) != "prose" or not _alike(before, line):
+    if _kind(line) != "prose" or before.cells or not _alike(before, line):
         return False
     if before.text.endswith(HYPHEN_AT_LINE_END):
         return True
