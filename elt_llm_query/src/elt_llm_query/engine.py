@@ -23,6 +23,7 @@ from elt_llm_query.answer.citations import with_places
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
+from elt_llm_query.without_effect import settings_without_effect
 
 EXTRACTIVE = "extractive"
 
@@ -76,7 +77,7 @@ class Engine:
         self.close()
 
     def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
-        notes = [*found.notes, *answer.notes]
+        notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings)]
         if self._settings.llm.provider == "auto":
             notes.append("No language model is in use: the answer quotes the documents.")
         return QueryResult(
