@@ -1,0 +1,124 @@
+"""What happens to a collection as its folders come and go, its model changes, and it is rolled back."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import open_generation, roll_back
+from elt_llm_core.errors import FingerprintMismatch, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.store.store import open_store
+from folders import generated_files, run_ingest, statuses, write_files
+from shelf import COLLECTION, writing
+
+PDF = b"%PDF-1.4\nthis is not the rest of a document\n%%EOF\n"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """Twenty files."""
+    return write_files(tmp_path / "docs", generated_files(20))
+
+
+@pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
+def test_too_much_gone_at_once_is_kept_until_it_is_allowed(
+    data_dir: Path, docs: Path, deleted: int, kept: bool
+) -> None:
+    first = run_ingest(data_dir, docs)
+    for path in sorted(docs.rglob("*.md"))[:deleted]:
+        path.unlink()
+    report = run_ingest(data_dir, docs)
+    assert report.exit_code == int(kept)
+    assert report.documents == (20 if kept else 20 - deleted)
+    assert (report.collection_hash == first.collection_hash) == kept
+    assert sum(file.status == ("missing" if kept else "removed") for file in report.files) == deleted
+    allowed = run_ingest(data_dir, docs, allow_delete=True)
+    assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
+
+
+def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path) -> None:
+    other = write_files(tmp_path / "other", generated_files(3, seed=1))
+    first = run_ingest(data_dir, docs, other)
+    docs.rename(tmp_path / "unmounted")
+    report = run_ingest(data_dir)
+    assert (report.exit_code, report.collection_hash) == (1, first.collection_hash)
+    assert statuses(report)[str(docs)] == "missing"
+    with pytest.raises(UsageError, match="no file or folder"):
+        run_ingest(data_dir, docs)
+
+
+def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    (tmp_path / "new place").mkdir()
+    docs.rename(tmp_path / "new place" / "docs")
+    embedding = FakeEmbedding()
+    moved = run_ingest(data_dir, tmp_path / "new place" / "docs", embedding=embedding)
+    assert (moved.collection_hash, moved.published, moved.exit_code) == (first.collection_hash, False, 0)
+    assert embedding.calls == 0
+    assert run_ingest(data_dir).exit_code == 0
+
+
+def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path) -> None:
+    one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
+    two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
+    run_ingest(data_dir, one)
+    assert run_ingest(data_dir, two).documents == 2
+    assert run_ingest(data_dir).counts == {"unchanged": 2}
+
+
+def test_a_rolled_back_collection_is_not_changed_unasked(data_dir: Path, docs: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    write_files(docs, {"new.md": "# New\n\nA reef.\n"})
+    second = run_ingest(data_dir, docs)
+    with writing(data_dir) as store:
+        roll_back(store, COLLECTION)
+    with pytest.raises(UsageError, match="rolled back") as caught:
+        run_ingest(data_dir, docs)
+    assert f"elt-llm ingest -c {COLLECTION} --resume" in caught.value.hint
+    with open_store(data_dir) as store:
+        assert store.collections.unfinished_runs() == []
+        assert store.collections.get(COLLECTION).published == first.generation
+    resumed = run_ingest(data_dir, docs, resume=True)
+    assert (resumed.collection_hash, resumed.embedded) == (second.collection_hash, 0)
+    assert not run_ingest(data_dir, docs).published
+
+
+def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    write_files(docs, {"new.md": "# New\n\nA reef.\n"})
+    run_ingest(data_dir, docs)
+    (docs / "new.md").unlink()
+    with writing(data_dir) as store:
+        roll_back(store, COLLECTION)
+    assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
+
+
+def test_another_model_is_refused_and_the_command_in_the_hint_mends_it(data_dir: Path, docs: Path) -> None:
+    run_ingest(data_dir, docs)
+    other = FakeEmbedding(version="2")
+    with pytest.raises(FingerprintMismatch) as caught:
+        run_ingest(data_dir, docs, embedding=other)
+    assert caught.value.hint.startswith(f"Run: elt-llm ingest -c {COLLECTION} --rebuild   (")
+    rebuilt = run_ingest(data_dir, embedding=other, rebuild=True)
+    assert rebuilt.embedded == rebuilt.chunks
+    with open_store(data_dir) as store, open_generation(store, COLLECTION, other.fingerprint) as generation:
+        assert generation.notes == ()
+    assert not run_ingest(data_dir, docs, embedding=other).published
+
+
+def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    run_ingest(data_dir, embedding=FakeEmbedding(version="2"), rebuild=True)
+    embedding = FakeEmbedding()
+    back = run_ingest(data_dir, embedding=embedding, rebuild=True)
+    assert (back.collection_hash, embedding.calls) == (first.collection_hash, 0)
+
+
+def test_a_rebuild_of_the_same_files_is_the_same_collection(data_dir: Path, docs: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    rebuilt = run_ingest(data_dir, rebuild=True)
+    assert (rebuilt.collection_hash, rebuilt.embedded, rebuilt.published) == (first.collection_hash, 0, True)

@@ -1,0 +1,97 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from elt_llm_core.errors import ModelError, RetrievalError, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_query.retrieve.pipeline import find_passages
+from numpy.typing import NDArray
+
+MakeGeneration = Callable[..., Any]
+TEXTS = {
+    "n1": "The referee shows a yellow card for unsporting behaviour.",
+    "n2": "A yellow card is recorded by the secretary of the club.",
+    "n3": "Annual leave is approved by the line manager.",
+    "n4": "Fixtures are published in August by the secretary.",
+    "n5": "Goalkeepers wear colours that differ from other players.",
+}
+QUESTION = "Who records a yellow card?"
+
+
+class SilentEmbedding(FakeEmbedding):
+    """A model that no longer answers."""
+
+    def __init__(self) -> None:
+        super().__init__(256)
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        raise ModelError("the model does not answer", hint="Start it")
+
+
+def settings(**query: Any) -> Settings:
+    return Settings(query=QuerySettings.model_validate(query))
+
+
+def test_an_empty_question_is_refused(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    with pytest.raises(UsageError, match="empty"):
+        find_passages("  \n", [make_generation(TEXTS)], embedding, settings())
+
+
+def test_a_question_that_matches_no_word_is_answered_by_vectors(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
+    found = find_passages("zebra", [make_generation(TEXTS)], embedding, settings())
+    assert len(found.chunks) == 5
+    assert all(chunk.keyword_rank is None and chunk.keyword_score == 0 for chunk in found.chunks)
+
+
+def test_an_empty_collection_has_no_passages(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    assert find_passages(QUESTION, [make_generation({})], embedding, settings()).chunks == ()
+
+
+def test_without_a_keyword_index_vectors_answer_and_it_is_told(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
+    found = find_passages(QUESTION, [make_generation(TEXTS).without_keywords()], embedding, settings())
+    assert found.chunks[0].node_id in {"n1", "n2"}
+    assert any("no keyword index" in note and "vectors only" in note for note in found.notes)
+
+
+def test_without_a_vector_index_keywords_answer_and_it_is_told(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
+    found = find_passages(QUESTION, [make_generation(TEXTS).with_broken_vectors()], embedding, settings())
+    assert found.chunks[0].node_id == "n2"
+    assert any("damaged" in note and "keywords only" in note for note in found.notes)
+
+
+def test_a_model_that_does_not_answer_leaves_the_keywords(make_generation: MakeGeneration) -> None:
+    generation = make_generation(TEXTS, model=FakeEmbedding(256))
+    found = find_passages(QUESTION, [generation], SilentEmbedding(), settings())
+    assert found.chunks[0].node_id == "n2"
+    assert found.chunks[0].cosine is None
+    assert any("does not answer" in note for note in found.notes)
+
+
+def test_a_model_that_does_not_answer_is_an_error_where_vectors_are_all_there_is(
+    make_generation: MakeGeneration,
+) -> None:
+    generation = make_generation(TEXTS, model=FakeEmbedding(256))
+    with pytest.raises(RetrievalError, match="does not answer"):
+        find_passages(QUESTION, [generation], SilentEmbedding(), settings(strategy="dense"))
+
+
+def test_it_is_an_error_when_both_legs_fail(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    broken = make_generation(TEXTS).with_broken_vectors().without_keywords()
+    with pytest.raises(RetrievalError, match="damaged"):
+        find_passages(QUESTION, [broken], embedding, settings())
+
+
+def test_one_working_collection_is_enough(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    broken = make_generation(TEXTS, "broken").with_broken_vectors().without_keywords()
+    healthy = make_generation({f"h{key}": text for key, text in TEXTS.items()}, "healthy")
+    found = find_passages(QUESTION, [broken, healthy], embedding, settings())
+    assert {chunk.collection for chunk in found.chunks} == {"healthy"}
+    assert any("'broken'" in note for note in found.notes)
