@@ -2,7 +2,10 @@
 
 import os
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from elt_llm_core.errors import UsageError
@@ -91,13 +94,35 @@ def test_a_missing_path_is_a_usage_error_with_the_nearest_name(tmp_path: Path) -
     assert "handbook" in caught.value.hint
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read every folder")
-def test_a_folder_that_cannot_be_read_leaves_the_root_incomplete(tmp_path: Path) -> None:
-    _touch(tmp_path / "open.md")
-    closed = _touch(tmp_path / "closed" / "one.md").parent
+@contextmanager
+def _ordinary_user() -> Iterator[None]:
+    """The superuser may read everything; for this while nobody in particular looks."""
+    superuser = os.geteuid() == 0
+    if superuser:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if superuser:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def public_folder() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder).resolve()
+        path.chmod(0o755)
+        yield path
+
+
+def test_a_folder_that_cannot_be_read_leaves_the_root_incomplete(public_folder: Path) -> None:
+    _touch(public_folder / "open.md")
+    closed = _touch(public_folder / "closed" / "one.md").parent
     closed.chmod(0)
     try:
-        found = discover([tmp_path])
+        with _ordinary_user():
+            found = discover([public_folder])
     finally:
         closed.chmod(0o700)
     assert [file.relative for file in found.files] == ["open.md"]
