@@ -7,14 +7,14 @@ from elt_llm_core.collection import clear_leftovers, collect_garbage, publish
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import Settings
-from elt_llm_core.store.records import sha256
+from elt_llm_core.store.records import document_id, sha256, version_key
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.embedding import embed_missing
 from elt_llm_ingest.language import collection_language
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.recipe import index_recipe, version_maker
-from elt_llm_ingest.versions import Origin
+from elt_llm_ingest.versions import Origin, VersionMaker
 
 _READER = "text-1"
 _ROOT = "texts"
@@ -45,12 +45,7 @@ def ingest_texts(
     record = store.collections.create(collection)
     store.collections.begin_run(record.id, "texts")
     maker = version_maker(collection, settings, embedding)
-    versions = []
-    for given in texts:
-        digest = sha256(given.title, given.text)
-        origin = Origin(_ROOT, given.name, digest, len(given.text.encode()), _READER)
-        document = maker.from_parsed(origin, ParsedDocument(given.text, given.title or given.name))
-        versions.append(store.documents.find(document.key) or store.documents.add(record.id, document))
+    versions = [_version(store, record.id, maker, given) for given in texts]
     recipe = index_recipe(settings, embedding, collection_language(store, versions))
     published = None if record.published is None else store.generations.versions(record.id, record.published)
     if sorted(versions) != published:
@@ -58,3 +53,14 @@ def ingest_texts(
         publish(store, collection, versions, recipe, progress)
     store.collections.finish_run(record.id, "{}")
     collect_garbage(store, settings.storage.keep_generations)
+
+
+def _version(store: Store, collection: int, maker: VersionMaker, given: GivenText) -> int:
+    digest = sha256(given.title, given.text)
+    identity = document_id(maker.collection, _ROOT, given.name)
+    stored = store.documents.find(version_key(identity, digest, _READER, maker.chunker_identity))
+    if stored is not None:
+        return stored
+    origin = Origin(_ROOT, given.name, digest, len(given.text.encode()), _READER)
+    parsed = ParsedDocument(given.text, given.title or given.name)
+    return store.documents.add(collection, maker.from_parsed(origin, parsed))
