@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from numpy.typing import NDArray
 
+from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex, UsageError
 from elt_llm_core.index.arrays import FIELDS_NAME, IDS_NAME, VECTORS_NAME, Arrays, read_arrays
 from elt_llm_core.index.bm25 import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
@@ -24,7 +24,7 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 
 
-class Generation:
+class Generation(Closeable):
     """One pinned generation of one collection. Close it, or use it as a context manager, to let go of the pin."""
 
     def __init__(self, store: Store, record: CollectionRecord, pin: Pin, passport: Passport) -> None:
@@ -103,16 +103,6 @@ class Generation:
             self._chroma.close()
             self._chroma = None
         self._pin.release()
-
-    def __enter__(self) -> Self:
-        """The generation itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def _open_keyword(self) -> tuple[KeywordIndex, tuple[str, ...]]:
         """The index on the disk, or one made now where that was made by another tokeniser or is damaged."""

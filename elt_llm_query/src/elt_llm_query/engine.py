@@ -5,9 +5,9 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+from elt_llm_core.closeable import Closeable
 from elt_llm_core.collection import open_generation
 from elt_llm_core.errors import ModelError, UsageError
 from elt_llm_core.generation import Generation
@@ -28,7 +28,7 @@ from elt_llm_query.without_effect import settings_without_effect
 EXTRACTIVE = "extractive"
 
 
-class Engine:
+class Engine(Closeable):
     """Answers questions over pinned generations. May be asked from many threads; close it to let go of the pins."""
 
     def __init__(self, generations: Sequence[Generation], embedding: EmbeddingModel, settings: Settings) -> None:
@@ -65,16 +65,6 @@ class Engine:
     def close(self) -> None:
         """Let go of threads, pins and whatever was handed to `own`."""
         self._resources.close()
-
-    def __enter__(self) -> Self:
-        """The engine itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings)]

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import chromadb
 import numpy as np
@@ -16,6 +15,7 @@ from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQu
 from llama_index.vector_stores.chroma import ChromaVectorStore
 from numpy.typing import NDArray
 
+from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.settings import ChromaSettings
 
@@ -85,7 +85,7 @@ class IdVectorStore(ChromaVectorStore):
         return int(self._collection._client.get_max_batch_size())  # noqa: SLF001 - the only way to ask
 
 
-class ChromaIndex:
+class ChromaIndex(Closeable):
     """An open Chroma directory; closing it lets go of its files."""
 
     def __init__(self, client: ClientAPI, store: IdVectorStore) -> None:
@@ -95,16 +95,6 @@ class ChromaIndex:
     def close(self) -> None:
         """Close the client; the index may not be used after."""
         self._client.close()  # type: ignore[attr-defined]
-
-    def __enter__(self) -> Self:
-        """The index itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:

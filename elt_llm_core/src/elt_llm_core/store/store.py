@@ -1,9 +1,8 @@
 """A data directory: its database, its folders, and the rows in it by concern."""
 
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.collections import Collections
 from elt_llm_core.store.database import STORE_NAME, Database
@@ -15,7 +14,7 @@ from elt_llm_core.store.nodes import Nodes
 from elt_llm_core.store.vectors import Vectors
 
 
-class Store:
+class Store(Closeable):
     """An open data directory. Writers hold `writer_lock` for as long as they have it open for writing."""
 
     def __init__(self, data_dir: Path, database: Database) -> None:
@@ -39,16 +38,6 @@ class Store:
     def close(self) -> None:
         """Close the database."""
         self.database.close()
-
-    def __enter__(self) -> Self:
-        """The store itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:

@@ -1,5 +1,6 @@
 """The ways of asking that are measured against each other."""
 
+from elt_llm_core.profiles import BUILT_IN_PROFILES
 from elt_llm_core.settings import QuerySettings, Settings
 
 DEPTH = 100
@@ -12,17 +13,7 @@ def comparison_profiles(settings: Settings) -> dict[str, Settings]:
         "dense": _with(settings, strategy="dense", use_reranker=False),
         "fusion": _with(settings, strategy="hybrid", use_reranker=False),
         "default": settings,
-        "classic": _with(
-            settings,
-            strategy="hybrid",
-            fusion="reciprocal_rerank",
-            dense_weight=0.5,
-            leg_top_k=20,
-            use_reranker=True,
-            reranker_strategy="embedding",
-            rerank_weight=1.0,
-            reranker_top_k=8,
-        ),
+        "classic": BUILT_IN_PROFILES["classic"].apply_to(settings),
     }
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
+from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import RetrievalError, UsageError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
@@ -41,7 +40,7 @@ class Found:
     notes: tuple[str, ...]
 
 
-class PassageFinder:
+class PassageFinder(Closeable):
     """Asks pinned generations. Everything is built here, once; asking builds nothing and changes nothing.
 
     One object may be asked from many threads. `embeddings` holds a model for each fingerprint among the
@@ -132,16 +131,6 @@ class PassageFinder:
     def close(self) -> None:
         """Let the threads go; the generations and the model stay the caller's."""
         self._executor.shutdown(wait=True)
-
-    def __enter__(self) -> Self:
-        """The finder itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def find_passages(
