@@ -1,4 +1,5 @@
 .DEFAULT_GOAL := help
+CHECKERS := uv run --group check --group samples
 .PHONY: help setup demo check format test faults bench
 
 help: ## List what can be made
@@ -10,17 +11,18 @@ setup: ## Install everything into .venv
 demo: ## Ingest the samples and answer a question about them
 	uv run elt-llm demo
 
+# The checkers and the renderer of the samples stay installed for the tests at the end, which then skip nothing.
 check: ## Everything that must hold before a change is merged; CI runs this and nothing else
 	uv lock --check
-	uv run --group check ruff format --check .
-	uv run --group check ruff check .
-	uv run --group check mypy
-	uv run --group check lint-imports
+	$(CHECKERS) ruff format --check .
+	$(CHECKERS) ruff check .
+	$(CHECKERS) mypy
+	$(CHECKERS) lint-imports
 	uv run pytest
 
 format: ## Put the code into shape
-	uv run --group check ruff format .
-	uv run --group check ruff check --fix .
+	$(CHECKERS) ruff format .
+	$(CHECKERS) ruff check --fix .
 
 test: ## Run the tests alone
 	uv run pytest
