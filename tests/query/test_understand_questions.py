@@ -19,6 +19,8 @@ from hypothesis import strategies as st
         ("What is the fee for a lost card?", "how_much", "money"),
         ("What's the fee for a lost card?", "how_much", "money"),
         ("What percentage of readers return books late?", "how_much", "percentage"),
+        ("What cut of the fee goes to the house?", "how_much", "percentage"),
+        ("What fraction of the books is old?", "how_much", "percentage"),
         ("Where are the atlases kept?", "where", "place"),
         ("Why is the vault closed?", "why", "reason"),
         ("What is a folio?", "what_is", "definition"),
@@ -61,7 +63,18 @@ def test_numbers_lose_their_thousands_separators() -> None:
     assert numbers_of("1,500 of 1500 on 3.2 and 12:30") == ("1500", "3.2", "12:30")
 
 
-@pytest.mark.parametrize(("text", "language"), [("Wie hoch ist die Gebühr?", "de"), ("What was the fee?", "en")])
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wie hoch ist die Gebühr?", "de"),
+        ("What was the fee?", "en"),
+        ("In which year was the hall built?", "en"),
+        ("Was the ship built in Bremen?", "en"),
+        ("Who is the man in the hat?", "en"),
+        ("Was kostet die Karte?", "de"),
+        ("In welchem Jahr war das?", "de"),
+    ],
+)
 def test_the_language_is_that_of_its_small_words(text: str, language: str) -> None:
     assert question_language(text) == language
 
@@ -70,3 +83,22 @@ def test_the_language_is_that_of_its_small_words(text: str, language: str) -> No
 def test_any_text_can_be_asked(text: str) -> None:
     understood = understand(text)
     assert len(understood.terms) == len(understood.surfaces)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I lost a card. May I have another?", ("May I have another?",)),
+        ("What is the fee, and when is it due?", ("What is the fee?", "when is it due?")),
+        ("Can the fine be raised, and will they warn me?", ("Can the fine be raised?", "will they warn me?")),
+        ("How long do loans last?", ()),
+        ("Who reads and writes here?", ()),
+    ],
+)
+def test_the_questions_within_a_question_are_taken_apart(text: str, parts: tuple[str, ...]) -> None:
+    assert understand(text).parts == parts
+
+
+def test_two_things_may_be_asked_for_in_one_question() -> None:
+    assert understand("How long are loans to adults and to children?").twofold
+    assert not understand("I am old and grey. How long do loans last?").twofold

@@ -31,6 +31,6 @@ def make_chunk(
     )
 
 
-def make_answerer(*, abstain: bool) -> ExtractiveAnswerer:
+def make_answerer(*, abstain: bool, cite: bool = True) -> ExtractiveAnswerer:
     """An answerer that needs no model files; one that never abstains shows what it would choose."""
-    return ExtractiveAnswerer(FakeEmbedding(256), KeywordTokeniser(), abstain=abstain)
+    return ExtractiveAnswerer(FakeEmbedding(256), KeywordTokeniser(), abstain=abstain, cite=cite)

@@ -61,7 +61,8 @@ PATTERNS: Final = (
         "number",
     ),
     _pattern(
-        r"\b(?:what|which) (?:\w+ )?(?:percentage|percent|proportion|share)\b|\bwelcher (?:prozentsatz|anteil)\b",
+        r"\b(?:what|which) (?:\w+ )?(?:percentage|percent|proportion|share|fraction|cut)\b"
+        r"|\b(?:what|which) (?:is the |is )?(?:\w+ )?(?:majority|part of)\b|\bwelcher (?:prozentsatz|anteil)\b",
         "how_much",
         "percentage",
     ),
@@ -134,6 +135,14 @@ OPENING_CLAUSE: Final = re.compile(
     r"|where|which|how|why|wer|was|wann|wo|wie|welche)\b)"
 )
 
+# "What is the fee, and when is it due?": the second question begins at its asking word.
+SECOND_QUESTION: Final = re.compile(
+    r",? (?:and|und) ((?:(?:in|at|on|by|to|for|from) )?(?:how|when|what|which|who|whom|where|why|wie|wann|was|wer|wo"
+    r"|warum)\b"
+    rf"|(?<=, and )(?:{_AUXILIARY})\b)",
+    re.IGNORECASE,
+)
+
 # The noun that is counted: "how many players", "wie viele Tage", "what percentage of clubs".
 COUNTED: Final = re.compile(
     r"\b(?:how (?:many|much|few)|wie ?viele?|(?:percentage|percent|proportion|share|number) of)\s+(?:of\s+"
@@ -148,19 +157,28 @@ NAMED_QUANTITY: Final = re.compile(
     rf"\b(?:what|which) (?:(?:is|was|are|were|would be) )?(?:the |an? )?((?:\w+ )?(?:{_MONEY}|{_FIGURE}))\b"
 )
 
-# 2: a word that only German has; 1: a word it shares, which counts in company.
+# 2: a word that only German has; 1: a word that is now and then English.
 GERMAN_WORDS: Final[Mapping[str, int]] = dict.fromkeys(
     _listed(
         "wer wem wen wessen wann wo woher wohin warum weshalb wieso welche welcher welches welchen welchem "
         "wie ist sind der das und ein eine einen einem "
-        "einer für mit von vom nicht wird werden wurde wurden hat haben dürfen darf muss müssen kann können "
+        "einer für mit von vom nicht wird werden wurde wurden haben dürfen darf muss müssen kann können "
         "gibt viele bedeutet "
         "auf aus bei nach über unter zwischen sich dem den des im zum zur als durch oder auch wofür womit "
         "wozu worin worauf wovon "
-        "woraus wieviel seine seiner ihre ihrer nenne es man sie er"
+        "woraus wieviel seine seiner ihre ihrer nenne es sie er"
     ),
     2,
-) | dict.fromkeys(_listed("was die war in an am so"), 1)
+) | dict.fromkeys(_listed("die war hat man"), 1)
+
+# Function words that German does not have.
+ENGLISH_WORDS: Final = frozenset(
+    _listed(
+        "the of and to for a is are were be been do does did has have had can could may might must should would shall "
+        "who whom whose what when where which why how there this that these those with from by on at or if not any "
+        "it its he she they we you i my our your his her their me us them"
+    )
+)
 
 MONTHS: Final = frozenset(
     _listed(

@@ -10,12 +10,14 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.question_patterns import (
     ASKING_WORDS,
     COUNTED,
+    ENGLISH_WORDS,
     GERMAN_WORDS,
     MEASURED,
     MONTHS,
     NAMED_QUANTITY,
     OPENING_CLAUSE,
     PATTERNS,
+    SECOND_QUESTION,
     Expected,
     Measure,
     QuestionKind,
@@ -29,17 +31,21 @@ _CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w'\u2019-]*(?:\s+(?:of\s+|the\s+|de\s+
 _OPENING = re.compile(r"(?:^|(?<=[.?!]))\s*[^\W\d][\w'\u2019]*")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _WORD = re.compile(r"\w[\w.+#/-]*")
+_FEWEST_PART_WORDS = 3
 
 
 @dataclass(frozen=True)
 class Question:
     """A question taken apart. `terms` are the stems of its content words, `surfaces` the same words as written.
 
+    `parts` is what is really asked where that is less than the text: the last question of several sentences, each
+    question of "what ..., and how ...?"; else empty.
     `counted` is the noun after "how many" or the quantity asked for (salary), `measure` that after "how" (heavy:
     weight); either may be empty.
     """
 
     text: str
+    parts: tuple[str, ...]
     language: Language
     kind: QuestionKind
     expects: Expected
@@ -49,6 +55,11 @@ class Question:
     numbers: tuple[str, ...]
     counted: str
     measure: Measure
+
+    @property
+    def twofold(self) -> bool:
+        """Whether two things are asked for: two questions in one, or "this and that"."""
+        return len(self.parts) > 1 or bool(re.search(r"\b(?:and|und|both|beide)\b", _asked(self.text)))
 
     @property
     def expects_figure(self) -> bool:
@@ -65,9 +76,10 @@ def understand(question: str, tokeniser: KeywordTokeniser | None = None) -> Ques
     kind, expects = _kind(folded)
     terms, surfaces = _content_words(text, tokeniser)
     counted = _counted(folded) if expects in {"number", "money", "percentage"} else ""
-    measured = next((measure for pattern, measure in MEASURED if pattern.search(folded)), "")
+    measured: Measure = next((measure for pattern, measure in MEASURED if pattern.search(folded)), "")
     return Question(
         text=text,
+        parts=_parts(text),
         language=language,
         kind=kind,
         expects=expects,
@@ -81,9 +93,10 @@ def understand(question: str, tokeniser: KeywordTokeniser | None = None) -> Ques
 
 
 def question_language(text: str) -> Language:
-    """German if German function words are the majority among those of both languages, else English."""
-    found = [word for word in re.findall(r"\w+", text.lower()) if word in GERMAN_WORDS]
-    return "de" if any(GERMAN_WORDS[word] == 2 for word in found) or len(found) >= 2 else "en"
+    """German if its German function words outweigh the English ones; words of both languages count for neither."""
+    found = re.findall(r"\w+", text.lower())
+    german = sum(GERMAN_WORDS.get(word, 0) for word in found)
+    return "de" if german > 2 * sum(word in ENGLISH_WORDS for word in found) else "en"
 
 
 def numbers_of(text: str) -> tuple[str, ...]:
@@ -92,9 +105,22 @@ def numbers_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _asked(text: str) -> str:
+    """The last question among several sentences; the text if there is none."""
+    sentences = re.split(r"(?<=[.!?])\s+", text)
+    return next((sentence for sentence in reversed(sentences) if sentence.endswith("?")), text)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    asked = _asked(text)
+    second = SECOND_QUESTION.search(asked)
+    if second and len(asked[: second.start()].split()) >= _FEWEST_PART_WORDS:
+        return asked[: second.start()].rstrip(" ,") + "?", asked[second.start(1) :]
+    return (asked,) if asked != text and len(asked.split()) >= _FEWEST_PART_WORDS else ()
+
+
 def _kind(folded: str) -> tuple[QuestionKind, Expected]:
-    sentences = re.split(r"(?<=[.!?])\s+", folded)
-    asked = next((sentence for sentence in reversed(sentences) if sentence.endswith("?")), folded)
+    asked = _asked(folded)
     asked = OPENING_CLAUSE.sub("", re.sub(r"\b(what|who|when|where|how|which)'s\b", r"\1 is", asked))
     best: tuple[int, int, QuestionKind, Expected] | None = None
     for order, (pattern, kind, expects) in enumerate(PATTERNS):

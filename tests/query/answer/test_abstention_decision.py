@@ -8,29 +8,42 @@ from elt_llm_query.answer.evidence import Evidence
 
 STRONG = Evidence(
     cosine=0.8,
-    margin=0.4,
+    passage_cosine=0.7,
     unknown=0.0,
-    foreign=0.0,
-    lacks_expected=0.0,
     expected_elsewhere=0.0,
     figure_asked=0.0,
     other_language=0.0,
     unit_distance=0.0,
+    event_missing=0.0,
     residue_distance=0.3,
     unknown_names=0.0,
-    names_apart=0.0,
     named_rest=0.0,
+    names_apart=0.0,
+    numbers_apart=0.0,
+    denied=0.0,
+    denied_beside=0.0,
+    unreasoned=0.0,
 )
+MISSING = [
+    "unknown",
+    "expected_elsewhere",
+    "unit_distance",
+    "event_missing",
+    "unknown_names",
+    "named_rest",
+    "names_apart",
+    "numbers_apart",
+    "denied",
+    "denied_beside",
+    "unreasoned",
+]
 
 
 def test_strong_evidence_is_answered() -> None:
     assert decide(STRONG).answered
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["unknown", "lacks_expected", "expected_elsewhere", "unit_distance", "unknown_names", "names_apart", "named_rest"],
-)
+@pytest.mark.parametrize("name", MISSING)
 def test_what_is_missing_lowers_the_confidence(name: str) -> None:
     assert decide(replace(STRONG, **{name: 1.0})).confidence < decide(STRONG).confidence
 

@@ -22,6 +22,11 @@ from elt_llm_query.understand import understand
         ("How long does a loan last?", "A loan lasts a fortnight, a year or three weeks.", True),
         ("How long does a loan last?", "A loan lasts.", False),
         ("Who approves a loan?", "The head librarian approves it.", True),
+        ("What share of readers is late?", "Two thirds of the readers are late.", True),
+        ("What cut does the house take?", "One twentieth goes to the house.", True),
+        ("What percentage of readers is late?", "Half of them are late.", True),
+        ("What share of readers is late?", "The third reader is late.", False),
+        ("What is the telephone number of the desk?", "The desk opened on 2020-12-16.", False),
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
     ],
 )

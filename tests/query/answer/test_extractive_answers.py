@@ -158,3 +158,31 @@ def test_of_a_sentence_that_overlapping_passages_share_the_whole_is_quoted() -> 
     chunks = [make_chunk(text[:end]), make_chunk(text[begin:], start=begin), make_chunk(text, score=0.5)]
     answer = make_answerer(abstain=False).answer("How long do loans last?", chunks, max_sentences=1)
     assert answer.citations[0].excerpt == "Loans last three weeks in summer and four in winter."
+
+
+def test_without_citations_the_answer_has_no_marks() -> None:
+    answer = make_answerer(abstain=False, cite=False).answer("How long do loans last?", [make_chunk(LIBRARY)])
+    assert "[" not in answer.text
+    assert answer.citations
+    refused = make_answerer(abstain=True, cite=False).answer("Which vaccine do camels need?", [make_chunk(LIBRARY)])
+    assert refused.text == "Not found in these documents."
+
+
+def test_the_best_paragraph_is_read_first() -> None:
+    text = "Fines are paid at the desk.\n\nThe hall is old.\n\nFines for late books are 20 cents a day."
+    answer = make_answerer(abstain=False).answer("What are the fines for late books a day?", [make_chunk(text)])
+    assert answer.text.startswith("Fines for late books are 20 cents a day.")
+
+
+def test_a_weak_sentence_is_not_added_to_a_clear_answer() -> None:
+    answer = make_answerer(abstain=False).answer("How many books may readers borrow at once?", [make_chunk(LIBRARY)])
+    assert answer.text == "Readers may borrow up to twelve books at once. [1]"
+
+
+def test_a_question_for_two_things_is_answered_with_both() -> None:
+    text = "Adults may keep a book for three weeks. The hall is old.\n\nChildren may keep a book for five weeks."
+    answer = make_answerer(abstain=False).answer(
+        "How long may adults keep a book, and how long may children?", [make_chunk(text)]
+    )
+    assert "three weeks" in answer.text
+    assert "five weeks" in answer.text

@@ -10,22 +10,25 @@ from typing import Final
 
 from elt_llm_query.answer.evidence import Evidence
 
-INTERCEPT: Final = -0.08
+INTERCEPT: Final = -0.3
 WEIGHTS: Final = MappingProxyType(
     {
-        "cosine": 2.89,
-        "margin": 2.13,
-        "unknown": -1.12,
-        "foreign": -3.62,
-        "lacks_expected": -1.77,
-        "expected_elsewhere": -1.07,
-        "figure_asked": 0.89,
-        "other_language": -0.25,
-        "unit_distance": -1.54,
-        "residue_distance": -1.58,
-        "unknown_names": -1.2,
-        "names_apart": -1.88,
-        "named_rest": -2.01,
+        "cosine": 3.44,
+        "passage_cosine": 1.41,
+        "unknown": -1.43,
+        "expected_elsewhere": -1.36,
+        "figure_asked": 1.02,
+        "other_language": -0.3,
+        "unit_distance": -1.93,
+        "event_missing": -0.98,
+        "residue_distance": -1.52,
+        "unknown_names": -1.09,
+        "named_rest": -1.97,
+        "names_apart": -1.62,
+        "numbers_apart": -0.82,
+        "denied": -1.24,
+        "denied_beside": -1.0,
+        "unreasoned": -2.2,
     }
 )
 

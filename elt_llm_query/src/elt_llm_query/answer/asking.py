@@ -14,13 +14,20 @@ from elt_llm_query.understand import Question
 
 @dataclass(frozen=True)
 class Asking:
-    """A question, its vector, and the models and weights its passages are compared by."""
+    """A question, its vectors, and the models and weights its passages are compared by.
+
+    `vectors` has a row for the whole question and one for each of its parts.
+    """
 
     question: Question
-    vector: NDArray[np.float32]
+    vectors: NDArray[np.float32]
     embedding: EmbeddingModel
     tokeniser: KeywordTokeniser
     weights: TermWeights
+
+    def nearness(self, vector: NDArray[np.float32]) -> float:
+        """Cosine of a text to the question, or to the part of it that is nearest."""
+        return float((self.vectors @ vector).max())
 
     def stems(self, text: str) -> frozenset[str]:
         """The distinct stems of a text."""

@@ -9,11 +9,12 @@ from elt_llm_core.results import Citation, RetrievedChunk
 
 @dataclass(frozen=True)
 class Quote:
-    """A part of a retrieved passage: the words chunk.text[start:end]."""
+    """A part of a retrieved passage: the words chunk.text[start:end], and how they are said if not as they stand."""
 
     chunk: RetrievedChunk
     start: int
     end: int
+    said: str = ""
 
     @property
     def span(self) -> tuple[int, int]:

@@ -4,19 +4,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import numpy as np
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.answer.asking import Asking
+from elt_llm_query.answer.denial import denial
 from elt_llm_query.answer.expected_values import counted_phrases
 from elt_llm_query.answer.sentence_scores import ScoredSentence
 from elt_llm_query.answer.term_weights import match
 from elt_llm_query.understand import Question
 
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
-_MOST_ABLATED = 4
+_REASON = re.compile(
+    r"\b(?:because|since|due to|as a result|so that|in order to|so as|therefore|thus|hence|reasons?|causes?|caused"
+    r"|owing to|to (?:ensure|avoid|prevent|protect|allow|make|keep|help|give|be)|means? that|meaning|helps?|avoids?"
+    r"|prevents?|allows?|otherwise|enables?|ensures?|lets?|rather than|which is why|will"
+    r"|weil|da|denn|deshalb|daher|damit|grund|um)\b"
+)
+_TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12
+_DATED = 0.7
 
 
 @dataclass(frozen=True)
@@ -25,22 +32,23 @@ class Evidence:
 
     cosine: float
     """Cosine of the nearest chosen sentence to the question; up is better."""
-    margin: float
-    """Lead of the best cosine over the average candidate's; up is better."""
+    passage_cosine: float
+    """Cosine of the nearest passage to the question; up is better."""
     unknown: float
     """Share of the question's weight that no document of the collection has; down is better."""
-    foreign: float
-    """How much nearer the best sentence the question comes without its most foreign word; down is better."""
-    lacks_expected: float
-    """1 less the support of the expected value in the chosen sentences, 0 if no figure or person is expected."""
     expected_elsewhere: float
-    """How much less relevant than the most relevant sentence the best one with the expected value is."""
+    """How much less relevant than the most relevant sentence the best one with the expected value is.
+
+    0 if neither a figure nor a person is expected.
+    """
     figure_asked: float
     """1 if a number, an amount or a point in time is expected: such questions start from another level."""
     other_language: float
     """1 if the question is not in English: the embedding knows English best and its cosines are lower elsewhere."""
     unit_distance: float
     """How far what is to be counted is from what is counted in the chosen sentences, 0 if nothing is."""
+    event_missing: float
+    """Where a date is asked for: share of the event's words, by weight, that the sentence with a date lacks."""
     residue_distance: float
     """How far what the question asks beyond the words it shares with a chosen sentence is from the rest of that."""
     unknown_names: float
@@ -52,6 +60,14 @@ class Evidence:
     """
     names_apart: float
     """Share of the question's names that the best sentence and its headings lack; down is better."""
+    numbers_apart: float
+    """Share of the question's numbers that the chosen sentences and their headings lack; down is better."""
+    denied: float
+    """How much of what the question takes for granted the best sentence denies; down is better."""
+    denied_beside: float
+    """The same for the sentence among the chosen that denies most."""
+    unreasoned: float
+    """1 if a reason is asked for and no chosen sentence gives any; down is better."""
 
     def as_dict(self) -> dict[str, float]:
         """The numbers by name, for the trace."""
@@ -66,25 +82,28 @@ def gather_evidence(
 ) -> Evidence:
     """Everything the decision rests on, for at least one chosen sentence."""
     best, question = chosen[0], asking.question
-    passages = [asking.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks]
-    passage, pool = passages[best.candidate.chunk], frozenset[str]().union(*passages)
-    cosines = [sentence.cosine for sentence in scored]
+    pool = frozenset[str]().union(
+        *(asking.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks)
+    )
     names_apart = _names_apart(question, best, chunks[best.candidate.chunk])
     naming = _naming(question, chosen, chunks)
     return Evidence(
         cosine=max(sentence.cosine for sentence in chosen),
-        margin=max(cosines) - float(np.mean(cosines)),
+        passage_cosine=max(0.0 if chunk.cosine is None else chunk.cosine for chunk in chunks),
         unknown=_unknown(asking, pool),
-        foreign=_foreign(asking, best, passage),
-        lacks_expected=1.0 - max(sentence.support for sentence in chosen) if _gates(question) else 0.0,
         expected_elsewhere=_expected_elsewhere(question, scored),
         figure_asked=float(question.expects_figure),
         other_language=float(question.language != "en"),
         unit_distance=_unit_distance(asking, naming),
+        event_missing=_event_missing(asking, chosen),
         residue_distance=_residue_distance(asking, naming),
         named_rest=_rest_missing(asking, naming) if question.names and not names_apart else 0.0,
         unknown_names=_unknown_names(asking, pool),
         names_apart=names_apart,
+        numbers_apart=_numbers_apart(question, chosen, chunks),
+        denied=denial(asking, chosen[:1]),
+        denied_beside=denial(asking, chosen),
+        unreasoned=_unreasoned(question, chosen),
     )
 
 
@@ -96,18 +115,6 @@ def _unknown(asking: Asking, pool: frozenset[str]) -> float:
     weights, question = asking.weights, asking.question
     strange = (term for term in question.terms if not weights.known(term))
     return sum(weights.idf(term) * (1.0 - match(term, pool)) for term in strange) / weights.total(question)
-
-
-def _foreign(asking: Asking, best: ScoredSentence, passage: frozenset[str]) -> float:
-    """A word the passage lacks and whose loss brings the question nearer is not a paraphrase but another subject."""
-    question = asking.question
-    words = zip(question.terms, question.surfaces, strict=True)
-    absent = [surface for term, surface in words if not match(term, passage)][:_MOST_ABLATED]
-    if not absent:
-        return 0.0
-    shorter = [re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", question.text) for word in absent]
-    kept = [" ".join(text.split()) or question.text for text in shorter]
-    return float((asking.embed(kept) @ best.vector).max()) - float(asking.vector @ best.vector)
 
 
 def _expected_elsewhere(question: Question, scored: Sequence[ScoredSentence]) -> float:
@@ -158,11 +165,27 @@ def _unknown_names(asking: Asking, pool: frozenset[str]) -> float:
 
 
 def _rest_missing(asking: Asking, chosen: Sequence[ScoredSentence]) -> float:
+    return _missing(asking, _unnamed(asking), frozenset[str]().union(*(sentence.stems for sentence in chosen)))
+
+
+def _event_missing(asking: Asking, chosen: Sequence[ScoredSentence]) -> float:
+    if asking.question.expects != "date":
+        return 0.0
+    times = asking.stems(_TIME)
+    event = [term for term in _unnamed(asking) if term not in times]
+    dated = [sentence for sentence in chosen if sentence.support >= _DATED] or chosen
+    return min(_missing(asking, event, one.stems | asking.stems(one.candidate.topic)) for one in dated)
+
+
+def _unnamed(asking: Asking) -> list[str]:
     named = frozenset(stem for name in asking.question.names for stem in asking.tokeniser.stems(name))
-    rest = [term for term in asking.question.terms if term not in named]
-    said = frozenset[str]().union(*(sentence.stems for sentence in chosen))
-    weight = sum(asking.weights.idf(term) for term in rest)
-    missing = sum(asking.weights.idf(term) * (1.0 - match(term, said)) for term in rest)
+    return [term for term in asking.question.terms if term not in named]
+
+
+def _missing(asking: Asking, terms: Sequence[str], said: frozenset[str]) -> float:
+    """Share of the weight of the terms that `said` lacks."""
+    weight = sum(asking.weights.idf(term) for term in terms)
+    missing = sum(asking.weights.idf(term) * (1.0 - match(term, said)) for term in terms)
     return missing / weight if weight else 0.0
 
 
@@ -175,7 +198,22 @@ def _naming(
 
 
 def _names_apart(question: Question, best: ScoredSentence, chunk: RetrievedChunk) -> float:
-    text = fold(f"{chunk.source_title} {chunk.context} {best.candidate.spoken}")
+    text = _with_headings(best, chunk)
     wanted = {fold(name) for name in question.names} | set(filter(_YEAR.fullmatch, question.numbers))
     missing = sum(1 for name in wanted if not re.search(rf"(?<!\w){re.escape(name)}", text))
     return missing / len(wanted) if wanted else 0.0
+
+
+def _numbers_apart(question: Question, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> float:
+    text = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
+    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in question.numbers)
+    return missing / len(question.numbers) if question.numbers else 0.0
+
+
+def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
+    return fold(f"{chunk.source_title} {chunk.context} {sentence.candidate.topic} {sentence.candidate.spoken}")
+
+
+def _unreasoned(question: Question, chosen: Sequence[ScoredSentence]) -> float:
+    given = any(_REASON.search(fold(sentence.candidate.spoken)) for sentence in chosen)
+    return float(question.kind == "why" and not given)

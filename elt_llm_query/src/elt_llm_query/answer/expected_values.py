@@ -17,7 +17,7 @@ _NUMBER_WORDS = (
     "funfzig hundert "
     "tausend million millionen milliarden dutzend einmal zweimal dreimal halbe drittel viertel beide "
     "mehrere kein keine keiner "
-    "erste zweite dritte first second third fourth fifth"
+    "erste zweite dritte first second third fourth fifth tenth twentieth"
 )
 _ONE = r"(?:(?:one|1|a single|only one|eine?[nmr]?)\b)"
 _UNIT_OF_TIME = (
@@ -79,7 +79,11 @@ _MONEY = re.compile(
     r"|rupees?|free of charge|(?:is|are) free|unentgeltlich|gratis|no charge|no fee|for free|kostenlos)\b"
 )
 _PERCENT = re.compile(
-    r"%|\bper ?cent\b|\bprozent\b|\b(?:half|third|quarter|halfte|drittel|viertel|majority|mehrheit)\b"
+    r"%|\bper ?cent\b|\bprozent\b|\b(?:half|halves|quarters?|(?:simple |absolute )?majority)\b"
+    r"|\b(?:halfte|drittel|viertel|funftel|zehntel|zwanzigstel|mehrheit)\b"
+    r"|\b(?:an?|one|two|three|four|five|seven|eight|nine)[ -](?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+    r"|twelfth|twentieth|fiftieth|hundredth)s?\b|\b\d+/\d+\b(?!/)"
+    r"|\b(?:one|two|three|\d+) (?:in|out of) (?:every )?(?:\d+|ten|three|four|five|hundred)\b"
 )
 _ROLE = re.compile(
     r"\b(?:secretary|committee|board|chair(?:man|woman|person)?|president|treasurer|council|panel|team"
@@ -218,7 +222,7 @@ _UNITS: dict[str, re.Pattern[str]] = {
     "age": re.compile(r"\d|\b(?:years?|aged?|older|younger|birthday|jahren?|alter)\b|\b(?:teen|teenth|ty)\b"),
     "speed": re.compile(r"\b(?:km/h|mph|knots?|kmh|per (?:hour|second|minute)|an hour|m/s|kn)\b"),
     "temperature": re.compile(r"°|\b(?:degrees?|celsius|fahrenheit|grad|kelvin)\b"),
-    "telephone": re.compile(r"\+?\d[\d ()/-]{5,}\d"),
+    "telephone": re.compile(r"(?<![\d-])(?!\d{4}-\d\d-\d\d\b)(?!\d\d?/\d\d?/\d{4}\b)\+?\d[\d ()/-]{5,}\d"),
 }
 _NUMBER = re.compile(rf"[\d.,]*\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|one)\b")
 _MEASURES: dict[str, Callable[[Question, str], float]] = {

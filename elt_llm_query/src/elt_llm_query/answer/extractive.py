@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import Citation, RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -44,12 +45,15 @@ class Answer:
 
 
 class ExtractiveAnswerer:
-    """Chooses the sentences that answer, in readable order, each ending with its reference."""
+    """Chooses the sentences that answer, in readable order, each ending with its reference unless `cite` is false."""
 
-    def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser, *, abstain: bool = True) -> None:
+    def __init__(
+        self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser, *, abstain: bool = True, cite: bool = True
+    ) -> None:
         self._embedding = embedding
         self._tokeniser = tokeniser
         self._abstain = abstain
+        self._cite = cite
 
     def answer(
         self,
@@ -68,20 +72,45 @@ class ExtractiveAnswerer:
         read = list(chunks[:_READ_CHUNKS])
         found = candidates(read)
         if not found:
-            return _nothing(asked, [], 0.0, {}, ("No passage holds a sentence that could be quoted.",))
+            return self._nothing(asked.language, (), 0.0, {}, ("No passage holds a sentence that could be quoted.",))
         asking = self._asking(asked, self._weights(read, idf, known))
         scored = score_sentences(asking, read, found)
-        chosen = choose(scored, max_sentences)
+        chosen = choose(scored, max_sentences, twofold=asked.twofold)
         evidence = gather_evidence(asking, read, scored, chosen)
         decision = decide(evidence)
         reasoning = _reasoning(asked, read, scored, evidence)
         if self._abstain and not decision.answered:
-            return _nothing(asked, quotes(choose_closest(scored), read), decision.confidence, reasoning)
-        return _write(quotes(reading_order(chosen, read), read), decision.confidence, reasoning)
+            _, closest = number_quotes(quotes(choose_closest(scored), read))
+            return self._nothing(asked.language, closest, decision.confidence, reasoning)
+        return self._write(quotes(reading_order(chosen, read), read), decision.confidence, reasoning)
+
+    def _write(self, found: Sequence[Quote], confidence: float, reasoning: dict[str, object]) -> Answer:
+        numbers, citations = number_quotes(found)
+        said = [
+            f"{_readable(quote)} [{number}]" if self._cite else _readable(quote)
+            for quote, number in zip(found, numbers, strict=True)
+        ]
+        # A row of a table does not end as a sentence does.
+        in_lines = any("\n" in text for text in said) or (len(said) > 1 and any(quote.said for quote in found))
+        return Answer(("\n" if in_lines else " ").join(said), citations, True, confidence, reasoning)
+
+    def _nothing(
+        self,
+        language: Language,
+        closest: tuple[Citation, ...],
+        confidence: float,
+        reasoning: dict[str, object],
+        notes: tuple[str, ...] = (),
+    ) -> Answer:
+        refusal, pointer = _NOT_FOUND[language]
+        references = ", ".join(citation.reference for citation in closest)
+        text = f"{refusal} {pointer.format(references)}" if closest and self._cite else refusal
+        return Answer(text, closest, False, confidence, reasoning, notes)
 
     def _asking(self, question: Question, weights: TermWeights) -> Asking:
-        vector = self._embedding.embed_question(cut(question.text, self._embedding))
-        return Asking(question, vector, self._embedding, self._tokeniser, weights)
+        texts = [question.text, *question.parts]
+        vectors = np.stack([self._embedding.embed_question(cut(text, self._embedding)) for text in texts])
+        return Asking(question, vectors, self._embedding, self._tokeniser, weights)
 
     def _weights(
         self,
@@ -101,29 +130,9 @@ def choose_closest(scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
     return list(first.values())[:_CLOSEST]
 
 
-def _write(found: Sequence[Quote], confidence: float, reasoning: dict[str, object]) -> Answer:
-    numbers, citations = number_quotes(found)
-    sentences = [f"{_readable(quote.words)} [{number}]" for quote, number in zip(found, numbers, strict=True)]
-    separator = "\n" if any("\n" in sentence for sentence in sentences) else " "
-    return Answer(separator.join(sentences), citations, True, confidence, reasoning)
-
-
-def _nothing(
-    question: Question,
-    closest: Sequence[Quote],
-    confidence: float,
-    reasoning: dict[str, object],
-    notes: tuple[str, ...] = (),
-) -> Answer:
-    _, citations = number_quotes(closest)
-    refusal, pointer = _NOT_FOUND[question.language]
-    references = ", ".join(citation.reference for citation in citations)
-    text = f"{refusal} {pointer.format(references)}" if citations else refusal
-    return Answer(text, citations, False, confidence, reasoning, notes)
-
-
-def _readable(words: str) -> str:
-    """The words in lines: a list keeps its lines, a line broken by the page's width is joined."""
+def _readable(quote: Quote) -> str:
+    """The words in lines: a list keeps its lines, a line broken by the page's width is joined; a row as it is read."""
+    words = quote.said or quote.words
     lines = [" ".join(line.split()) for line in re.split(r"\n(?=\s*(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)", words)]
     return "\n".join(line for line in lines if line)
 

@@ -45,6 +45,7 @@ class ScoredSentence:
     support_weight: float
     rivals: int
     stems: frozenset[str]
+    own_stems: frozenset[str]
     vector: NDArray[np.float32]
 
     @property
@@ -72,6 +73,7 @@ class Draft:
 
     candidate: Candidate
     stems: frozenset[str]
+    own_stems: frozenset[str]
     coverage: float
     around: float
     passage: float
@@ -82,7 +84,7 @@ def score_sentences(
 ) -> list[ScoredSentence]:
     """The most promising candidates with their scores, best first; ties by place."""
     drafts = _promising(_drafts(asking, chunks, found))
-    vectors = asking.embed([draft.candidate.spoken for draft in drafts])
+    vectors = asking.embed([draft.candidate.meant for draft in drafts])
     scored = [_score(asking, chunks, draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
     return sorted(
         scored, key=lambda sentence: (-round(sentence.score, 6), sentence.candidate.chunk, sentence.candidate.start)
@@ -93,7 +95,7 @@ def _score(
     asking: Asking, chunks: Sequence[RetrievedChunk], draft: Draft, vector: NDArray[np.float32]
 ) -> ScoredSentence:
     question, chunk = asking.question, chunks[draft.candidate.chunk]
-    cosine = round(float(vector @ asking.vector), 6)
+    cosine = round(asking.nearness(vector), 6)
     return ScoredSentence(
         candidate=draft.candidate,
         cosine=cosine,
@@ -105,6 +107,7 @@ def _score(
         support_weight=_support_weight(question),
         rivals=rival_numbers(question.text, f"{chunk.context}\n{draft.candidate.spoken}"),
         stems=draft.stems,
+        own_stems=draft.own_stems,
         vector=vector,
     )
 
@@ -115,11 +118,22 @@ def _drafts(asking: Asking, chunks: Sequence[RetrievedChunk], found: Sequence[Ca
     for candidate in found:
         chunk = chunks[candidate.chunk]
         follows = bool(drafts) and drafts[-1].candidate.chunk == candidate.chunk
-        around = (drafts[-1].stems if follows else frozenset()) | asking.stems(f"{chunk.context} {chunk.source_title}")
-        stems = asking.stems(candidate.spoken)
+        headings = asking.stems(f"{chunk.context} {chunk.source_title} {candidate.topic}")
+        around = (drafts[-1].stems if follows else frozenset()) | headings
+        stems = asking.stems(candidate.meant)
+        own = asking.stems(candidate.spoken) if candidate.asked else stems
         coverage = asking.coverage(stems)
         passage = chunk.score / best if best > 0 else 0.0
-        drafts.append(Draft(candidate, stems, coverage, asking.coverage(stems, around) - coverage, passage))
+        drafts.append(
+            Draft(
+                candidate,
+                stems,
+                own,
+                coverage,
+                asking.coverage(stems, around) - coverage,
+                passage,
+            )
+        )
     return drafts
 
 
