@@ -21,6 +21,8 @@ from hypothesis import strategies as st
         ("What percentage of readers return books late?", "how_much", "percentage"),
         ("What cut of the fee goes to the house?", "how_much", "percentage"),
         ("What fraction of the books is old?", "how_much", "percentage"),
+        ("What part of the cost does the house bear?", "how_much", "percentage"),
+        ("Into which part of the archive do old maps go?", "which", "any"),
         ("Where are the atlases kept?", "where", "place"),
         ("Why is the vault closed?", "why", "reason"),
         ("What is a folio?", "what_is", "definition"),

@@ -62,7 +62,8 @@ PATTERNS: Final = (
     ),
     _pattern(
         r"\b(?:what|which) (?:\w+ )?(?:percentage|percent|proportion|share|fraction|cut)\b"
-        r"|\b(?:what|which) (?:is the |is )?(?:\w+ )?(?:majority|part of)\b|\bwelcher (?:prozentsatz|anteil)\b",
+        r"|\b(?:what|which) (?:is the |is )?(?:\w+ )?majority\b|\b(?:what|which) part of (?:the |a |an |its |their )?"
+        rf"{_MONEY}\b|\bwelcher (?:prozentsatz|anteil)\b",
         "how_much",
         "percentage",
     ),

@@ -69,6 +69,14 @@ def test_a_number_of_the_question_that_no_sentence_has_is_apart() -> None:
     assert _evidence(asked, "The loan is 30 days because shelves are full.").numbers_apart == 0.5
 
 
+def test_names_that_no_sentence_brings_together_are_parted() -> None:
+    asked = "Does the Harbour Library own the Blue Atlas?"
+    apart = "The Harbour Library opens at nine. The Blue Atlas was sold to a museum."
+    together = "The Harbour Library owns the Blue Atlas."
+    assert _evidence(asked, apart).names_parted == 1.0
+    assert _evidence(asked, together).names_parted == 0.0
+
+
 def test_a_reason_is_missed_where_one_is_asked_for() -> None:
     assert _evidence("Why is the hall cold?", "The hall is cold.").unreasoned == 1.0
     assert _evidence("Why is the hall cold?", "The hall is cold because the stove is broken.").unreasoned == 0.0

@@ -60,6 +60,8 @@ class Evidence:
     """
     names_apart: float
     """Share of the question's names that the best sentence and its headings lack; down is better."""
+    names_parted: float
+    """1 if the question has several names, all of them known, that do not stand together in the best sentence."""
     numbers_apart: float
     """Share of the question's numbers that the chosen sentences and their headings lack; down is better."""
     denied: float
@@ -86,6 +88,7 @@ def gather_evidence(
         *(asking.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks)
     )
     names_apart = _names_apart(question, best, chunks[best.candidate.chunk])
+    unknown_names = _unknown_names(asking, pool)
     naming = _naming(question, chosen, chunks)
     return Evidence(
         cosine=max(sentence.cosine for sentence in chosen),
@@ -98,8 +101,9 @@ def gather_evidence(
         event_missing=_event_missing(asking, chosen),
         residue_distance=_residue_distance(asking, naming),
         named_rest=_rest_missing(asking, naming) if question.names and not names_apart else 0.0,
-        unknown_names=_unknown_names(asking, pool),
+        unknown_names=unknown_names,
         names_apart=names_apart,
+        names_parted=float(names_apart > 0 and not unknown_names and len(_wanted(question)) > 1),
         numbers_apart=_numbers_apart(question, chosen, chunks),
         denied=denial(asking, chosen[:1]),
         denied_beside=denial(asking, chosen),
@@ -199,9 +203,13 @@ def _naming(
 
 def _names_apart(question: Question, best: ScoredSentence, chunk: RetrievedChunk) -> float:
     text = _with_headings(best, chunk)
-    wanted = {fold(name) for name in question.names} | set(filter(_YEAR.fullmatch, question.numbers))
+    wanted = _wanted(question)
     missing = sum(1 for name in wanted if not re.search(rf"(?<!\w){re.escape(name)}", text))
     return missing / len(wanted) if wanted else 0.0
+
+
+def _wanted(question: Question) -> set[str]:
+    return {fold(name) for name in question.names} | set(filter(_YEAR.fullmatch, question.numbers))
 
 
 def _numbers_apart(question: Question, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> float:
