@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elt_llm_api.render import plain
+from elt_llm_api.render import one_line, plain
 
 if TYPE_CHECKING:
     from elt_llm_core.progress import Progress
@@ -55,7 +55,7 @@ class LineProgress:
             self._said = now
             rate = self._done / (now - self._began)
             left = (self._total - self._done) / rate if rate else 0.0
-            where = f" {plain(detail)}" if detail else ""
+            where = f" {one_line(detail)}" if detail else ""
             click.echo(f"  {self._done}/{self._total}, {rate:.0f}/s, {left:.0f} s left{where}", err=True)
 
     def note(self, message: str) -> None:
@@ -79,7 +79,7 @@ class LiveProgress:
     def advance(self, amount: int = 1, detail: str = "") -> None:
         """Move the bar."""
         if self._task is not None:
-            self._bars.update(self._task, advance=amount, detail=plain(detail))
+            self._bars.update(self._task, advance=amount, detail=one_line(detail))
 
     def note(self, message: str) -> None:
         """One sentence above the bars."""

@@ -11,11 +11,17 @@ if TYPE_CHECKING:
     from elt_llm_core.errors import EltError
 
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+# Marks that turn the direction of what follows: with them a name or a figure reads as another one.
+_TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+_SEPARATORS = {0x2028: " ", 0x2029: " "}
+_STEERING = {**_CONTROL, **_TURNING, **_SEPARATORS}
+_LINE_ENDS = {ord("\n"): " ", ord("\t"): " "}
+_ESCAPED_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(127, 160), *_TURNING, *_SEPARATORS)}
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout; characters the terminal's encoding lacks are escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    """One JSON document on stdout; what a terminal would obey, or its encoding lacks, is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).translate(_ESCAPED_IN_JSON)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -35,7 +41,12 @@ def print_error(error: "EltError", *, as_json: bool) -> None:
 
 def plain(text: str) -> str:
     """The text without control characters, so that a document cannot steer the terminal that shows it."""
-    return text.translate(_CONTROL)
+    return text.translate(_STEERING)
+
+
+def one_line(text: str) -> str:
+    """As `plain`, on one line: a name with a line end in it must not look like two lines of a report."""
+    return plain(text).translate(_LINE_ENDS)
 
 
 def counted(number: int, one: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, TraceStage
 
-from elt_llm_api.render import aligned, plain
+from elt_llm_api.render import aligned, one_line, plain
 
 _WIDEST = 100
 _EXCERPT = 300
@@ -44,7 +44,7 @@ def explanation_lines(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceSt
     rows = [["place", "vector", "cosine", "keyword", "BM25", "fused", "score", "passage"]]
     for number, it in enumerate(chunks, start=1):
         figures = (it.dense_rank, it.cosine, it.keyword_rank, it.keyword_score, it.fused_score, it.score)
-        rows.append([str(number), *map(_figure, figures), f"{plain(it.source)} {it.span[0]}:{it.span[1]}"])
+        rows.append([str(number), *map(_figure, figures), f"{one_line(it.source)} {it.span[0]}:{it.span[1]}"])
     yield from aligned(rows)
     yield ""
     yield from aligned([("stage", "ms", "kept"), *((it.name, f"{it.took_ms:.1f}", str(it.kept)) for it in stages)])
@@ -65,7 +65,7 @@ def _note_lines(notes: Sequence[str]) -> Iterator[str]:
 
 def _place(source: str, page: int | None, section: str | None) -> str:
     parts = [source, *([f"page {page}"] if page else []), *([section] if section else [])]
-    return plain(", ".join(parts)).replace("\n", " ")
+    return one_line(", ".join(parts))
 
 
 def _shortened(text: str) -> str:

@@ -7,7 +7,7 @@ import click
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.progress_display import progress_display
-from elt_llm_api.render import aligned, counted, plain, print_json
+from elt_llm_api.render import aligned, counted, one_line, print_json
 
 if TYPE_CHECKING:
     from elt_llm_ingest.report import FileOutcome, IngestReport
@@ -77,7 +77,7 @@ def print_report(report: "IngestReport") -> None:
     told = [outcome for outcome in report.files if outcome.status not in _QUIET]
     for line, outcome in zip(aligned([_row(outcome) for outcome in told[:_MOST_SHOWN]]), told, strict=False):
         status = outcome.status
-        click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + plain(line[len(status) :]))
+        click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
     if len(told) > _MOST_SHOWN:
         click.echo(f"... and {len(told) - _MOST_SHOWN} more: --json lists them all.")
     counts = ", ".join(f"{number} {status}" for status, number in sorted(report.counts.items()))
@@ -94,4 +94,4 @@ def print_report(report: "IngestReport") -> None:
 def _row(outcome: "FileOutcome") -> tuple[str, str, str]:
     passages = counted(outcome.chunks, "passage") if outcome.chunks and outcome.status == "ok" else ""
     stale = "its last good version stays" if outcome.stale else ""
-    return outcome.status, plain(outcome.path), "; ".join(filter(None, (passages, outcome.reason, stale)))
+    return outcome.status, one_line(outcome.path), one_line("; ".join(filter(None, (passages, outcome.reason, stale))))

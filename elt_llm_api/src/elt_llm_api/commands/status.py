@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.render import aligned, counted, local_time, plain, print_json
+from elt_llm_api.render import aligned, counted, local_time, one_line, plain, print_json
 
 
 @click.command()
@@ -31,7 +31,7 @@ def command(context: CommandContext, collection: str | None, as_json: bool) -> i
     for status in statuses:
         click.echo(f"\n{click.style(status['collection'], bold=True)}")
         for line in (*aligned(_rows(status, writing=writer is not None)), *_trouble(status)):
-            click.echo(f"  {plain(line)}")
+            click.echo(f"  {one_line(line)}")
     return 0
 
 
