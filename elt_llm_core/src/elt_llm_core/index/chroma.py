@@ -8,6 +8,7 @@ from typing import Any
 import chromadb
 import numpy as np
 from chromadb.api import ClientAPI
+from chromadb.api.shared_system_client import SharedSystemClient
 from chromadb.config import Settings as ClientSettings
 from chromadb.errors import ChromaError
 from llama_index.core.schema import BaseNode
@@ -130,12 +131,23 @@ def open_chroma(folder: Path) -> ChromaIndex:
 def _client(folder: Path, action: str) -> Iterator[ClientAPI]:
     """A client that stays open unless what is done first fails: Chroma keeps one system a path, even a broken one."""
     with _named_failures(f"{action} {folder}"):
-        client = chromadb.PersistentClient(path=str(folder), settings=ClientSettings(anonymized_telemetry=False))
+        client = _connected(folder)
         try:
             yield client
         except BaseException:
             client.close()  # type: ignore[attr-defined]
             raise
+
+
+def _connected(folder: Path) -> ClientAPI:
+    """A new client. One that could not start is forgotten: Chroma would hand it out again, half made, next time."""
+    path = str(folder)
+    try:
+        return chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
+    except BaseException:
+        if path not in SharedSystemClient._identifier_to_refcount:  # noqa: SLF001 - else another client has it open
+            SharedSystemClient._identifier_to_system.pop(path, None)  # noqa: SLF001 - the only way to forget just one
+        raise
 
 
 @contextmanager
