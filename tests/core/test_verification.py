@@ -162,6 +162,9 @@ def test_a_reader_of_a_damaged_generation_keeps_its_texts_while_it_is_healed(mad
         "DELETE FROM vectors WHERE id = 5",
         "DELETE FROM nodes WHERE id = 5",
         "UPDATE texts SET text = 'X' || substr(text, 2)",
+        "UPDATE texts SET text = text || ' And more.'",
+        "UPDATE document_versions SET path = 'other.md' WHERE id = 1",
+        "UPDATE document_versions SET content_hash = zeroblob(32) WHERE id = 1",
     ],
 )
 def test_damage_to_the_truth_is_named_and_never_healed_over(made: Made, statement: str) -> None:

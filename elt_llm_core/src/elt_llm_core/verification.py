@@ -106,7 +106,7 @@ def _truth_damage(store: Store, record: CollectionRecord, generation: Generation
         contents = read_contents(store, versions, passport.fingerprint)
         if collection_hash(store, contents) != generation.collection_hash:
             return ["its texts or vectors in the store have changed since it was published."]
-        return _misplaced_spans(store, versions)
+        return _misplaced_spans(store, versions) + _changed_versions(store, record, versions)
     except StoreError as error:
         return [str(error)]
 
@@ -119,3 +119,11 @@ def _misplaced_spans(store: Store, versions: Sequence[int]) -> list[str]:
         if any(text[start:end] != chunk for start, end, chunk in spans):
             faults.append(f"the text of document version {version} and its chunks differ.")
     return faults
+
+
+def _changed_versions(store: Store, record: CollectionRecord, versions: Sequence[int]) -> list[str]:
+    return [
+        f"the text or the place of document version {version} has changed since it was stored."
+        for version in versions
+        if not store.documents.is_consistent(version, record.name)
+    ]

@@ -8,7 +8,15 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.outline import Outline, Section
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.database import Database, Row, marks
-from elt_llm_core.store.records import FileRecord, NewDocument, StoredDocument, canonical_json, sha256
+from elt_llm_core.store.records import (
+    FileRecord,
+    NewDocument,
+    StoredDocument,
+    canonical_json,
+    document_id,
+    sha256,
+    version_key,
+)
 
 _COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.outcome, v.pages, v.size,
     (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes"""
@@ -72,6 +80,20 @@ class Documents:
             raise StoreError(f"Document version {version} is not in the store.", hint="Run: elt-llm verify")
         return str(row[0])
 
+    def is_consistent(self, version: int, collection: str) -> bool:
+        """Whether a version's text, place and content are those that it was stored under."""
+        [row] = self._database.rows(
+            "SELECT t.hash, t.text, v.document_id, v.root, v.path, v.key, v.content_hash, v.reader, v.chunker"
+            " FROM document_versions v JOIN texts t ON v.text = t.id WHERE v.id = ?",
+            (version,),
+        )
+        text_hash, text, identity, root, path, key, content_hash, reader, chunker = row
+        return bool(
+            text_hash == sha256(text)
+            and identity == document_id(collection, root, path)
+            and key == version_key(identity, content_hash, reader, chunker)
+        )
+
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
         """Pages and sections of these documents as a generation has them, by document id."""
         rows = self._database.rows(
@@ -81,8 +103,8 @@ class Documents:
             (collection, generation, collection, *document_ids),
         )
         return {
-            str(document_id): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
-            for document_id, pages, sections in rows
+            str(identity): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
+            for identity, pages, sections in rows
         }
 
     def files(self, collection: int) -> dict[str, FileRecord]:
@@ -170,10 +192,10 @@ def _file_values(record: FileRecord) -> tuple[Any, ...]:
 
 
 def _stored(row: Row, text: str) -> StoredDocument:
-    version, document_id, path, root, title, content_hash, outcome, pages, size, nodes, metadata, notes = row
+    version, identity, path, root, title, content_hash, outcome, pages, size, nodes, metadata, notes = row
     return StoredDocument(
         version=int(version),
-        document_id=document_id,
+        document_id=identity,
         source=path,
         root=root,
         title=title,
