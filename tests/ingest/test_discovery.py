@@ -1,6 +1,7 @@
 """Discovery: every supported file once, everything else named."""
 
 import os
+import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,18 @@ def test_a_file_reached_by_two_paths_is_found_once(tmp_path: Path) -> None:
 def test_names_are_identified_in_composed_form(tmp_path: Path) -> None:
     _touch(tmp_path / unicodedata.normalize("NFD", "Übersicht.md"))
     assert [file.relative for file in discover([tmp_path]).files] == ["Übersicht.md"]
+
+
+def test_a_time_of_writing_that_was_set_back_does_not_hide_that_a_file_changed(tmp_path: Path) -> None:
+    path = _touch(tmp_path / "a.md", "one")
+    os.utime(path, ns=(0, 0))
+    [before] = discover([path]).files
+    time.sleep(0.02)  # longer than the kernel's clock for files stands still
+    path.write_text("two")
+    os.utime(path, ns=(0, 0))
+    [after] = discover([path]).files
+    assert after.size == before.size
+    assert after.modified_ns != before.modified_ns
 
 
 def test_a_name_that_is_not_utf8_is_skipped_by_name(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 class FoundFile:
     """A file to read. `relative` names it within `root` with `/` and in Unicode's composed form (NFC), for identity.
 
-    `size` is bytes, `modified_ns` nanoseconds since 1970.
+    `size` is bytes, `modified_ns` nanoseconds since 1970: when the file was written or its entry changed, whichever
+    was later, since the time of writing can be set back.
     """
 
     root: Path
@@ -128,7 +129,7 @@ class _Search:
         if reason := self._objection(root, relative, path, status):
             self._skip(path, reason)
             return
-        found = FoundFile(root, relative, path, status.st_size, status.st_mtime_ns)
+        found = FoundFile(root, relative, path, status.st_size, max(status.st_mtime_ns, status.st_ctime_ns))
         self.files.append(found)
         self.seen[path] = found
         self.names.add((root, relative))
