@@ -55,6 +55,7 @@ WRONG_WITH_DATA = [
     ("show", "handbook.pdf -c samples --span 5", 2, "'5' is not a span", "Give A:B within 0:"),
     ("show", "handbook.pdf -c samples --span 9:5", 2, "'9:5' is not a span", "Give A:B within 0:"),
     ("show", "handbook.pdf -c samples --span 0:99999999", 2, "is not a span", "Give A:B within 0:"),
+    ("show", f"handbook.pdf -c samples --span 0:{'9' * 5000}", 2, "is not a span", "Give A:B within 0:"),
     ("show", "handbook.pdf -c samples --page 1 --span 0:5", 2, "cannot be combined", "Give one of them"),
     ("eval", "--answers missing.jsonl -c samples", 2, "missing.jsonl cannot be read", '{"id", "question"'),
 ]

@@ -12,6 +12,11 @@ from elt_llm_core.settings_loader import LoadedSettings, load_profile, load_sett
 from hypothesis import given
 from hypothesis import strategies as st
 
+# Nine short lines of aliases to aliases that stand for a billion values.
+_BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+)
+
 
 def project_with(folder: Path, text: str) -> Path:
     (folder / "config").mkdir(parents=True, exist_ok=True)
@@ -150,11 +155,18 @@ def test_the_data_directory(tmp_path: Path, text: str, environment: dict[str, st
         ),
         ("\nllm: \x07\n", r":2: the character '\x07' is not allowed in YAML"),
         ("query: &a\n  x: *a\n", ":1: a value refers to itself"),
+        (_BOMB, ": more than 100,000 values, repeated ones counted"),
         ("llm: {model: 2020-13-45}\n", ": a value cannot be read: month must be in 1..12"),
     ],
 )
 def test_a_mistake_is_shown_where_it_is(tmp_path: Path, text: str, expected: str) -> None:
     assert mistakes_of(tmp_path, text) == [f"config/rag_config.yaml{expected}"]
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-this-name/x", "a\0b"])
+def test_a_data_directory_that_cannot_be_one_is_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(SettingsError, match=r"nobody's home|zero byte"):
+        load_settings(None, {"ELT_LLM_DATA_DIR": path}, tmp_path)
 
 
 def test_all_mistakes_are_listed_at_once(tmp_path: Path) -> None:

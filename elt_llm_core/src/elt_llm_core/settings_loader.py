@@ -166,7 +166,13 @@ def _project_of(source: Path) -> Path:
 
 
 def _resolve(path: Path, start: Path) -> Path:
-    return (start / path.expanduser()).absolute()
+    """An absolute path. Raises SettingsError for one that no system call would take."""
+    if "\0" in str(path):
+        raise SettingsError(f"{str(path)!r} is not a path: it holds a zero byte")
+    try:
+        return (start / path.expanduser()).absolute()
+    except RuntimeError as error:
+        raise SettingsError(f"{path}: nobody's home folder", hint="Write the path without `~`.") from error
 
 
 def _shown(path: Path, start: Path) -> str:

@@ -9,6 +9,9 @@ import yaml
 
 from elt_llm_core.errors import SettingsError
 
+# Far more than any settings need; a few lines of aliases to aliases can stand for billions.
+_MOST_VALUES = 100_000
+
 Location = tuple[str | int, ...]
 
 
@@ -35,7 +38,11 @@ def read_yaml(path: Path, shown_as: str) -> YamlDocument:
             return YamlDocument({}, {})
         if not isinstance(node, yaml.MappingNode):
             raise SettingsError(f"{shown_as}:{_line(node)}: must hold keys and values such as `query:`")
-        origins = {location: f"{shown_as}:{line}" for location, line in _positions(node, (), (), shown_as)}
+        origins: dict[Location, str] = {}
+        for location, line in _positions(node, (), (), shown_as):
+            if len(origins) == _MOST_VALUES:
+                raise SettingsError(f"{shown_as}: more than {_MOST_VALUES:,} values, repeated ones counted")
+            origins[location] = f"{shown_as}:{line}"
         return YamlDocument(loader.construct_document(node), origins)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -75,7 +75,7 @@ def _find(store: "Store", document: str, collections: list[str] | None) -> "Stor
 def _part(length: int, pages: tuple[int, ...], page: int | None, span: str | None) -> tuple[int, int]:
     """The characters asked for. Raises UsageError for a page or span that is not there."""
     if span is not None:
-        match = re.fullmatch(r"(\d+):(\d+)", span)
+        match = re.fullmatch(r"(\d{1,15}):(\d{1,15})", span)
         if not match or not int(match[1]) <= int(match[2]) <= length:
             raise UsageError(f"'{span}' is not a span of this document.", hint=f"Give A:B within 0:{length}.")
         return int(match[1]), int(match[2])
