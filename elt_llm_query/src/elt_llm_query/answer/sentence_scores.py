@@ -13,7 +13,7 @@ from elt_llm_query.answer.expected_values import support
 from elt_llm_query.answer.term_weights import rival_numbers
 from elt_llm_query.understand import Question
 
-MOST_EMBEDDED = 30
+MOST_EMBEDDED = 24
 # A conditional logit over the sentences of each question's passages, fitted on paraphrased handbook questions and on
 # reading-comprehension sets in English and German, rounded; see docs/decisions/0003-abstention.md.
 _WEIGHT_COSINE = 0.5
