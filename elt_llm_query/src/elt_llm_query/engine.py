@@ -37,7 +37,9 @@ class Engine(Closeable):
         self._settings = settings
         self._finder = self._resources.enter_context(PassageFinder(self._generations, [embedding], settings))
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
-        self._answerer = ExtractiveAnswerer(embedding, tokeniser, abstain=settings.answer.abstain)
+        self._answerer = ExtractiveAnswerer(
+            embedding, tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
+        )
 
     def search(self, question: str, *, top_k: int | None = None) -> Found:
         """The passages for a question, best first, and how they were found. Raises UsageError, RetrievalError."""

@@ -43,7 +43,7 @@ def test_a_changed_file_is_refused_with_the_cure(installed: Path) -> None:
 
 def test_a_deleted_file_is_told_with_the_cure(installed: Path) -> None:
     installed.unlink()
-    with pytest.raises(ModelError, match="cannot be read|does not hold") as caught:
+    with pytest.raises(ModelError, match=r"cannot be read|does not hold") as caught:
         wanted().read()
     assert "--reinstall" in caught.value.hint
 

@@ -11,7 +11,7 @@ from elt_llm_api.options import CommandContext, json_option, pass_command_contex
 from elt_llm_api.render import print_json
 
 COLLECTION = "demo"
-QUESTION = "How many days does a club have to appeal against a fine?"
+QUESTION = "How many days does a club have to lodge an appeal, and what does it cost?"
 
 
 @click.command()
