@@ -27,6 +27,7 @@ def test_a_set_is_read_from_its_folder(tmp_path: Path) -> None:
     ("changed", "said"),
     [
         ({"corpus": CORPUS + "{broken\n"}, r"corpus\.jsonl:3: not JSON"),
+        ({"corpus": CORPUS + "[" * 100_000 + "\n"}, r"corpus\.jsonl:3: not JSON"),
         ({"corpus": CORPUS + "[1]\n"}, r"corpus\.jsonl:3: not a JSON object"),
         ({"corpus": CORPUS + '{"_id": "d1", "text": ""}\n'}, r"corpus\.jsonl:3: document 'd1' occurs twice"),
         ({"corpus": '{"_id": 7, "text": "x"}\n'}, r"corpus\.jsonl:1: '_id'"),

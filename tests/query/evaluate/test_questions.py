@@ -36,6 +36,7 @@ def test_a_document_without_pages_has_none(tmp_path: Path) -> None:
     "line",
     [
         "not json",
+        "[" * 100_000,
         "[]",
         "{}",
         json.dumps({**ROW, "gold": [{"document": "ship.pdf"}]}),

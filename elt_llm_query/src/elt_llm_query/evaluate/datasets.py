@@ -111,7 +111,7 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         place = f"{path}:{number}"
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{place}: not JSON ({error}).", hint=LAYOUT_HINT) from error
         if not isinstance(row, dict):
             raise UsageError(f"{place}: not a JSON object.", hint=LAYOUT_HINT)

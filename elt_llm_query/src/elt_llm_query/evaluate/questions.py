@@ -49,7 +49,7 @@ def _question(place: str, line: str) -> LabelledQuestion:
         row: dict[str, Any] = json.loads(line)
         gold = tuple(Gold(item["document"], item["page"], item["sentence"]) for item in row["gold"])
         question = LabelledQuestion(str(row["id"]), row["question"], row["kind"], gold)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"{place}: not a labelled question ({error!r}).", hint=FORM) from error
     if question.answerable != bool(gold):
         raise UsageError(f"{place}: an answerable question has gold, and no other has.", hint=FORM)
