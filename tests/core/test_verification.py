@@ -165,6 +165,11 @@ def test_a_reader_of_a_damaged_generation_keeps_its_texts_while_it_is_healed(mad
         "UPDATE texts SET text = text || ' And more.'",
         "UPDATE document_versions SET path = 'other.md' WHERE id = 1",
         "UPDATE document_versions SET content_hash = zeroblob(32) WHERE id = 1",
+        "UPDATE document_versions SET title = 'Another' WHERE id = 1",
+        "UPDATE document_versions SET pages = '[0,7]' WHERE id = 1",
+        "UPDATE document_versions SET sections = '[[0,1,\"Elsewhere\"]]' WHERE id = 1",
+        "UPDATE document_versions SET metadata = '{\"year\":1999}' WHERE id = 1",
+        "UPDATE nodes SET stems = stems || ' more' WHERE id = 5",
     ],
 )
 def test_damage_to_the_truth_is_named_and_never_healed_over(made: Made, statement: str) -> None:

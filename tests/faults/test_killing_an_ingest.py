@@ -44,7 +44,7 @@ def _check_what_is_left(work: Work, scene: Scene) -> str | None:
     try:
         store = open_store(work.data_dir)
     except StoreError as error:  # killed while the store was being made
-        if scene.before is None and "older version" in str(error):
+        if scene.before is None and "no data" in str(error):
             return None
         raise
     with store:

@@ -1,5 +1,6 @@
 """What happens to a collection as its folders come and go, its model changes, and it is rolled back."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,14 @@ def test_a_rebuild_of_the_same_files_is_the_same_collection(data_dir: Path, docs
     first = run_ingest(data_dir, docs)
     rebuilt = run_ingest(data_dir, rebuild=True)
     assert (rebuilt.collection_hash, rebuilt.embedded, rebuilt.published) == (first.collection_hash, 0, True)
+
+
+def test_a_published_generation_that_is_gone_from_the_disk_is_built_again(data_dir: Path, docs: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    shutil.rmtree(data_dir / "collections")
+    again = run_ingest(data_dir, docs)
+    assert again.published
+    assert again.embedded == 0
+    assert again.collection_hash == first.collection_hash
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        assert generation.size == first.chunks

@@ -123,7 +123,7 @@ def _misplaced_spans(store: Store, versions: Sequence[int]) -> list[str]:
 
 def _changed_versions(store: Store, record: CollectionRecord, versions: Sequence[int]) -> list[str]:
     return [
-        f"the text or the place of document version {version} has changed since it was stored."
+        f"document version {version} has changed since it was stored."
         for version in versions
         if not store.documents.is_consistent(version, record.name)
     ]

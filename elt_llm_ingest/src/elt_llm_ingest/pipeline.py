@@ -174,6 +174,7 @@ class _Run:
             or versions != before
             or self._passport.tokeniser != recipe.tokeniser.fingerprint
             or self._passport.chroma != recipe.chroma.model_dump()
+            or not (self._store.folder(self._record.name) / str(self._record.published)).is_dir()
         )
 
 

@@ -39,7 +39,7 @@ def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool
 
 def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_path: Path) -> None:
     Database(tmp_path / STORE_NAME, for_writing=True).close()
-    with pytest.raises(StoreError, match="older version"):
+    with pytest.raises(StoreError, match="no data"):
         open_store(tmp_path)
     with open_store(tmp_path, for_writing=True) as store:
         assert store.collections.all() == []
@@ -53,3 +53,15 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     (tmp_path / STORE_NAME).write_bytes(content)
     with pytest.raises(StoreError, match=STORE_NAME):
         open_store(tmp_path)
+
+
+@pytest.mark.parametrize("for_writing", [True, False])
+@pytest.mark.parametrize("left", [b"", None])
+def test_a_lost_record_is_never_taken_for_a_new_one(tmp_path: Path, left: bytes | None, for_writing: bool) -> None:
+    (tmp_path / "collections" / "library" / "3").mkdir(parents=True)
+    if left is not None:
+        (tmp_path / STORE_NAME).write_bytes(left)
+    with pytest.raises(StoreError, match="is lost or empty, though there are collections") as caught:
+        open_store(tmp_path, for_writing=for_writing)
+    assert "backup" in caught.value.hint
+    assert (tmp_path / "collections" / "library" / "3").is_dir()

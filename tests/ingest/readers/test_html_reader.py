@@ -81,3 +81,8 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 def test_deep_nesting_does_not_end_the_reader(tmp_path: Path) -> None:
     assert _read(tmp_path, "<body>" + "<div>" * 5000 + "deep" + "<nav>" * 2000 + "word " * 9).text.startswith("deep")
+
+
+def test_a_row_of_many_cells_is_kept_whole(tmp_path: Path) -> None:
+    cells = "".join(f"<td>cell {number}</td>" for number in range(5000))
+    assert "cell 4999" in _read(tmp_path, f"<p>Words.</p><table><tr>{cells}</tr></table>").text

@@ -39,6 +39,12 @@ def test_an_empty_question_is_refused(make_generation: MakeGeneration, embedding
         find_passages("  \n", [make_generation(TEXTS)], embedding, settings())
 
 
+def test_a_question_as_long_as_a_text_is_refused(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    with pytest.raises(UsageError, match="4001 characters") as caught:
+        find_passages("a" * 4001, [make_generation(TEXTS)], embedding, settings())
+    assert "question alone" in caught.value.hint
+
+
 def test_a_question_that_matches_no_word_is_answered_by_vectors(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:

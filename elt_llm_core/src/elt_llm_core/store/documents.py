@@ -20,6 +20,20 @@ from elt_llm_core.store.records import (
 
 _COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.outcome, v.pages, v.size,
     (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes"""
+_CHECKED = (
+    "key",
+    "root",
+    "path",
+    "reader",
+    "chunker",
+    "tokeniser",
+    "outcome",
+    "title",
+    "pages",
+    "sections",
+    "metadata",
+    "notes",
+)
 _FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome, reason"
 
 
@@ -81,17 +95,19 @@ class Documents:
         return str(row[0])
 
     def is_consistent(self, version: int, collection: str) -> bool:
-        """Whether a version's text, place and content are those that it was stored under."""
+        """Whether a version is, in every part, what was stored, and where its identity says."""
         [row] = self._database.rows(
-            "SELECT t.hash, t.text, v.document_id, v.root, v.path, v.key, v.content_hash, v.reader, v.chunker"
+            f"SELECT v.document_id, v.content_hash, v.checksum, t.text, {', '.join(_CHECKED)}"
             " FROM document_versions v JOIN texts t ON v.text = t.id WHERE v.id = ?",
             (version,),
         )
-        text_hash, text, identity, root, path, key, content_hash, reader, chunker = row
+        identity, content_hash, checksum, text, *checked = row
+        values = dict(zip(_CHECKED, checked, strict=True))
+        stems = self._database.rows("SELECT stems FROM nodes WHERE version = ? ORDER BY ordinal", (version,))
         return bool(
-            text_hash == sha256(text)
-            and identity == document_id(collection, root, path)
-            and key == version_key(identity, content_hash, reader, chunker)
+            identity == document_id(collection, values["root"], values["path"])
+            and values["key"] == version_key(identity, content_hash, values["reader"], values["chunker"])
+            and checksum == _checksum(checked, text, [stem for (stem,) in stems])
         )
 
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
@@ -125,30 +141,20 @@ class Documents:
             )
 
     def _insert_version(self, collection: int, document: NewDocument) -> int:
+        checked = _checked_values(document)
+        stems = [node.stems for node in document.nodes]
+        values = {
+            **dict(zip(_CHECKED, checked, strict=True)),
+            "collection": collection,
+            "document_id": document.document_id,
+            "content_hash": document.content_hash,
+            "size": document.size,
+            "text": self._text_id(document.text),
+            "checksum": _checksum(checked, document.text, stems),
+            "created_at": now(),
+        }
         return self._database.execute(
-            "INSERT INTO document_versions (key, collection, document_id, root, path, content_hash, size, reader,"
-            " chunker, tokeniser, outcome, title, text, pages, sections, metadata, notes, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                document.key,
-                collection,
-                document.document_id,
-                document.root,
-                document.path,
-                document.content_hash,
-                document.size,
-                document.reader,
-                document.chunker,
-                document.tokeniser,
-                document.outcome,
-                document.title,
-                self._text_id(document.text),
-                canonical_json(document.pages),
-                canonical_json([(section.start, section.level, section.title) for section in document.sections]),
-                canonical_json(dict(document.metadata)),
-                canonical_json(document.notes),
-                now(),
-            ),
+            f"INSERT INTO document_versions ({', '.join(values)}) VALUES ({marks(list(values))})", list(values.values())
         )
 
     def _text_id(self, text: str) -> int:
@@ -157,6 +163,28 @@ class Documents:
         if row is not None:
             return int(row[0])
         return self._database.execute("INSERT INTO texts (hash, text) VALUES (?, ?)", (digest, text))
+
+
+def _checked_values(document: NewDocument) -> list[bytes | str]:
+    """What `_CHECKED` names, in its order."""
+    return [
+        document.key,
+        document.root,
+        document.path,
+        document.reader,
+        document.chunker,
+        document.tokeniser,
+        document.outcome,
+        document.title,
+        canonical_json(document.pages),
+        canonical_json([(section.start, section.level, section.title) for section in document.sections]),
+        canonical_json(dict(document.metadata)),
+        canonical_json(document.notes),
+    ]
+
+
+def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str]) -> bytes:
+    return sha256(*checked, text, *stems)
 
 
 def _node_values(version: int, ordinal: int, document: NewDocument) -> tuple[Any, ...]:

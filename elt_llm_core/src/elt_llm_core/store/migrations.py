@@ -57,6 +57,7 @@ CREATE TABLE document_versions (
     sections TEXT NOT NULL,
     metadata TEXT NOT NULL,
     notes TEXT NOT NULL,
+    checksum BLOB NOT NULL,
     created_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX versions_by_document ON document_versions (collection, document_id);

@@ -49,15 +49,35 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     if for_writing:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         refuse_network_file_system(data_dir)
+        if not path.exists():
+            _refuse_lost_record(data_dir)
         store = Store(data_dir, Database(path, for_writing=True))
+        if not schema_version(store.database):
+            _refuse_lost_record(data_dir)
         migrate(store.database)
         return store
     if not path.exists():
-        raise StoreError(
-            f"There is no data in {data_dir} yet.", hint="Run: elt-llm ingest PATH -c NAME   (or: elt-llm demo)"
-        )
+        raise _no_data(data_dir)
     store = Store(data_dir, Database(path, for_writing=False))
     check_not_newer(store.database)
+    if not schema_version(store.database):
+        raise _no_data(data_dir)
     if schema_version(store.database) < len(STEPS):
         raise StoreError(f"{path} was written by an older version.", hint="Run: elt-llm ingest, which migrates it.")
     return store
+
+
+def _no_data(data_dir: Path) -> StoreError:
+    _refuse_lost_record(data_dir)
+    return StoreError(
+        f"There is no data in {data_dir} yet.", hint="Run: elt-llm ingest PATH -c NAME   (or: elt-llm demo)"
+    )
+
+
+def _refuse_lost_record(data_dir: Path) -> None:
+    """Raise StoreError if there are generations that no record names: an empty record would have them deleted."""
+    if any(path.name.isdecimal() for path in data_dir.glob("collections/*/*")):
+        raise StoreError(
+            f"{data_dir / STORE_NAME} is lost or empty, though there are collections.",
+            hint=f"Restore it from a backup, or move {data_dir} away and ingest anew.",
+        )

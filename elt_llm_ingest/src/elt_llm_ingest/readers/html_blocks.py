@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
@@ -21,7 +20,6 @@ _INLINE = frozenset(
 )
 _ITEMS: Mapping[str, BlockKind] = {"li": "list", "dt": "definition", "dd": "definition"}
 _SPACE = re.compile(r"\s+")
-_MOST_COLUMNS = 1000
 
 
 class BlockWriter:
@@ -113,7 +111,7 @@ class BlockWriter:
             self._builder.add(_flat(caption))
         header, first = "", caption is None
         for row in table.css("tr"):
-            cells = [cell for cell in islice(row.iter(), _MOST_COLUMNS) if cell.tag in ("td", "th")]
+            cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
             text = " | ".join(_flat(cell) for cell in cells).strip(" |")
             if not text:
                 continue

@@ -11,7 +11,8 @@ from elt_llm_query.understand import Question
 
 _SHORTEST_SHARED_PREFIX = 5
 _INFLECTED = 0.8
-_LABELLED_NUMBER = re.compile(r"([^\W\d]{3,})[ \u00a0-]?(\d+(?:\.\d+)*)\b")
+# Anchored and bounded, so that no text costs more than its length.
+_LABELLED_NUMBER = re.compile(r"(?<![^\W\d])([^\W\d]{3,30})[ \u00a0-]?(\d{1,9}(?:\.\d{1,9}){0,5})\b")
 
 
 @dataclass(frozen=True)

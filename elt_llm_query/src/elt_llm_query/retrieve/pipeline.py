@@ -29,6 +29,7 @@ from elt_llm_query.retrieve.stages import OpenStage, StageLog
 from elt_llm_query.shape.shaper import Shaper
 
 MOST_THREADS = 16
+MOST_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,15 @@ def find_passages(
 
 
 def understand(question: str) -> str:
-    """The question with its white space put in order. Raises UsageError if nothing is left."""
+    """The question with its white space put in order. Raises UsageError if nothing is left, or far too much."""
     text = " ".join(question.split())
     if not text:
         raise UsageError("The question is empty.", hint="Ask in words, such as: elt-llm ask 'Who approves leave?'")
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"The question has {len(text)} characters; {MOST_CHARACTERS} is the most that can be asked.",
+            hint="Ask the question alone, without the text it is about.",
+        )
     return text
 
 
