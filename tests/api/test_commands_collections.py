@@ -52,6 +52,16 @@ def test_a_second_ingest_embeds_nothing(elt_llm: CommandLine, notes: Callable[..
     assert second["collection_hash"] == first["collection_hash"]
 
 
+def test_a_file_in_trouble_is_named_first_however_many_are_fine(
+    elt_llm: CommandLine, notes: Callable[..., Path]
+) -> None:
+    folder = notes(**{f"plank{number:02}": f"Plank {number} is sound." for number in range(50)})
+    (folder / "zebra.pdf").write_bytes(b"%PDF-1.4 and nothing more")
+    lines = elt_llm("ingest", "notes", "-c", "ship").out.splitlines()
+    assert lines[0].split()[:2] == ["failed", "zebra.pdf"]
+    assert lines[-2] == "... and 11 more: --json lists them all."
+
+
 def test_a_collection_of_one_passage_stays_as_it_was_published(
     elt_llm: CommandLine, notes: Callable[..., Path]
 ) -> None:

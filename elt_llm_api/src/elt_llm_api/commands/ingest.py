@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from elt_llm_ingest.report import FileOutcome, IngestReport
 
 _COLOURS = {"failed": "red", "missing": "red", "skipped": "yellow", "empty": "yellow"}
+_ORDER = ("failed", "missing", "empty", "skipped", "removed", "ok")
 _QUIET = ("unchanged",)
 _MOST_SHOWN = 40
 
@@ -73,8 +74,8 @@ def run_ingest(
 
 
 def print_report(report: "IngestReport") -> None:
-    """Every file that is not simply unchanged, then the sums."""
-    told = [outcome for outcome in report.files if outcome.status not in _QUIET]
+    """Every file that is not simply unchanged, those in trouble first, then the sums."""
+    told = sorted((it for it in report.files if it.status not in _QUIET), key=lambda it: _ORDER.index(it.status))
     for line, outcome in zip(aligned([_row(outcome) for outcome in told[:_MOST_SHOWN]]), told, strict=False):
         status = outcome.status
         click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
