@@ -76,3 +76,8 @@ def test_a_directory_that_is_gone_misses_everything(directory: Path) -> None:
         "chroma/header.bin: missing",
         "ids.npy: missing",
     ]
+
+
+def test_a_pin_that_was_written_to_is_named(directory: Path) -> None:
+    (directory / "pin").write_bytes(b"x" * 64)
+    assert damaged_files(directory, _passport(directory).to_json()) == ["pin: its bytes have changed"]

@@ -71,6 +71,8 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
         found.append(f"{PASSPORT_NAME}: {'differs from the store' if here.is_file() else 'missing'}")
     if not (directory / PIN_NAME).is_file():
         found.append(f"{PIN_NAME}: missing")
+    elif (directory / PIN_NAME).stat().st_size:
+        found.append(f"{PIN_NAME}: its bytes have changed")
     expected = Passport.from_json(passport_text).files
     return found + _differences(expected, file_hashes(directory))
 
