@@ -9,6 +9,10 @@ def test_the_right_page_is_cited_for_nine_of_ten_answerable_questions(answers: d
     assert answers["right_page_cited"] >= 0.90
 
 
+def test_few_of_these_are_lost_to_refusals(answers: dict[str, Any]) -> None:
+    assert answers["answered_from_right_page"] >= 0.85
+
+
 def test_at_most_one_of_ten_answerable_questions_is_refused(answers: dict[str, Any]) -> None:
     assert answers["wrongly_refused"] <= 0.10
 

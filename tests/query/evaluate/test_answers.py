@@ -40,7 +40,7 @@ def measured(*pairs: tuple[LabelledQuestion, QueryResult]) -> AnswerReport:
 
 def test_a_page_counts_by_file_name_wherever_the_file_is() -> None:
     report = measured((asked("anchor", 3), answered("a", ("manuals/ship.pdf", 3))))
-    assert (report.right_page_cited, report.every_page_cited, report.wrongly_refused) == (1.0, 1.0, 0.0)
+    assert (report.right_page_cited, report.answered_from_every_page, report.wrongly_refused) == (1.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("place", [("ship.pdf", 4), ("boat.pdf", 3)])
@@ -50,12 +50,12 @@ def test_another_page_or_another_file_does_not_count(place: tuple[str, int]) -> 
 
 def test_one_of_two_pages_is_a_right_page_but_not_every_page() -> None:
     report = measured((asked("anchor", 3, 9), answered("a", ("ship.pdf", 9))))
-    assert (report.right_page_cited, report.every_page_cited) == (1.0, 0.0)
+    assert (report.answered_from_right_page, report.answered_from_every_page) == (1.0, 0.0)
 
 
-def test_closest_passages_under_a_refusal_are_no_citation() -> None:
+def test_a_right_page_under_a_refusal_is_cited_but_answers_nothing() -> None:
     report = measured((asked("anchor", 3), answered("a", ("ship.pdf", 3), refused=True)))
-    assert (report.right_page_cited, report.wrongly_refused) == (0.0, 1.0)
+    assert (report.right_page_cited, report.answered_from_right_page, report.wrongly_refused) == (1.0, 0.0, 1.0)
 
 
 def test_refusals_are_counted_by_kind() -> None:
@@ -80,7 +80,8 @@ def test_no_questions_are_no_error() -> None:
         "questions": 0,
         "answerable": 0,
         "right_page_cited": 0.0,
-        "every_page_cited": 0.0,
+        "answered_from_right_page": 0.0,
+        "answered_from_every_page": 0.0,
         "wrongly_refused": 0.0,
         "refused": {},
         "median_overlap": 0.0,

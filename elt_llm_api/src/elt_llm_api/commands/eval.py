@@ -81,7 +81,8 @@ def print_answers(
     figures = [
         (f"{len(report.judged)} questions", f"{report.answerable} answerable"),
         ("a right page is cited", f"{report.right_page_cited:.1%} of the answerable"),
-        ("every right page is cited", f"{report.every_page_cited:.1%} of the answerable"),
+        ("and it is not refused", f"{report.answered_from_right_page:.1%}"),
+        ("and every right page is", f"{report.answered_from_every_page:.1%}"),
         ("wrongly refused", f"{report.wrongly_refused:.1%} of the answerable"),
         *((f"refused: {kind}", f"{share:.1%}") for kind, share in report.refused.items()),
         ("question words in the gold", f"{report.overlap:.1%} (median)"),

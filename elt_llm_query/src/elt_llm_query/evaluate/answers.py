@@ -42,11 +42,16 @@ class AnswerReport:
 
     @property
     def right_page_cited(self) -> float:
-        """Answerable questions that were answered with a right page among the citations."""
+        """Answerable questions with a right page among the citations, the closest passages of a refusal included."""
+        return _share([one.cited > 0 for one in self._answerable()])
+
+    @property
+    def answered_from_right_page(self) -> float:
+        """Answerable questions that were answered, not refused, with a right page among the citations."""
         return _share([one.answered and one.cited > 0 for one in self._answerable()])
 
     @property
-    def every_page_cited(self) -> float:
+    def answered_from_every_page(self) -> float:
         """Answerable questions that were answered with every right page among the citations."""
         return _share([one.answered and one.cited == len(one.question.gold) for one in self._answerable()])
 
@@ -70,7 +75,8 @@ class AnswerReport:
             "questions": len(self.judged),
             "answerable": self.answerable,
             "right_page_cited": round(self.right_page_cited, 4),
-            "every_page_cited": round(self.every_page_cited, 4),
+            "answered_from_right_page": round(self.answered_from_right_page, 4),
+            "answered_from_every_page": round(self.answered_from_every_page, 4),
             "wrongly_refused": round(self.wrongly_refused, 4),
             "refused": {kind: round(share, 4) for kind, share in self.refused.items()},
             "median_overlap": round(self.overlap, 4),
