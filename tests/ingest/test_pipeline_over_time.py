@@ -4,10 +4,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import open_generation, roll_back
-from elt_llm_core.errors import FingerprintMismatch, UsageError
+from elt_llm_core.collection import drop, open_generation, roll_back
+from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentProgress
 from elt_llm_core.store.store import open_store
+from elt_llm_core.verification import find_damage, heal
 from folders import generated_files, run_ingest, statuses, write_files
 from shelf import COLLECTION, writing
 
@@ -134,3 +136,29 @@ def test_a_published_generation_that_is_gone_from_the_disk_is_built_again(data_d
     assert again.collection_hash == first.collection_hash
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         assert generation.size == first.chunks
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE nodes SET text = 'X' || substr(text, 2) WHERE id = 5",
+        "UPDATE texts SET text = text || ' And more.'",
+        "UPDATE vectors SET vector = zeroblob(length(vector)) WHERE id = 3",
+        "UPDATE document_versions SET title = 'Another' WHERE id = 1",
+    ],
+)
+def test_dropping_and_reading_anew_mends_what_no_index_can_be_built_from(
+    data_dir: Path, docs: Path, damage: str
+) -> None:
+    first = run_ingest(data_dir, docs)
+    with writing(data_dir) as store:
+        store.database.execute(damage)
+        found = find_damage(store, COLLECTION)
+        with pytest.raises(StoreError) as refused:
+            heal(store, found, SilentProgress())
+        assert f"elt-llm drop {COLLECTION}, then elt-llm ingest PATH -c {COLLECTION}" in refused.value.hint
+        drop(store, COLLECTION)
+    again = run_ingest(data_dir, docs)
+    assert again.collection_hash == first.collection_hash
+    with open_store(data_dir) as store:
+        assert find_damage(store, COLLECTION) == []

@@ -64,7 +64,8 @@ def heal(store: Store, damage: Sequence[Damage], progress: Progress) -> list[tup
     if lost:
         raise StoreError(
             f"The store itself is damaged: {lost[0].what}",
-            hint=f"Restore the data directory from a backup, or run: elt-llm ingest -c {lost[0].collection} --rebuild",
+            hint=f"Restore the data directory from a backup, or read everything anew:"
+            f" elt-llm drop {lost[0].collection}, then elt-llm ingest PATH -c {lost[0].collection}",
         )
     clear_leftovers(store)
     places = sorted({(fault.collection, fault.generation) for fault in damage})

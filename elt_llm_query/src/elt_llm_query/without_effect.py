@@ -6,8 +6,10 @@ _KEYS = {
     "llm": ("model", "temperature", "top_p", "max_context_tokens", "answer_language"),
     "query": (
         "reranker_model",
+        "reranker_retrieve_k",
         "num_queries",
         "max_hops",
+        "use_lost_in_middle",
         "full_context_max_chunks",
         "cache_size",
         "cache_ttl",

@@ -9,8 +9,7 @@ from elt_llm_api.progress_display import progress_display
 from elt_llm_api.render import plain, print_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from elt_llm_core.settings_loader import LoadedSettings
     from elt_llm_core.verification import Damage
 
 
@@ -27,12 +26,12 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, a
     from elt_llm_core.store.store import open_store
     from elt_llm_core.verification import find_damage, store_damage
 
-    data_dir = context.load().data_dir
-    with open_store(data_dir) as store:
+    loaded = context.load()
+    with open_store(loaded.data_dir) as store:
         chosen = list(names) or [record.name for record in store.collections.all()]
         broken = store_damage(store)
         damage = [fault for name in chosen for fault in find_damage(store, name)]
-    healed = [] if check_only or broken or not damage else _heal(data_dir, chosen, quiet=as_json)
+    healed = [] if check_only or broken or not damage else _heal(loaded, chosen, quiet=as_json)
     left = bool(broken) or (bool(damage) and not healed)
     if as_json:
         faults = [{"collection": it.collection, "generation": it.generation, "what": it.what} for it in damage]
@@ -42,7 +41,7 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, a
     return int(left)
 
 
-def _heal(data_dir: "Path", names: list[str], *, quiet: bool) -> list[tuple[int, int]]:
+def _heal(loaded: "LoadedSettings", names: list[str], *, quiet: bool) -> list[tuple[int, int]]:
     """Look again under the lock, for an ingest may have come between, and rebuild what is still damaged."""
     from elt_llm_core.collection import collect_garbage
     from elt_llm_core.store.lock import writer_lock
@@ -50,12 +49,12 @@ def _heal(data_dir: "Path", names: list[str], *, quiet: bool) -> list[tuple[int,
     from elt_llm_core.verification import find_damage, heal
 
     with (
-        writer_lock(data_dir, "elt-llm verify"),
-        open_store(data_dir, for_writing=True) as store,
+        writer_lock(loaded.data_dir, "elt-llm verify"),
+        open_store(loaded.data_dir, for_writing=True) as store,
         progress_display(quiet=quiet) as progress,
     ):
         healed = heal(store, [fault for name in names for fault in find_damage(store, name)], progress)
-        collect_garbage(store, keep=2)
+        collect_garbage(store, loaded.settings.storage.keep_generations)
     return healed
 
 
