@@ -241,3 +241,17 @@ def test_the_data_directory_may_be_named_before_or_after_the_command(
     assert before == elsewhere.done("collections", "--data-dir", data, "--json").out
     by_variable = CommandLine(elsewhere.folder, capsys, {**FAKE, "ELT_LLM_DATA_DIR": data})
     assert json.loads(before) == by_variable.done("collections", "--json").json
+
+
+def test_healing_keeps_as_many_generations_as_the_settings_say(
+    elt_llm: CommandLine, notes: Callable[..., Path]
+) -> None:
+    keeping = CommandLine(elt_llm.folder, elt_llm.capsys, {**FAKE, "ELT_LLM_STORAGE__KEEP_GENERATIONS": "4"})
+    for metres in ("twelve", "thirteen", "fourteen"):
+        notes(mast=f"The mast is {metres} metres tall.", keel="The keel is made of oak.")
+        keeping.done("ingest", "notes", "-c", "ship")
+    vectors = elt_llm.folder / ".elt_llm" / "collections" / "ship" / "3" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-1] + b"x")
+    keeping.done("verify")
+    [ship] = keeping.done("status", "--json").json["collections"]
+    assert (ship["generation"], ship["kept_generations"]) == (4, [1, 2, 4])

@@ -1,1 +1,1 @@
-"""Pure functions on text: tokens, sentences, normal forms, stems."""
+"""Pure functions on text: sentences, normal forms, stems, languages."""
