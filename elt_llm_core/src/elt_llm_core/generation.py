@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex, UsageError
 from elt_llm_core.index.arrays import FIELDS_NAME, IDS_NAME, VECTORS_NAME, Arrays, read_arrays
+from elt_llm_core.index.artefacts import ARTEFACTS_FOLDER, artefact_names, read_artefacts
 from elt_llm_core.index.bm25 import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import read_contents, stems_of
@@ -97,6 +98,20 @@ class Generation(Closeable):
         """Pages and sections of these documents, by id; ids it does not have are left out."""
         return self._store.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
+    @property
+    def artefact_names(self) -> list[str]:
+        """What readers kept besides text, such as `enterprise_model`."""
+        return artefact_names(self.directory)
+
+    def artefacts(self, name: str) -> dict[str, Any]:
+        """The JSON values of one name by the id of the document they came from; empty if there are none.
+
+        Raises CorruptIndex if one is not what was published.
+        """
+        if faults := damaged_part(self.directory, f"{ARTEFACTS_FOLDER}/{name}", self.passport):
+            raise CorruptIndex(f"{self.directory / faults[0]}.", hint=f"Run: elt-llm verify -c {self.collection}")
+        return read_artefacts(self.directory, name)
+
     def close(self) -> None:
         """Close the indexes and let go of the pin."""
         if self._chroma:
@@ -123,7 +138,7 @@ class Generation(Closeable):
 
     def _keyword_from_store(self, tokeniser: KeywordTokeniser) -> KeywordIndex:
         versions = self._store.generations.versions(self._record.id, self.number)
-        contents = read_contents(self._store, versions, self.passport.fingerprint)
+        contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
         return build_keyword_index(stems_of(self._store, contents, tokeniser), tokeniser)
 
     def _with_text(self, document: StoredDocument) -> StoredDocument:

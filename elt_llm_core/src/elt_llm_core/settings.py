@@ -24,9 +24,28 @@ class StorageSettings(Section):
 
 
 class IngestSettings(Section):
-    """What may be read from the file system by jobs and services."""
+    """What may be read, and how much a single file may cost."""
 
-    roots: tuple[Path, ...] = Field((), description="Folders that jobs, HTTP and MCP may read; none by default.")
+    roots: tuple[Path, ...] = Field(
+        (),
+        description="Folders that jobs, HTTP and MCP may read; unset: jobs may read below the folder of the"
+        " configuration, the others uploads only.",
+    )
+    workers: int = Field(2, ge=1, le=32, description="Processes that read files.")
+    max_file_mb: int = Field(256, ge=1, le=4096, description="Largest file that is read, in megabytes.")
+    max_characters: int = Field(20_000_000, ge=1000, description="Longest text a file may have, in characters.")
+    parse_seconds: int = Field(120, ge=1, le=3600, description="Seconds a file may take to read; half of it computing.")
+    parse_memory_mb: int = Field(1536, ge=512, le=65536, description="Memory a file may take to read, in megabytes.")
+    pdf_reader: Literal["pdfium", "docling"] = Field(
+        "pdfium", description="What reads PDF; docling is installed apart, see the readers' page."
+    )
+    ocr: bool = Field(False, description="Read pages that are pictures with tesseract, if it is installed.")
+    ocr_languages: str = Field(
+        "eng", pattern=r"^[a-z_]{3,20}(\+[a-z_]{3,20}){0,9}$", description="Languages of such pages, such as eng+deu."
+    )
+    topics: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Words by topic; a passage with one of the words has the topic."
+    )
 
 
 class ChromaSettings(Section):
@@ -80,13 +99,20 @@ class LlmSettings(Section):
 class ChunkingSettings(Section):
     """How documents are cut. Sizes are tokens of the embedding model, never above its limit."""
 
-    strategy: Literal["markdown", "sentence"] = Field(
-        "markdown", description="markdown: sections first, then sentences; sentence: sentences only."
+    strategy: Literal["markdown", "sentence", "recursive", "table_aware", "section_aware", "parent_child"] = Field(
+        "markdown",
+        description="markdown: sections first, then sentences; sentence: sentences only; recursive: separators, coarse"
+        " to fine; table_aware: as sentence, rows whole; section_aware: rules and sections whole where they fit;"
+        " parent_child: small passages to match, larger ones to read.",
     )
     chunk_size: int = Field(200, ge=16, le=8192, description="Most tokens in a chunk.")
     chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that neighbouring chunks share at most.")
     table_chunk_size: int = Field(512, ge=16, le=8192, description="Most tokens in a chunk of table rows.")
     separators: tuple[str, ...] = Field(("\n\n", "\n", ". ", " "), description="For the recursive strategy.")
+    parent_size: int = Field(600, ge=32, le=32768, description="Most tokens in the larger passages of parent_child.")
+    enrichment: Literal["none", "llm"] = Field(
+        "none", description="llm: the language model writes a sentence of context for each passage, kept for good."
+    )
 
 
 class QuerySettings(Section):

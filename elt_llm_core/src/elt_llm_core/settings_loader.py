@@ -10,6 +10,7 @@ import yaml
 from pydantic.fields import FieldInfo
 
 from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.failpoints import FAILPOINT_VARIABLE
 from elt_llm_core.profiles import BUILT_IN_PROFILES
 from elt_llm_core.settings import Profile, Settings
 from elt_llm_core.settings_mistakes import Model, describe_allowed, nearest, section_of, validated
@@ -18,7 +19,7 @@ from elt_llm_core.yaml_document import Location, YamlDocument, read_yaml
 SETTINGS_FILE = Path("config") / "rag_config.yaml"
 DATA_DIR_VARIABLE = "ELT_LLM_DATA_DIR"
 _PREFIX = "ELT_LLM_"
-_OTHER_VARIABLES = (DATA_DIR_VARIABLE, "ELT_LLM_DATASETS")
+_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS")
 
 
 @dataclass(frozen=True)

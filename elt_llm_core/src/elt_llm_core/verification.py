@@ -104,7 +104,7 @@ def _truth_damage(store: Store, record: CollectionRecord, generation: Generation
     try:
         passport = Passport.from_json(generation.passport)
         versions = store.generations.versions(record.id, generation.number)
-        contents = read_contents(store, versions, passport.fingerprint)
+        contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
         if collection_hash(store, contents) != generation.collection_hash:
             return ["its texts or vectors in the store have changed since it was published."]
         return _misplaced_spans(store, versions) + _changed_versions(store, record, versions)

@@ -1,9 +1,11 @@
 """What every reader yields: one text, and where its pages, sections and blocks stand in it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from elt_llm_core.outline import Outline, Section
+from elt_llm_core.store.records import MetadataValue
 
 BlockKind = Literal["prose", "heading", "list", "table", "rule", "definition", "code"]
 
@@ -24,6 +26,10 @@ class ParsedDocument:
 
     `pages[i]` is where page i + 1 begins; empty if the format has no pages. `blocks` do not overlap; what lies
     between them is white space. `notes` are sentences for the report, such as pages without a text layer.
+
+    `metadata` has `authors` (joined by "; "), `year` (a number), `url` and `page_unit` ("slide", "sheet", "diagram";
+    else pages are pages) where the file tells them. `parts` are documents of their own within the file, `artefacts`
+    JSON values by name that are kept with the generation, such as an enterprise model.
     """
 
     text: str
@@ -31,8 +37,10 @@ class ParsedDocument:
     pages: tuple[int, ...] = ()
     sections: tuple[Section, ...] = ()
     blocks: tuple[Block, ...] = ()
-    metadata: dict[str, str | int | float | bool] = field(default_factory=dict)
+    metadata: dict[str, MetadataValue] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    parts: tuple["Part", ...] = ()
+    artefacts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def outline(self) -> Outline:
@@ -46,3 +54,15 @@ class ParsedDocument:
     def section_path(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, outermost first."""
         return self.outline.section_path(offset)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A document within a file, such as one fact sheet of an inventory.
+
+    `name` is unique in the file and becomes `file#name`; `group` is what a job may split a file by, such as the type.
+    """
+
+    name: str
+    group: str
+    document: ParsedDocument

@@ -1,9 +1,10 @@
 """Ingest: discover, read, cut, embed, publish. Every step can be cut off; the same command again goes on from there."""
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from elt_llm_core.collection import Published, check_fingerprint, clear_leftovers, collect_garbage, publish
 from elt_llm_core.errors import IngestError, UsageError
@@ -12,7 +13,7 @@ from elt_llm_core.index.passport import Passport
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import Settings
-from elt_llm_core.store.records import CollectionRecord, StoredDocument, canonical_json
+from elt_llm_core.store.records import CollectionRecord, MetadataValue, StoredDocument, canonical_json
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.changes import Gone, find_gone
@@ -28,10 +29,22 @@ from elt_llm_ingest.sources import Sources, find_sources
 
 @dataclass(frozen=True)
 class IngestRequest:
-    """What to ingest. No paths: the folders and files the collection was filled from before."""
+    """What to ingest. No paths: the folders and files the collection was filled from before.
+
+    `include` and `exclude` are patterns over paths below a folder, `reader` the name of a reader for all files, or
+    "auto", `metadata` goes onto every document. With `split_by`, only what belongs to `group` is taken of each file:
+    a top-level section, or the documents within it of one type. `job` is the job file that asks, if one does.
+    """
 
     collection: str
     paths: tuple[Path, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    reader: str = "auto"
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    split_by: Literal["", "section", "type"] = ""
+    group: str = ""
+    job: str = ""
     rebuild: bool = False
     resume: bool = False
     allow_delete: bool = False
@@ -160,7 +173,7 @@ class _Run:
             return
         never_published = sources.missing_files - self._before.keys()
         gone_ids = [*(document.document_id for document in gone.removed), *never_published]
-        self._store.documents.record_files(collection, scanned.records, gone_ids)
+        self._store.files.record(collection, scanned.records, gone_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)
 

@@ -36,7 +36,7 @@ class Scan:
         self._collection = collection
         self._maker = maker
         self._published = published
-        self._known = store.documents.files(collection)
+        self._known = store.files.of_collection(collection)
 
     def run(self, files: Iterable[Located], progress: Progress) -> ScanResult:
         """Go through `files`; a file that cannot be read never stops the others."""

@@ -61,7 +61,7 @@ def _remembered(store: Store, record: CollectionRecord) -> tuple[list[Path], dic
     roots = store.collections.roots(record.id)
     single = {
         file.document_id: roots[file.root][0] / file.path
-        for file in store.documents.files(record.id).values()
+        for file in store.files.of_collection(record.id).values()
         if file.root in roots and not roots[file.root][1]
     }
     return [path for path, whole in roots.values() if whole], single

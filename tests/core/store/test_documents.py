@@ -80,12 +80,12 @@ def test_a_version_that_is_not_there_is_named(store: Store) -> None:
 def test_files_are_remembered_replaced_and_forgotten(store: Store) -> None:
     record = store.collections.get(COLLECTION)
     seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
-    store.documents.record_files(record.id, [seen], [])
-    assert store.documents.files(record.id) == {"d1": seen}
-    store.documents.record_files(record.id, [replace(seen, size=9)], [])
-    assert store.documents.files(record.id)["d1"].size == 9
-    store.documents.record_files(record.id, [], ["d1"])
-    assert store.documents.files(record.id) == {}
+    store.files.record(record.id, [seen], [])
+    assert store.files.of_collection(record.id) == {"d1": seen}
+    store.files.record(record.id, [replace(seen, size=9)], [])
+    assert store.files.of_collection(record.id)["d1"].size == 9
+    store.files.record(record.id, [], ["d1"])
+    assert store.files.of_collection(record.id) == {}
 
 
 PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size=4)

@@ -9,6 +9,7 @@ from pathlib import Path
 from elt_llm_core.errors import StoreError
 from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.index.arrays import Arrays, write_arrays
+from elt_llm_core.index.artefacts import write_artefacts
 from elt_llm_core.index.bm25 import build_keyword_index, write_keyword_index
 from elt_llm_core.index.check import index_faults
 from elt_llm_core.index.chroma import CHROMA_FOLDER, create_chroma, open_chroma
@@ -91,6 +92,7 @@ def build_generation(
     write_arrays(place.directory, arrays)
     stems = stems_of(store, contents, recipe.tokeniser)
     write_keyword_index(place.directory, build_keyword_index(stems, recipe.tokeniser))
+    write_artefacts(place.directory, store.documents.artefacts(contents.versions))
     changes = _copied_index(store, place, contents, arrays, recipe, base, progress) if base else None
     fresh_base, changed, exact = place.number, 0, False
     if base and changes is not None:
@@ -156,7 +158,9 @@ def _may_copy(recipe: Recipe, base: Base, difference: Difference, size: int) -> 
 
 
 def _difference(store: Store, contents: Contents, base: Base) -> Difference:
-    before = {node.node_id: node.embedded_hash for node in store.nodes.of_versions(base.versions)}
+    once = Passport.from_json(base.record.passport).duplicates == "once"
+    indexed = store.documents.indexed(base.versions) if once else base.versions
+    before = {node.node_id: node.embedded_hash for node in store.nodes.of_versions(indexed)}
     after = {node.node_id: node.embedded_hash for node in contents.nodes}
     return Difference(
         removed=[node_id for node_id, digest in before.items() if after.get(node_id) != digest],
@@ -187,4 +191,5 @@ def _passport(place: Place, contents: Contents, recipe: Recipe, *, exact: bool) 
         language=recipe.tokeniser.language,
         library_versions={name: importlib.metadata.version(name) for name in _LIBRARIES},
         files=file_hashes(place.directory),
+        duplicates="once",
     )

@@ -16,7 +16,10 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 @dataclass(frozen=True)
 class Contents:
-    """The nodes of a set of document versions, sorted by id, with their vectors, shape (len(nodes), dimension)."""
+    """The nodes of a set of document versions, sorted by id, with their vectors, shape (len(nodes), dimension).
+
+    `versions` are all that the generation contains; those with the same bytes as another give no nodes.
+    """
 
     versions: tuple[int, ...]
     nodes: tuple[NodeRecord, ...]
@@ -40,10 +43,12 @@ class Contents:
         )
 
 
-def read_contents(store: Store, versions: Sequence[int], fingerprint: EmbeddingFingerprint) -> Contents:
+def read_contents(
+    store: Store, versions: Sequence[int], fingerprint: EmbeddingFingerprint, duplicates: str = "once"
+) -> Contents:
     """Nodes and vectors of these versions. Raises StoreError if a vector is missing."""
     ordered = tuple(sorted(versions))
-    nodes = tuple(store.nodes.of_versions(ordered))
+    nodes = tuple(store.nodes.of_versions(ordered if duplicates == "each" else store.documents.indexed(ordered)))
     hashes = [node.embedded_hash for node in nodes]
     return Contents(ordered, nodes, store.vectors.matrix(fingerprint.key, hashes, fingerprint.dimension))
 

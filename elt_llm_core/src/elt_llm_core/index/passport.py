@@ -20,7 +20,8 @@ class Passport:
     """Everything one must know to read a generation rightly.
 
     `files` maps relative paths to sha256 in hex; `exact` says that vectors are searched without Chroma, whose index
-    did not find them well enough, or would not keep still.
+    did not find them well enough, or would not keep still. `duplicates` is "once" where files with the same bytes are
+    indexed once, "each" in generations of before that.
     """
 
     collection: str
@@ -34,6 +35,7 @@ class Passport:
     language: str
     library_versions: dict[str, str]
     files: dict[str, str]
+    duplicates: str = "each"
 
     def to_json(self) -> str:
         """The text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""

@@ -7,9 +7,8 @@ from typing import Any
 from elt_llm_core.errors import StoreError
 from elt_llm_core.outline import Outline, Section
 from elt_llm_core.store.clock import now
-from elt_llm_core.store.database import Database, Row, marks
+from elt_llm_core.store.database import Database, Row, batches, marks
 from elt_llm_core.store.records import (
-    FileRecord,
     NewDocument,
     StoredDocument,
     canonical_json,
@@ -19,7 +18,7 @@ from elt_llm_core.store.records import (
 )
 
 _COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.outcome, v.pages, v.size,
-    (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes"""
+    (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes, v.part"""
 _CHECKED = (
     "key",
     "root",
@@ -34,11 +33,12 @@ _CHECKED = (
     "metadata",
     "notes",
 )
-_FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome, reason"
+# Later columns count only where they say something, so that checksums of older stores still hold.
+_CHECKED_LATER = ("part", "extraction")
 
 
 class Documents:
-    """Versions of documents, and what the last scan saw of their files."""
+    """Versions of documents."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,27 +48,58 @@ class Documents:
         row = self._database.row("SELECT id FROM document_versions WHERE key = ?", (key,))
         return int(row[0]) if row else None
 
-    def add(self, collection: int, document: NewDocument) -> int:
-        """Store a version with its nodes, wholly or not at all; returns its number.
+    def add(self, collection: int, document: NewDocument, parts: Sequence[NewDocument] = ()) -> int:
+        """Store a version of a file with its nodes and the documents within it, wholly or not at all.
 
-        Raises StoreError if a node is not the span it claims to be.
+        Returns the number of the file's own version. Raises StoreError if a node is not the span it claims to be.
         """
-        for node in document.nodes:
-            if document.text[node.start : node.end] != node.text or not node.text:
-                raise StoreError(f"A chunk of {document.path} is not the text at {node.start}:{node.end}.")
+        for one in (document, *parts):
+            _check_spans(one)
         with self._database.transaction():
-            version = self._insert_version(collection, document)
-            self._database.execute_many(
-                "INSERT INTO nodes (version, ordinal, node_id, start, end, page, section, text, context, metadata,"
-                " embedded_hash, stems) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [_node_values(version, ordinal, document) for ordinal in range(len(document.nodes))],
-            )
+            version = self._insert(collection, document, None)
+            for part in parts:
+                self._insert(collection, part, version)
         return version
 
+    def with_parts(self, versions: Sequence[int]) -> list[int]:
+        """These versions of files, and those of the documents within them, ascending."""
+        found = list(versions)
+        for batch in batches(versions):
+            statement = f"SELECT id FROM document_versions WHERE part_of IN ({marks(batch)})"
+            found += [int(version) for (version,) in self._database.rows(statement, batch)]
+        return sorted(found)
+
+    def indexed(self, versions: Sequence[int]) -> list[int]:
+        """Those of `versions` that are indexed, ascending: of several with the same bytes, the first by root and path.
+
+        What they index is then found once, whatever the order the files came in.
+        """
+        first: dict[tuple[bytes, str], tuple[str, str, int]] = {}
+        for batch in batches(versions):
+            for version, digest, part, root, path in self._database.rows(
+                f"SELECT id, content_hash, part, root, path FROM document_versions WHERE id IN ({marks(batch)})", batch
+            ):
+                key, place = (bytes(digest), str(part)), (str(root), str(path), int(version))
+                first[key] = min(first.get(key, place), place)
+        return sorted(version for _, _, version in first.values())
+
+    def artefacts(self, versions: Sequence[int]) -> list[tuple[str, str, str]]:
+        """(name, document id, JSON text) of what these versions keep with their generation, sorted."""
+        found: list[tuple[str, str, str]] = []
+        for batch in batches(versions):
+            rows = self._database.rows(
+                "SELECT a.name, v.document_id, a.content FROM artefacts a JOIN document_versions v ON v.id = a.version"
+                f" WHERE a.version IN ({marks(batch)})",
+                batch,
+            )
+            found += [(str(name), str(identity), str(content)) for name, identity, content in rows]
+        return sorted(found)
+
     def summary(self, version: int) -> tuple[str, tuple[str, ...], int]:
-        """Outcome, notes and number of nodes of a version."""
+        """Outcome, notes and number of nodes of a file's version, those of the documents within it included."""
         row = self._database.row(
-            "SELECT outcome, notes, (SELECT count(*) FROM nodes WHERE version = v.id) FROM document_versions v"
+            "SELECT outcome, notes, (SELECT count(*) FROM nodes WHERE version IN"
+            " (SELECT id FROM document_versions WHERE id = v.id OR part_of = v.id)) FROM document_versions v"
             " WHERE id = ?",
             (version,),
         )
@@ -97,17 +128,19 @@ class Documents:
     def is_consistent(self, version: int, collection: str) -> bool:
         """Whether a version is, in every part, what was stored, and where its identity says."""
         [row] = self._database.rows(
-            f"SELECT v.document_id, v.content_hash, v.checksum, t.text, {', '.join(_CHECKED)}"
+            f"SELECT v.document_id, v.content_hash, v.checksum, t.text, {', '.join(_CHECKED + _CHECKED_LATER)}"
             " FROM document_versions v JOIN texts t ON v.text = t.id WHERE v.id = ?",
             (version,),
         )
         identity, content_hash, checksum, text, *checked = row
-        values = dict(zip(_CHECKED, checked, strict=True))
+        values = dict(zip(_CHECKED + _CHECKED_LATER, checked, strict=True))
+        kept = [content for _, _, content in self.artefacts([version])]
         stems = self._database.rows("SELECT stems FROM nodes WHERE version = ? ORDER BY ordinal", (version,))
         return bool(
             identity == document_id(collection, values["root"], values["path"])
-            and values["key"] == version_key(identity, content_hash, values["reader"], values["chunker"])
-            and checksum == _checksum(checked, text, [stem for (stem,) in stems])
+            and values["key"]
+            == version_key(identity, content_hash, values["reader"], values["chunker"], values["extraction"])
+            and checksum == _checksum(checked, text, [stem for (stem,) in stems], kept)
         )
 
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
@@ -123,34 +156,33 @@ class Documents:
             for identity, pages, sections in rows
         }
 
-    def files(self, collection: int) -> dict[str, FileRecord]:
-        """What the last scan saw, by document id."""
-        rows = self._database.rows(f"SELECT {_FILE_COLUMNS} FROM files WHERE collection = ?", (collection,))
-        return {str(row[0]): FileRecord(*row) for row in rows}
+    def _insert(self, collection: int, document: NewDocument, part_of: int | None) -> int:
+        version = self._insert_version(collection, document, part_of)
+        self._database.execute_many(
+            "INSERT INTO nodes (version, ordinal, node_id, start, end, page, section, text, context, metadata,"
+            " embedded_hash, stems) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [_node_values(version, ordinal, document) for ordinal in range(len(document.nodes))],
+        )
+        self._database.execute_many(
+            "INSERT INTO artefacts (version, name, content) VALUES (?, ?, ?)",
+            [(version, name, canonical_json(value)) for name, value in document.artefacts.items()],
+        )
+        return version
 
-    def record_files(self, collection: int, seen: Sequence[FileRecord], gone: Sequence[str]) -> None:
-        """Remember what a scan saw, and forget the documents that are gone."""
-        with self._database.transaction():
-            self._database.execute_many(
-                f"INSERT OR REPLACE INTO files (collection, {_FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(collection, *_file_values(record)) for record in seen],
-            )
-            self._database.execute_many(
-                "DELETE FROM files WHERE collection = ? AND document_id = ?",
-                [(collection, gone_id) for gone_id in gone],
-            )
-
-    def _insert_version(self, collection: int, document: NewDocument) -> int:
+    def _insert_version(self, collection: int, document: NewDocument, part_of: int | None) -> int:
         checked = _checked_values(document)
         stems = [node.stems for node in document.nodes]
+        artefacts = [canonical_json(document.artefacts[name]) for name in sorted(document.artefacts)]
         values = {
-            **dict(zip(_CHECKED, checked, strict=True)),
+            **dict(zip(_CHECKED + _CHECKED_LATER, checked, strict=True)),
+            "part_of": part_of,
+            "modified_at": document.modified_at,
             "collection": collection,
             "document_id": document.document_id,
             "content_hash": document.content_hash,
             "size": document.size,
             "text": self._text_id(document.text),
-            "checksum": _checksum(checked, document.text, stems),
+            "checksum": _checksum(checked, document.text, stems, artefacts),
             "created_at": now(),
         }
         return self._database.execute(
@@ -166,7 +198,7 @@ class Documents:
 
 
 def _checked_values(document: NewDocument) -> list[bytes | str]:
-    """What `_CHECKED` names, in its order."""
+    """What `_CHECKED` and `_CHECKED_LATER` name, in their order."""
     return [
         document.key,
         document.root,
@@ -180,11 +212,21 @@ def _checked_values(document: NewDocument) -> list[bytes | str]:
         canonical_json([(section.start, section.level, section.title) for section in document.sections]),
         canonical_json(dict(document.metadata)),
         canonical_json(document.notes),
+        document.part,
+        document.extraction,
     ]
 
 
-def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str]) -> bytes:
-    return sha256(*checked, text, *stems)
+def _check_spans(document: NewDocument) -> None:
+    for node in document.nodes:
+        if document.text[node.start : node.end] != node.text or not node.text:
+            raise StoreError(f"A chunk of {document.path} is not the text at {node.start}:{node.end}.")
+
+
+def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], artefacts: Sequence[str]) -> bytes:
+    """Of everything in a version; a later column and an artefact only where there is one."""
+    earlier, later = checked[: len(_CHECKED)], [value for value in checked[len(_CHECKED) :] if value]
+    return sha256(*earlier, text, *stems, *later, *artefacts)
 
 
 def _node_values(version: int, ordinal: int, document: NewDocument) -> tuple[Any, ...]:
@@ -205,22 +247,8 @@ def _node_values(version: int, ordinal: int, document: NewDocument) -> tuple[Any
     )
 
 
-def _file_values(record: FileRecord) -> tuple[Any, ...]:
-    return (
-        record.document_id,
-        record.root,
-        record.path,
-        record.size,
-        record.modified_ns,
-        record.checked_ns,
-        record.content_hash,
-        record.outcome,
-        record.reason,
-    )
-
-
 def _stored(row: Row, text: str) -> StoredDocument:
-    version, identity, path, root, title, content_hash, outcome, pages, size, nodes, metadata, notes = row
+    version, identity, path, root, title, content_hash, outcome, pages, size, nodes, metadata, notes, part = row
     return StoredDocument(
         version=int(version),
         document_id=identity,
@@ -235,4 +263,5 @@ def _stored(row: Row, text: str) -> StoredDocument:
         nodes=int(nodes),
         metadata=json.loads(metadata),
         notes=tuple(json.loads(notes)),
+        part=part,
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.store.database import Database, Row, batches, marks
-from elt_llm_core.store.records import StoredNode, canonical_json
+from elt_llm_core.store.records import StoredNode, canonical_json, sha256
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ class Nodes:
         for batch in batches(node_ids):
             rows = self._database.rows(
                 "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
-                " n.page, n.section, n.ordinal, n.metadata FROM nodes n"
+                " n.page, n.section, n.ordinal, n.metadata, v.metadata, v.created_at, v.modified_at,"
+                " (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version) FROM nodes n"
                 " JOIN document_versions v ON v.id = n.version"
                 " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
                 f" WHERE n.node_id IN ({marks(batch)})",
@@ -100,7 +101,8 @@ class Nodes:
 
 
 def _stored(row: Row) -> StoredNode:
-    node_id, document_id, path, title, digest, text, context, start, end, page, section, ordinal, metadata = row
+    node_id, document_id, path, title, digest, text, context, start, end, page, section, ordinal = row[:12]
+    metadata, of_document, extracted_at, modified_at, total = row[12:]
     return StoredNode(
         node_id=node_id,
         document_id=document_id,
@@ -114,5 +116,13 @@ def _stored(row: Row) -> StoredNode:
         page=page,
         section=section,
         ordinal=ordinal,
-        metadata=json.loads(metadata),
+        metadata={
+            **json.loads(of_document),
+            **json.loads(metadata),
+            "content_hash": sha256(text).hex(),
+            "chunk_index": ordinal,
+            "chunk_total": total,
+            "extracted_at": extracted_at,
+            "modified_at": modified_at,
+        },
     )

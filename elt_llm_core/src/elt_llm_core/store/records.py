@@ -9,7 +9,7 @@ from typing import Any, Literal
 from elt_llm_core.outline import Section
 
 Outcome = Literal["ok", "empty"]
-MetadataValue = str | int | float | bool
+MetadataValue = str | int | float | bool | list[str]
 
 
 def sha256(*parts: bytes | str) -> bytes:
@@ -49,7 +49,12 @@ class NewNode:
 
 @dataclass(frozen=True)
 class NewDocument:
-    """One version of a document to be stored, with its nodes in order."""
+    """One version of a document to be stored, with its nodes in order.
+
+    `part` names a document within a file, such as one fact sheet; empty for the file itself. `extraction` is what
+    metadata was made by. `modified_at` is when the file was last written (ISO 8601, UTC), which is no change.
+    `artefacts` are JSON values by name, kept with every generation that contains the version.
+    """
 
     document_id: str
     root: str
@@ -67,16 +72,20 @@ class NewDocument:
     notes: tuple[str, ...]
     nodes: tuple[NewNode, ...]
     sections: tuple[Section, ...] = ()
+    part: str = ""
+    extraction: str = ""
+    modified_at: str | None = None
+    artefacts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> bytes:
         """What makes this version this one; a version with the same key is never parsed again."""
-        return version_key(self.document_id, self.content_hash, self.reader, self.chunker)
+        return version_key(self.document_id, self.content_hash, self.reader, self.chunker, self.extraction)
 
 
-def version_key(document_id: str, content_hash: bytes, reader: str, chunker: str) -> bytes:
+def version_key(document_id: str, content_hash: bytes, reader: str, chunker: str, extraction: str = "") -> bytes:
     """Identity of a document version, known before the document is read."""
-    return sha256(document_id, content_hash, reader, chunker)
+    return sha256(document_id, content_hash, reader, chunker, *([extraction] if extraction else []))
 
 
 def document_id(collection: str, root: str, path: str) -> str:
@@ -120,6 +129,7 @@ class StoredDocument:
     nodes: int
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)

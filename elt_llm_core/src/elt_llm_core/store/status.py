@@ -59,7 +59,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         unfinished_run=bool(last and not last.finished_at),
         files_in_trouble=tuple(
             {"path": file.path, "outcome": file.outcome, "reason": file.reason}
-            for file in store.documents.files(record.id).values()
+            for file in store.files.of_collection(record.id).values()
             if file.outcome in ("failed", "empty")
         ),
     )

@@ -7,6 +7,7 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.store.collections import Collections
 from elt_llm_core.store.database import STORE_NAME, Database
 from elt_llm_core.store.documents import Documents
+from elt_llm_core.store.files import Files
 from elt_llm_core.store.generations import Generations
 from elt_llm_core.store.migrations import STEPS, check_not_newer, migrate, schema_version
 from elt_llm_core.store.mounts import refuse_network_file_system
@@ -22,6 +23,7 @@ class Store(Closeable):
         self.database = database
         self.collections = Collections(database)
         self.documents = Documents(database)
+        self.files = Files(database)
         self.nodes = Nodes(database)
         self.vectors = Vectors(database)
         self.generations = Generations(database)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from elt_llm_core.outline import Section
+from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
 
@@ -49,7 +50,7 @@ class DocumentBuilder:
         self._blocks[-1] = Block(block.start, self._length, block.kind, block.header)
 
     def build(
-        self, title: str, metadata: Mapping[str, str | int | float | bool] | None = None, notes: tuple[str, ...] = ()
+        self, title: str, metadata: Mapping[str, MetadataValue] | None = None, notes: tuple[str, ...] = ()
     ) -> ParsedDocument:
         """The document; pages begun after the last block are empty ones at its end."""
         self._open_pages(self._length)
