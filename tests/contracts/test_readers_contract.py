@@ -14,19 +14,8 @@ from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
 from hypothesis import given
 from hypothesis import strategies as st
+from reader_samples import SAMPLES
 
-PDF = (
-    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
-    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
-    b"4 0 obj<</Length 62>>stream\nBT /F1 12 Tf 72 700 Td (The ball is round and so on.) Tj ET   \nendstream endobj\n"
-    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R/Size 6>>\n%%EOF"
-)
-SAMPLES = {
-    ".md": b"---\ntitle: T\n---\n# A\n\nWords.\n\n| a | b |\n|---|---|\n| c | d |\n\n[x]: /y\n",
-    ".txt": b"A\n=\n\nFirst words.\n\fSecond page.\n- item\n- item\n",
-    ".html": b"<title>T</title><body><h1>A</h1><p>Words <b>bold</b></p><table><tr><th>a<th>b<tr><td>c<td>d</table>",
-    ".pdf": PDF,
-}
 DATASETS = os.environ.get("ELT_LLM_DATASETS", "")
 # Their probes quote the page's table of contents, which is navigation and left out on purpose.
 NAVIGATION_PROBES = ("wiki_duck.html",)
