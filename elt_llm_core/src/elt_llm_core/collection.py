@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
+from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.generation import Generation
 from elt_llm_core.index.builder import Base, Built, Place, Recipe, build_generation
@@ -75,7 +76,8 @@ def publish(
     base = None if afresh else published_base(store, record)
     built = build_in_place(store, record, versions, recipe, base, progress)
     row = row_of(store, built)
-    store.generations.publish(record.id, row, built.contents.versions, built_upon=record.published)
+    with stage(Stage.PUBLISH):
+        store.generations.publish(record.id, row, built.contents.versions, built_upon=record.published)
     return Published(
         collection=name,
         number=row.number,
@@ -137,13 +139,14 @@ def collect_garbage(store: Store, keep: int) -> Swept:
     The published and the previous one always stay, and so does any that a reader pins. Rows are swept only when no
     run is unfinished, for a cut off run's documents and vectors are what its repetition goes on from.
     """
-    for record in store.collections.all():
-        numbers = [generation.number for generation in store.generations.of_collection(record.id)]
-        kept = {record.published, record.previous, *numbers[-keep:]}
-        for number in numbers:
-            if number not in kept and discard(store.folder(record.name) / str(number), store.trash):
-                store.generations.delete(record.id, number)
-    return Swept(0, 0) if store.collections.unfinished_runs() else sweep(store.database)
+    with stage(Stage.COLLECT):
+        for record in store.collections.all():
+            numbers = [generation.number for generation in store.generations.of_collection(record.id)]
+            kept = {record.published, record.previous, *numbers[-keep:]}
+            for number in numbers:
+                if number not in kept and discard(store.folder(record.name) / str(number), store.trash):
+                    store.generations.delete(record.id, number)
+        return Swept(0, 0) if store.collections.unfinished_runs() else sweep(store.database)
 
 
 def build_in_place(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.index.arrays import Arrays, write_arrays
 from elt_llm_core.index.artefacts import write_artefacts
@@ -83,6 +84,13 @@ def build_generation(
     store: Store, place: Place, versions: Sequence[int], recipe: Recipe, base: Base | None, progress: Progress
 ) -> Built:
     """Build the directory of `place` from the store, without embedding anything, and check it."""
+    with stage(Stage.INDEX):
+        return _build(store, place, versions, recipe, base, progress)
+
+
+def _build(
+    store: Store, place: Place, versions: Sequence[int], recipe: Recipe, base: Base | None, progress: Progress
+) -> Built:
     shutil.rmtree(place.directory, ignore_errors=True)
     place.directory.mkdir(parents=True, mode=0o700)
     (place.directory / PIN_NAME).touch()
@@ -114,7 +122,8 @@ def _fresh_index(place: Place, contents: Contents, arrays: Arrays, recipe: Recip
         return False
     with create_chroma(folder, recipe.chroma, len(contents.nodes)) as index:
         index.store.put(contents.ids, contents.vectors)
-        faults = index_faults(index.store, arrays, ())
+        with stage(Stage.VERIFY):
+            faults = index_faults(index.store, arrays, ())
     for fault in faults:
         progress.note(f"The vector index is not used, vectors are searched exactly instead: {fault}")
     return not faults
@@ -138,7 +147,8 @@ def _copied_index(
         with open_chroma(place.directory / CHROMA_FOLDER) as index:
             index.store.delete_nodes(difference.removed)
             index.store.put(difference.added, arrays.vectors[arrays.positions(difference.added)])
-            faults = index_faults(index.store, arrays, difference.added)
+            with stage(Stage.VERIFY):
+                faults = index_faults(index.store, arrays, difference.added)
     except StoreError as error:  # Chroma's own database has no checksum
         faults = [str(error)]
     for fault in faults:

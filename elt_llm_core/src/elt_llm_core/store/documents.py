@@ -1,7 +1,8 @@
 """Document versions: immutable rows, each with its parsed text and its nodes, written in one transaction."""
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from elt_llm_core.errors import StoreError
@@ -74,14 +75,15 @@ class Documents:
 
         What they index is then found once, whatever the order the files came in.
         """
-        first: dict[tuple[bytes, str], tuple[str, str, int]] = {}
-        for batch in batches(versions):
-            for version, digest, part, root, path in self._database.rows(
-                f"SELECT id, content_hash, part, root, path FROM document_versions WHERE id IN ({marks(batch)})", batch
-            ):
-                key, place = (bytes(digest), str(part)), (str(root), str(path), int(version))
-                first[key] = min(first.get(key, place), place)
-        return sorted(version for _, _, version in first.values())
+        return sorted(min(same)[2] for same in self._same_bytes(versions))
+
+    def duplicates(self, versions: Sequence[int]) -> dict[str, str]:
+        """By document id: the path of the document with the same bytes that is indexed in its place."""
+        found: dict[str, str] = {}
+        for same in self._same_bytes(versions):
+            first, *others = sorted(same)
+            found.update((identity, first[1]) for _, _, _, identity in others)
+        return found
 
     def artefacts(self, versions: Sequence[int]) -> list[tuple[str, str, str]]:
         """(name, document id, JSON text) of what these versions keep with their generation, sorted."""
@@ -155,6 +157,19 @@ class Documents:
             str(identity): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
             for identity, pages, sections in rows
         }
+
+    def _same_bytes(self, versions: Sequence[int]) -> Iterable[list[tuple[str, str, int, str]]]:
+        """(root, path, version, document id) of `versions`, those with the same bytes together."""
+        groups: dict[tuple[bytes, str], list[tuple[str, str, int, str]]] = defaultdict(list)
+        for batch in batches(versions):
+            for digest, part, *place in self._database.rows(
+                "SELECT content_hash, part, root, path, id, document_id FROM document_versions"
+                f" WHERE id IN ({marks(batch)})",
+                batch,
+            ):
+                root, path, version, identity = place
+                groups[bytes(digest), part].append((root, path, int(version), identity))
+        return groups.values()
 
     def _insert(self, collection: int, document: NewDocument, part_of: int | None) -> int:
         version = self._insert_version(collection, document, part_of)

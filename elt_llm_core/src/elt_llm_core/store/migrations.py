@@ -121,7 +121,7 @@ ALTER TABLE document_versions ADD COLUMN part TEXT NOT NULL DEFAULT '';
 ALTER TABLE document_versions ADD COLUMN extraction TEXT NOT NULL DEFAULT '';
 ALTER TABLE document_versions ADD COLUMN modified_at TEXT;
 CREATE INDEX versions_by_file ON document_versions (part_of);
-CREATE INDEX versions_by_content ON document_versions (content_hash);
+CREATE INDEX versions_by_content ON document_versions (content_hash, part);
 CREATE TABLE artefacts (
     version INTEGER NOT NULL REFERENCES document_versions ON DELETE CASCADE,
     name TEXT NOT NULL,

@@ -1,6 +1,7 @@
 """Nodes: the chunks of document versions, read back by generation."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -89,18 +90,32 @@ class Nodes:
             rows = self._database.rows(
                 "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
                 " n.page, n.section, n.ordinal, n.metadata, v.metadata, v.created_at, v.modified_at,"
-                " (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version) FROM nodes n"
+                " (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version), v.id FROM nodes n"
                 " JOIN document_versions v ON v.id = n.version"
                 " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
                 f" WHERE n.node_id IN ({marks(batch)})",
                 (collection, generation, *batch),
             )
+            others = self._other_places(collection, generation, sorted({int(row[-1]) for row in rows}))
             for row in rows:
-                found[row[0]] = _stored(row)
+                found[row[0]] = _stored(row[:-1], others.get(int(row[-1]), []))
+        return found
+
+    def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
+        """By version: the paths of other documents of the generation with the same bytes."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for version, path in self._database.rows(
+            "SELECT v.id, o.path FROM document_versions v JOIN document_versions o"
+            " ON o.content_hash = v.content_hash AND o.part = v.part AND o.id <> v.id"
+            " JOIN generation_documents g ON g.version = o.id AND g.collection = ? AND g.generation = ?"
+            f" WHERE v.id IN ({marks(versions)}) ORDER BY o.root, o.path",
+            (collection, generation, *versions),
+        ):
+            found[int(version)].append(str(path))
         return found
 
 
-def _stored(row: Row) -> StoredNode:
+def _stored(row: Row, other_places: list[str]) -> StoredNode:
     node_id, document_id, path, title, digest, text, context, start, end, page, section, ordinal = row[:12]
     metadata, of_document, extracted_at, modified_at, total = row[12:]
     return StoredNode(
@@ -124,5 +139,6 @@ def _stored(row: Row) -> StoredNode:
             "chunk_total": total,
             "extracted_at": extracted_at,
             "modified_at": modified_at,
+            **({"also_in": other_places} if other_places else {}),
         },
     )
