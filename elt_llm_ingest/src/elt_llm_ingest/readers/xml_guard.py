@@ -1,0 +1,114 @@
+"""XML from strangers: no document type, no entities, nothing fetched, no bottomless nesting.
+
+What stands before the root element is looked at first, in the encoding the parser will use, so that a declaration
+of entities never reaches the parser. The parser itself is told to expand and to fetch nothing.
+"""
+
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.readers.archive import Archive
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+XML_SUFFIXES = (".xml", ".rels", ".vml", ".rdf", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".svg")
+_HTML_SUFFIXES = (".xhtml", ".html", ".htm", ".svg", ".ncx")
+# Every repetition is bounded, so that a hostile beginning costs no more than its length.
+_DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})[\"']")
+_PLAIN_DOCTYPE = re.compile(r"<!DOCTYPE\s[^<>\[\]]{1,1000}>", re.IGNORECASE)
+# Encodings in which a `<` is the byte of a `<`: in others, such as UTF-7, markup could hide from the look at it.
+_KNOWN = re.compile(r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d", re.IGNORECASE)
+
+
+def parse_xml(data: bytes, *, plain_doctype: bool = False) -> "_Element":
+    """The root element of an XML document; UnreadableDocument with the reason if it is damaged or not to be trusted.
+
+    With `plain_doctype` a DOCTYPE that declares nothing is let through, as XHTML begins with one.
+    """
+    from lxml import etree
+
+    # Without huge_tree the parser stops at 256 elements within elements and at 10 MB of text in one of them.
+    text = check_prolog(data, plain_doctype=plain_doctype)
+    parser = etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, dtd_validation=False
+    )
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise UnreadableDocument(f"holds damaged XML: {error}") from error
+    if root.getroottree().docinfo.internalDTD is not None and not plain_doctype:
+        raise UnreadableDocument("holds XML with a DOCTYPE, which could declare entities")
+    return root
+
+
+def check_prolog(data: bytes, *, plain_doctype: bool = False) -> bytes:
+    """The document in UTF-8, once nothing before its root element is refused.
+
+    Raises:
+        UnreadableDocument: it has a DOCTYPE (other than a plain one, where allowed) or an unusual encoding.
+    """
+    data = _in_utf8(data)
+    position = 0
+    while (start := data.find(b"<", position)) >= 0:
+        if data.startswith(b"<?", start):
+            end = data.find(b"?>", start)
+        elif data.startswith(b"<!--", start):
+            end = data.find(b"-->", start + 4)
+        elif data.startswith(b"<!", start):
+            end = _end_of_doctype(data, start, plain_doctype=plain_doctype)
+        else:
+            break
+        if end < 0:
+            break
+        position = end + 1
+    return data
+
+
+def check_xml_members(archive: Archive) -> None:
+    """Look at every XML member of a package before a library opens it; UnreadableDocument names what is refused.
+
+    XHTML pages and pictures may begin with a DOCTYPE that declares nothing; nothing else may.
+    """
+    for name in archive.names:
+        lowered = name.casefold()
+        if lowered.endswith(XML_SUFFIXES):
+            try:
+                check_prolog(archive.read_member(name), plain_doctype=lowered.endswith(_HTML_SUFFIXES))
+            except UnreadableDocument as refusal:
+                raise UnreadableDocument(f"{refusal}, in {name[:80]!a}") from refusal
+
+
+def _in_utf8(data: bytes) -> bytes:
+    encoding = _encoding(data)
+    if encoding == "utf-8":
+        return data.removeprefix(BOM_UTF8)
+    try:
+        return data.decode(encoding).removeprefix("\ufeff").encode()
+    except (UnicodeError, LookupError) as error:
+        raise UnreadableDocument(f"holds XML that is not in {encoding} as it says") from error
+
+
+def _encoding(data: bytes) -> str:
+    """What the bytes themselves say outweighs what is declared, as in every parser."""
+    if data.startswith(BOM_UTF8):
+        return "utf-8"
+    if data.startswith((BOM_UTF16_LE, b"<\0")):
+        return "utf-16-le"
+    if data.startswith((BOM_UTF16_BE, b"\0<")):
+        return "utf-16-be"
+    match = _DECLARED.match(data)
+    declared = match.group(1).decode("ascii", "replace").casefold() if match else "utf-8"
+    if not _KNOWN.fullmatch(declared) or (data[:1] not in {b"<", b""} and not data[:200].lstrip().startswith(b"<")):
+        raise UnreadableDocument(f"holds XML in an encoding that is not read: {declared}")
+    return "utf-8" if declared.startswith(("utf", "us-ascii", "ascii")) else declared
+
+
+def _end_of_doctype(data: bytes, start: int, *, plain_doctype: bool) -> int:
+    match = _PLAIN_DOCTYPE.match(data[start : start + 1100].decode("utf-8", "replace"))
+    if not plain_doctype or match is None:
+        raise UnreadableDocument("holds XML with a DOCTYPE, which could declare entities")
+    return start + len(match.group().encode()) - 1
