@@ -56,10 +56,11 @@ def read_contents(
 def stems_of(store: Store, contents: Contents, tokeniser: KeywordTokeniser) -> list[list[str]]:
     """Stems of each node in order: the stored ones, or made anew where another tokeniser made those."""
     stored = store.nodes.stems_of_versions(contents.versions)
+    present = tokeniser.fingerprint
     lists: list[list[str]] = []
     for node_id in contents.ids:
         made_by, stems, text = stored[node_id]
-        lists.append(stems.split() if made_by == tokeniser.fingerprint else tokeniser.stems(text))
+        lists.append(stems.split() if made_by == present else tokeniser.stems(text))
     return lists
 
 
