@@ -47,7 +47,7 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     Raises SettingsError that names the place of each mistake.
     """
     source = _resolve(config, working_directory) if config else find_settings_file(working_directory)
-    shown_as = _shown(source, working_directory) if source else "built-in settings"
+    shown_as = shown_path(source, working_directory) if source else "built-in settings"
     document = read_yaml(source, shown_as) if source else YamlDocument({}, {})
     settings = _with_environment(document, environment, shown_as)
     project = _project_of(source) if source else working_directory.absolute()
@@ -84,7 +84,7 @@ def profile_names(loaded: LoadedSettings) -> list[str]:
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
     """A YAML file as a model; messages name it as seen from the folder `shown_from`. Raises SettingsError."""
-    shown_as = _shown(path, shown_from)
+    shown_as = shown_path(path, shown_from)
     document = read_yaml(path, shown_as)
     return validated(model, document.value, document.origins, shown_as)
 
@@ -176,7 +176,7 @@ def _resolve(path: Path, start: Path) -> Path:
         raise SettingsError(f"{path}: nobody's home folder", hint="Write the path without `~`.") from error
 
 
-def _shown(path: Path, start: Path) -> str:
+def shown_path(path: Path, start: Path) -> str:
     """The shortest way to name a path to someone who stands in `start`."""
     absolute, here = path.absolute(), start.absolute()
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(absolute)

@@ -18,6 +18,8 @@ from elt_llm_core.yaml_document import Location
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_MOST_SHOWN = 20
+
 _NAMES: Mapping[object, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -31,14 +33,17 @@ _NAMES: Mapping[object, str] = {
 def validated(model: type[Model], value: Mapping[str, Any], origins: Mapping[Location, str], shown_as: str) -> Model:
     """The value as a model, nothing converted: "8" is no number. Sections given as null have their defaults.
 
-    Raises SettingsError that lists every mistake on a line of its own. `origins` says where each key was given;
-    `shown_as` stands for what was given nowhere, such as a key that is missing.
+    Raises SettingsError that lists the first mistakes, each on a line of its own, and counts the others. `origins`
+    says where each key was given; `shown_as` stands for what was given nowhere, such as a key that is missing.
     """
     given = {key: item for key, item in value.items() if not (item is None and _is_section(model, key))}
     try:
         return model.model_validate_json(json.dumps(given, default=str), strict=True)
     except ValidationError as error:
-        mistakes = [_sentence(detail, model, origins, shown_as) for detail in error.errors(include_url=False)]
+        details = error.errors(include_url=False)
+        mistakes = [_sentence(detail, model, origins, shown_as) for detail in details[:_MOST_SHOWN]]
+        if len(details) > _MOST_SHOWN:
+            mistakes.append(f"{shown_as}: and {len(details) - _MOST_SHOWN:,} more mistakes")
         raise SettingsError("\n".join(mistakes)) from error
 
 
@@ -140,7 +145,7 @@ def _describe(annotation: object, metadata: Sequence[object] = ()) -> str:
         return " or ".join(_describe(item, metadata if item is not type(None) else ()) for item in arguments)
     if origin in {tuple, list, Sequence, frozenset}:
         return f"a list, each item {_describe(arguments[0])}"
-    if section_of(annotation) is not None:
+    if origin is dict or section_of(annotation) is not None:
         return "keys and values"
     return _NAMES.get(annotation, "another value") + "".join(_bounds(metadata))
 

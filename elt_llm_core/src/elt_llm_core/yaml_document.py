@@ -1,5 +1,8 @@
 """Reads a YAML file and remembers on which line each key stands, so that mistakes can be shown where they are."""
 
+import errno
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,7 @@ from elt_llm_core.errors import SettingsError
 
 # Far more than any settings need; a few lines of aliases to aliases can stand for billions.
 _MOST_VALUES = 100_000
+_MOST_BYTES = 1_000_000
 
 Location = tuple[str | int, ...]
 
@@ -26,8 +30,8 @@ class YamlDocument:
 def read_yaml(path: Path, shown_as: str) -> YamlDocument:
     """The mapping in a file; an empty file is an empty mapping. Only plain YAML: no tags that build objects.
 
-    Raises SettingsError, its message beginning with `shown_as` and the line, if the file cannot be read, is not
-    UTF-8, not YAML, not a mapping, or gives a key twice.
+    Raises SettingsError, its message beginning with `shown_as` and the line, if the file cannot be read, is no regular
+    file, holds more than 1 MB, is not UTF-8, not YAML, not a mapping, or gives a key twice.
     """
     text = _read_text(path, shown_as)
     _refuse_control_characters(text, shown_as)
@@ -55,14 +59,29 @@ def read_yaml(path: Path, shown_as: str) -> YamlDocument:
 
 def _read_text(path: Path, shown_as: str) -> str:
     try:
-        content = path.read_bytes()
+        content = _read_bytes(path)
     except OSError as error:
         raise SettingsError(f"{shown_as}: cannot be read: {error.strerror}") from error
+    if content is None:
+        raise SettingsError(f"{shown_as}: not a file", hint="Name a YAML file.")
+    if len(content) > _MOST_BYTES:
+        raise SettingsError(f"{shown_as}: more than {_MOST_BYTES:,} bytes", hint="Is this the right file?")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SettingsError(f"{shown_as}:{line}: not UTF-8", hint="Save the file as UTF-8.") from error
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    """What a regular file holds, cut one byte after the most that is allowed; None for a device or a pipe."""
+    # Opening a pipe would wait for somebody to write into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        return stream.read(_MOST_BYTES + 1) if stat.S_ISREG(status.st_mode) else None
 
 
 def _refuse_control_characters(text: str, shown_as: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from elt_llm_core.errors import UsageError
 
+from elt_llm_ingest.patterns import Selection
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 
 
@@ -45,13 +46,15 @@ class Discovery:
     scanned_roots: tuple[Path, ...]
 
 
-def discover(paths: Iterable[Path]) -> Discovery:
+def discover(paths: Iterable[Path], selection: Selection | None = None) -> Discovery:
     """Every supported file in the given files and folders, in the same order on every machine.
 
-    The folder of a file given by name is its root, and counts as not scanned. Raises UsageError for a missing path.
+    With a `selection`, what it excludes is named as skipped; what it does not ask for was never asked for, and is not
+    named. The folder of a file given by name is its root, and counts as not scanned. Raises UsageError for a missing
+    path.
     """
     resolved = sorted({_resolve(path) for path in paths}, key=lambda path: (len(path.parts), str(path)))
-    search = _Search()
+    search = _Search(selection or Selection())
     for path in resolved:
         if path.is_dir():
             search.scan(path)
@@ -80,6 +83,7 @@ def _nearest(path: Path) -> str:
 
 @dataclass
 class _Search:
+    selection: Selection
     files: list[FoundFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     scanned: list[Path] = field(default_factory=list)
@@ -108,17 +112,34 @@ class _Search:
         """Take the files among `entries`; yield the folders to walk."""
         for entry in entries:
             path = Path(entry.path)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not self._is_asked_for(root, path, is_folder=is_folder):
+                continue
             if entry.name.startswith("."):
                 self._skip(path, "hidden")
+            elif pattern := self.selection.excluded_by(root, path):
+                self._skip(path, f"excluded by {pattern}")
             elif entry.is_symlink() and (reason := _bad_link(root, path)):
                 self._skip(path, reason)
-            elif entry.is_dir(follow_symlinks=False):
+            elif is_folder:
                 yield path
             else:
-                self.take(root, path)
+                self._take(root, path)
+
+    def _is_asked_for(self, root: Path, path: Path, *, is_folder: bool) -> bool:
+        asked_for = self.selection.may_include_below if is_folder else self.selection.includes
+        return asked_for(root, path)
 
     def take(self, root: Path, path: Path) -> None:
-        """Add one file, or say why not."""
+        """Add one file that was given by name, or say why not; not one that no pattern asks for."""
+        if not self.selection.includes(root, path):
+            return
+        if pattern := self.selection.excluded_by(root, path):
+            self._skip(path, f"excluded by {pattern}")
+        else:
+            self._take(root, path)
+
+    def _take(self, root: Path, path: Path) -> None:
         try:
             status = path.stat()
         except OSError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from elt_llm_core.errors import UnknownCollection, UsageError
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.filling import Filling
 from elt_llm_core.store.records import CollectionRecord, RunRecord
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -57,6 +58,15 @@ class Collections:
         with self._database.transaction():
             self._database.execute("DELETE FROM generations WHERE collection = ?", (collection,))
             self._database.execute("DELETE FROM collections WHERE id = ?", (collection,))
+
+    def filled_by(self, collection: int) -> Filling | None:
+        """The job that filled the collection last; None if it was filled by hand."""
+        row = self._database.row("SELECT job FROM collections WHERE id = ?", (collection,))
+        return Filling.from_json(row[0]) if row and row[0] else None
+
+    def set_filled_by(self, collection: int, filling: Filling) -> None:
+        """Remember the job that filled the collection."""
+        self._database.execute("UPDATE collections SET job = ? WHERE id = ?", (filling.to_json(), collection))
 
     def take_number(self, collection: int) -> int:
         """A generation number never used before."""
