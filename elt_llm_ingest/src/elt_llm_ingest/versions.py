@@ -33,7 +33,7 @@ def content_hash(path: Path) -> bytes:
 
 def reader_identity(reader: DocumentReader) -> str:
     """What a version records of its reader."""
-    return f"{reader.name}-{reader.version}"
+    return reader.identity
 
 
 def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:

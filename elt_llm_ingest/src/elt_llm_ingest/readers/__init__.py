@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from elt_llm_ingest.readers.document_reader import DocumentReader
+    from elt_llm_ingest.readers.options import ReaderOptions
 
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
     (".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf")
 )
 
 
-def create_reader(path: Path) -> "DocumentReader | None":
+def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
     """The reader for a file by its suffix, or None if there is none."""
     match path.suffix.lower():
         case ".md" | ".markdown":
@@ -27,8 +28,14 @@ def create_reader(path: Path) -> "DocumentReader | None":
 
             return HtmlReader()
         case ".pdf":
-            from elt_llm_ingest.readers.pdf import PdfReader
+            from elt_llm_ingest.readers.pdf_choice import create_pdf_reader
 
-            return PdfReader()
+            return create_pdf_reader(options)
         case _:
             return None
+
+
+def reader_called(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
+    """The reader of that name, such as "html" or "docx", whatever the file's suffix; "auto" goes by the suffix."""
+    named = {"auto": path.suffix, "markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
+    return create_reader(Path(f"file{named.get(name, f'.{name}')}"), options)

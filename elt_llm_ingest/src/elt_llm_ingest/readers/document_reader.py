@@ -21,6 +21,11 @@ class DocumentReader(BaseReader):
     name: ClassVar[str]
     version: ClassVar[int]
 
+    @property
+    def identity(self) -> str:
+        """What a version records of its reader; a reader whose arguments change the text names them too."""
+        return f"{self.name}-{self.version}"
+
     @abstractmethod
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument with the reason if that cannot be done."""

@@ -1,0 +1,70 @@
+"""What a worker does to itself before it looks at a file: it gives up memory, time, files and the network."""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+from elt_llm_ingest.sandbox.limits import MEGABYTE
+
+_LARGEST_FILE_WRITTEN = 256 * MEGABYTE
+_MOST_OPEN_FILES = 256
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+
+
+def limit_resources(memory_mb: int) -> None:
+    """No more memory than that, no dumps of it, few open files, no large ones written."""
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NOFILE, _MOST_OPEN_FILES)
+    _lower(resource.RLIMIT_FSIZE, _LARGEST_FILE_WRITTEN)
+    _lower(resource.RLIMIT_AS, memory_mb * MEGABYTE)
+
+
+def limit_computing(seconds: int) -> None:
+    """From now on so much processor time, at most one second more; then the system ends this process (SIGXCPU)."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = int(usage.ru_utime + usage.ru_stime)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = used + 1 + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def die_with_parent(parent: int) -> None:
+    """Ends this process as soon as `parent` does; elsewhere than on Linux the closed pipe does it, between files."""
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None, use_errno=True)
+        library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def leave_network() -> bool:
+    """Into a network of its own that leads nowhere; false where the system does not allow that.
+
+    An administrator needs no user namespace for it, and in one could not read other people's files any more.
+    """
+    if sys.platform != "linux":
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    return any(library.unshare(flags) == 0 for flags in (_CLONE_NEWNET, _CLONE_NEWUSER | _CLONE_NEWNET))
+
+
+def peak_memory_mb() -> float:
+    """Most memory this process ever held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / MEGABYTE if sys.platform == "darwin" else peak / 1024
+
+
+def _lower(kind: int, wanted: int) -> None:
+    """Sets a limit, or leaves it where it is lower already or the system knows no such limit."""
+    _, hard = resource.getrlimit(kind)
+    value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    try:
+        resource.setrlimit(kind, (value, value))
+    except (ValueError, OSError):
+        return
