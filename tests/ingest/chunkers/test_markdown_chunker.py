@@ -5,7 +5,8 @@ from pathlib import Path
 
 from elt_llm_core.settings import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.chunkers.span_chunker import ChunkSpan, SpanChunker
+from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
+from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.readers.markdown import MarkdownReader
 
 

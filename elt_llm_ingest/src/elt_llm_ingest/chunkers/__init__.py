@@ -21,3 +21,19 @@ def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "
             from elt_llm_ingest.chunkers.sentence import SentenceChunker
 
             return SentenceChunker(counter=counter, **sizes)
+        case "table_aware":
+            from elt_llm_ingest.chunkers.table_aware import TableAwareChunker
+
+            return TableAwareChunker(counter=counter, **sizes)
+        case "recursive":
+            from elt_llm_ingest.chunkers.recursive import RecursiveChunker
+
+            return RecursiveChunker(counter=counter, separators=settings.separators, **sizes)
+        case "section_aware":
+            from elt_llm_ingest.chunkers.section_aware import SectionAwareChunker
+
+            return SectionAwareChunker(counter=counter, **sizes)
+        case "parent_child":
+            from elt_llm_ingest.chunkers.parent_child import ParentChildChunker
+
+            return ParentChildChunker(counter=counter, parent_size=settings.parent_size, **sizes)

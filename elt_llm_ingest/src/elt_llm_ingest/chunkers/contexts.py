@@ -30,10 +30,17 @@ class Contexts:
         self._starts = [section.start for section in document.sections]
         self._above = _paths(document.sections)
         self._known: dict[tuple[tuple[str, ...], str], tuple[str, int]] = {}
+        self._counts: dict[str, int] = {}
 
     def of(self, start: int, header: str = "") -> str:
         """Title and headings that begin before `start`, outermost first, then the header row on its own line."""
         return self._of(start, header)[0]
+
+    def tokens(self, context: str) -> int:
+        """Tokens of a context."""
+        if context not in self._counts:
+            self._counts[context] = len(self._counter.token_spans(context)) if context else 0
+        return self._counts[context]
 
     def most_tokens(self, start: int, end: int, header: str = "") -> int:
         """Tokens of the longest context that a chunk within text[start:end] can have."""
@@ -46,7 +53,7 @@ class Contexts:
         if key not in self._known:
             lines = [self._path(path), self._cut(header, header_budget(self._counter))]
             context = "\n".join(line for line in lines if line)
-            self._known[key] = context, len(self._counter.token_spans(context))
+            self._known[key] = context, self.tokens(context)
         return self._known[key]
 
     def _headings_above(self, start: int) -> tuple[str, ...]:
@@ -62,14 +69,15 @@ class Contexts:
             # A page's title mostly repeats its first heading.
             titles = [self._title, *(titles[1:] if titles and titles[0] in self._title else titles)]
         budget = path_budget(self._counter)
-        while len(titles) > 1 and len(self._counter.token_spans(" > ".join(titles))) > budget:
+        while len(titles) > 1 and self.tokens(" > ".join(titles)) > budget:
             del titles[0]
         return self._cut(" > ".join(titles), budget)
 
     def _cut(self, text: str, budget: int) -> str:
         text = text[: budget * 32]
-        spans = self._counter.token_spans(text)
-        return text if len(spans) <= budget else text[: spans[budget][0]].rstrip()
+        if self.tokens(text) <= budget:
+            return text
+        return text[: self._counter.token_spans(text)[budget][0]].rstrip()
 
 
 def _paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:

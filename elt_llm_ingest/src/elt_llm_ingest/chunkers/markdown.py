@@ -4,9 +4,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import ClassVar
 
-from elt_llm_ingest.chunkers.pieces import CutDocument, Piece
+from elt_llm_ingest.chunkers.pieces import CutDocument, Piece, tokens_of
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-from elt_llm_ingest.chunkers.token_index import TokenIndex
 from elt_llm_ingest.parsed_document import ParsedDocument
 
 _TOP = 0
@@ -23,24 +22,28 @@ class MarkdownChunker(SpanChunker):
 
     def groups(self, cut: CutDocument) -> list[Sequence[Piece]]:
         """One run per section, small neighbours together."""
+        return self._levelled_groups(cut)[0]
+
+    def _levelled_groups(self, cut: CutDocument) -> tuple[list[Sequence[Piece]], list[int]]:
+        """The groups, and of each the level of its first heading; 0 for what stands above all headings."""
         runs: list[list[Piece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
-            if runs and self._joins(runs[-1], levels[-1], section, level, cut.index):
+            if runs and self._joins(runs[-1], levels[-1], section, level):
                 runs[-1] += section
             else:
                 runs.append(list(section))
                 levels.append(level)
-        return list(runs)
+        return list(runs), levels
 
-    def _joins(self, run: Sequence[Piece], top: int, section: Sequence[Piece], level: int, index: TokenIndex) -> bool:
+    def _joins(self, run: Sequence[Piece], top: int, section: Sequence[Piece], level: int) -> bool:
         """Whether a section goes with the run before it, whose first heading is of level `top`."""
         if level < top or top == _TOP:
             return False
-        tokens = index.count(run[0].start, run[-1].end)
+        tokens = tokens_of(run[0], run[-1])
         if tokens < self.chunk_size and all(piece.kind == "heading" for piece in run):
             return True
-        return tokens < self.chunk_size / 3 and index.count(run[0].start, section[-1].end) <= self.chunk_size
+        return tokens < self.chunk_size / 3 and tokens_of(run[0], section[-1]) <= self.chunk_size
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[Piece]) -> list[tuple[int, Sequence[Piece]]]:

@@ -2,26 +2,25 @@
 
 from collections.abc import Sequence
 
-from elt_llm_ingest.chunkers.pieces import Piece
-from elt_llm_ingest.chunkers.token_index import TokenIndex
+from elt_llm_ingest.chunkers.pieces import Piece, tokens_of
 
 
-def pack(pieces: Sequence[Piece], index: TokenIndex, budget: int, overlap: int) -> list[Sequence[Piece]]:
+def pack(pieces: Sequence[Piece], budget: int, overlap: int) -> list[Sequence[Piece]]:
     """Runs of pieces with at most `budget` tokens, each beginning with up to `overlap` tokens of the one before."""
     runs: list[Sequence[Piece]] = []
     first = 0
     while first < len(pieces):
-        end = _furthest(pieces, index, first, budget)
+        end = _furthest(pieces, first, budget)
         runs.append(pieces[first:end])
         if end == len(pieces):
             break
-        first = _overlapping(pieces, index, first, end, budget, overlap)
+        first = _overlapping(pieces, first, end, budget, overlap)
     return runs
 
 
-def _furthest(pieces: Sequence[Piece], index: TokenIndex, first: int, budget: int) -> int:
+def _furthest(pieces: Sequence[Piece], first: int, budget: int) -> int:
     end = first + 1
-    while end < len(pieces) and index.count(pieces[first].start, pieces[end].end) <= budget:
+    while end < len(pieces) and tokens_of(pieces[first], pieces[end]) <= budget:
         end += 1
     # A heading at the foot of a chunk belongs to what follows it.
     kept = end
@@ -30,14 +29,14 @@ def _furthest(pieces: Sequence[Piece], index: TokenIndex, first: int, budget: in
     return kept if kept > first else end
 
 
-def _overlapping(pieces: Sequence[Piece], index: TokenIndex, first: int, end: int, budget: int, overlap: int) -> int:
+def _overlapping(pieces: Sequence[Piece], first: int, end: int, budget: int, overlap: int) -> int:
     """The piece the next run begins with: after `first`, and near enough that piece `end` still fits."""
     start = end
     while (
         start - 1 > first
         and pieces[start - 1].kind != "heading"
-        and index.count(pieces[start - 1].start, pieces[end - 1].end) <= overlap
-        and index.count(pieces[start - 1].start, pieces[end].end) <= budget
+        and tokens_of(pieces[start - 1], pieces[end - 1]) <= overlap
+        and tokens_of(pieces[start - 1], pieces[end]) <= budget
     ):
         start -= 1
     return start

@@ -1,33 +1,20 @@
 """The contract of a chunker: LlamaIndex's NodeParser over spans of the text."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 from pydantic import Field, SkipValidation
 
+from elt_llm_ingest.chunkers.chunk_spans import MARGIN, ChunkMaker, ChunkSpan, Sizes
 from elt_llm_ingest.chunkers.contexts import Contexts, header_budget, path_budget
-from elt_llm_ingest.chunkers.packing import pack, tables_apart
-from elt_llm_ingest.chunkers.pieces import CutDocument, Piece, split_into_pieces, stripped
+from elt_llm_ingest.chunkers.packing import tables_apart
+from elt_llm_ingest.chunkers.pieces import CutDocument, Piece, split_into_pieces, tokens_of
 from elt_llm_ingest.chunkers.token_index import PassageCounter, TokenIndex
-from elt_llm_ingest.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.llama_document import from_llama_document
-
-# Tokens of context and text apart can be fewer than those of both together.
-_MARGIN = 3
-
-
-@dataclass(frozen=True)
-class ChunkSpan:
-    """A chunk is text[start:end]; `context` is what is embedded and indexed before it, and never cited."""
-
-    start: int
-    end: int
-    context: str
-    kind: BlockKind
 
 
 class SpanChunker(NodeParser):
@@ -53,51 +40,33 @@ class SpanChunker(NodeParser):
         """Everything that decides where a text is cut, but for the counter."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
+    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[Piece]:
+        """What is packed: together all that is not white space, none above its size in tokens."""
+        return split_into_pieces(document, index, text_size, row_size)
+
+    def runs(self, cut: CutDocument, group: Sequence[Piece]) -> list[Sequence[Piece]]:
+        """A group as it is where it fits into one chunk; else its tables apart from its prose."""
+        return [group] if tokens_of(group[0], group[-1]) <= cut.text_size else tables_apart(group)
+
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:
         """The chunks of a document, ascending by start."""
+        cut = self._cut(document)
+        return list(self._chunks(cut, self.groups(cut)))
+
+    def _chunks(self, cut: CutDocument, groups: Iterable[Sequence[Piece]]) -> Iterator[ChunkSpan]:
+        sizes = Sizes(self.chunk_size, self.table_chunk_size, self.chunk_overlap)
+        maker = ChunkMaker(sizes, self.counter, cut.index, Contexts(cut.document, self.counter))
+        for group in groups:
+            for run in self.runs(cut, group):
+                yield from maker.chunks(run)
+
+    def _cut(self, document: ParsedDocument) -> CutDocument:
         index = TokenIndex(document.text, self.counter)
-        contexts = Contexts(document, self.counter)
-        room = self.counter.token_limit - path_budget(self.counter) - _MARGIN
+        room = self.counter.token_limit - path_budget(self.counter) - MARGIN
         table_room = room - header_budget(self.counter)
         text_size, row_size = max(1, min(self.chunk_size, room)), max(1, min(self.table_chunk_size, table_room))
-        found: list[ChunkSpan] = []
-        cut = CutDocument(document, index, split_into_pieces(document, index, text_size, row_size))
-        for group in self.groups(cut):
-            whole = index.count(group[0].start, group[-1].end) <= text_size
-            for run in [group] if whole else tables_apart(group):
-                found += self._chunks(run, index, contexts)
-        return found
-
-    def _chunks(self, run: Sequence[Piece], index: TokenIndex, contexts: Contexts) -> Iterator[ChunkSpan]:
-        table = _kind(run) == "table"
-        size = self.table_chunk_size if table else self.chunk_size
-        header = max((piece.header for piece in run), key=len) if table else ""
-        needed = contexts.most_tokens(run[0].start, run[-1].end, header)
-        budget = max(1, min(size, self.counter.token_limit - needed - _MARGIN))
-        for packed in pack(run, index, budget, 0 if table else min(self.chunk_overlap, budget // 2)):
-            context = contexts.of(packed[0].start, packed[0].header)
-            start, end = packed[0].start, packed[-1].end
-            kind = _kind(packed)  # a long heading over a table may fill a chunk that has no row
-            for part in self._fitting(index.text, start, end, context, size if kind == "table" else self.chunk_size):
-                yield ChunkSpan(*part, context, kind)
-
-    def _fitting(self, text: str, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int]]:
-        """The span, halved until it fits: a part of a text can have more tokens than it had within the whole."""
-        if end - start <= 1 or self._fits(context, text[start:end], size):
-            yield start, end
-            return
-        middle = (start + end) // 2
-        space = text.rfind(" ", start, middle + 1)
-        cut = space if space > start else middle
-        for half in (stripped(text, start, cut), stripped(text, cut, end)):
-            if half[0] < half[1]:
-                yield from self._fitting(text, *half, context, size)
-
-    def _fits(self, context: str, passage: str, size: int) -> bool:
-        whole = f"{context}\n{passage}" if context else passage
-        spans = self.counter.token_spans(whole)
-        inside = sum(1 for _, end in spans if end > len(whole) - len(passage))
-        return len(spans) <= self.counter.token_limit and inside <= size
+        pieces = self.pieces(document, index, text_size, row_size)
+        return CutDocument(document, index, pieces, text_size, row_size)
 
     def _parse_nodes(
         self,
@@ -119,6 +88,7 @@ class SpanChunker(NodeParser):
                     "section": " > ".join(document.section_path(span.start)) or None,
                     "kind": span.kind,
                     "context": span.context,
+                    **parent_of(span),
                 },
                 relationships={NodeRelationship.SOURCE: node.as_related_node_info()},
             )
@@ -132,6 +102,6 @@ class SpanChunker(NodeParser):
         return nodes
 
 
-def _kind(pieces: Sequence[Piece]) -> BlockKind:
-    kinds = {piece.kind for piece in pieces if piece.kind != "heading"}
-    return kinds.pop() if len(kinds) == 1 else "prose" if kinds else "heading"
+def parent_of(span: ChunkSpan) -> dict[str, int]:
+    """The span to be read in place of a chunk, as metadata of its node; empty if it has none."""
+    return {"parent_start": span.parent[0], "parent_end": span.parent[1]} if span.parent else {}

@@ -1,11 +1,23 @@
 """The tokens of a whole text, found once: counts of any span and places to cut by bisection."""
 
+import re
+from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 # A model may take a word of any length for one unknown token; a passage must not grow with it.
 _LONGEST_TOKEN = 64
 _SLICE_OF_LONG_TOKEN = 4
+# Characters given to the tokeniser at a time: so little that an interrupt is answered at once.
+_SLICE = 65_536
+_LONGEST_SLICE = 524_288
+# White space that every tokeniser takes for white space; Python's own idea of it is wider.
+_SPACE = re.compile(r"[ \n]")
 
 
 class PassageCounter(Protocol):
@@ -20,17 +32,27 @@ class PassageCounter(Protocol):
 
 
 class TokenIndex:
-    """Token positions of one text. A token longer than 64 characters counts once for every 4 of them."""
+    """Token positions of one text, eight bytes a token. One longer than 64 characters counts once for every 4.
+
+    The text is tokenised in slices that end at white space, where no token of a word-based tokeniser crosses.
+    `exact` is false where there was none to be found for half a million characters.
+    """
 
     def __init__(self, text: str, counter: PassageCounter) -> None:
         self.text = text
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in counter.token_spans(text):
-            step = _SLICE_OF_LONG_TOKEN if end - start > _LONGEST_TOKEN else max(1, end - start)
-            for position in range(start, end, step):
-                self._starts.append(position)
-                self._ends.append(min(position + step, end))
+        self.exact = True
+        self._starts = array("I")
+        self._ends = array("I")
+        for start, end in self._slices():
+            self._add(counter.token_spans(text[start:end]), start)
+
+    def first(self, start: int) -> int:
+        """Number of the first token that reaches beyond `start`."""
+        return bisect_right(self._ends, start)
+
+    def last(self, end: int) -> int:
+        """Number after the last token that begins before `end`."""
+        return bisect_left(self._starts, end)
 
     def count(self, start: int, end: int) -> int:
         """Tokens that lie in text[start:end], cut ones included."""
@@ -51,3 +73,34 @@ class TokenIndex:
         words = self.text[start + (hard - start) // 2 : hard]
         kept = len(words.rsplit(None, 1)[0]) if len(words.split(None, 1)) > 1 else 0
         return hard - len(words) + kept if kept else hard
+
+    def _slices(self) -> Iterator[tuple[int, int]]:
+        start, length = 0, len(self.text)
+        while start < length:
+            end = min(start + _SLICE, length)
+            if end < length:
+                space = _SPACE.search(self.text, end, start + _LONGEST_SLICE)
+                self.exact = self.exact and (space is not None or length <= start + _LONGEST_SLICE)
+                end = space.start() if space else min(start + _LONGEST_SLICE, length)
+            yield start, end
+            start = end
+
+    def _add(self, spans: Sequence[tuple[int, int]], offset: int) -> None:
+        flat = np.fromiter(chain.from_iterable(spans), dtype=np.uint32, count=2 * len(spans))
+        starts, ends = flat[::2], flat[1::2]
+        lengths = ends - starts
+        if len(spans) and (lengths.max() > _LONGEST_TOKEN or lengths.min() == 0):
+            starts, ends = _cut_long(spans)
+        self._starts.frombytes((starts + np.uint32(offset)).tobytes())
+        self._ends.frombytes((ends + np.uint32(offset)).tobytes())
+
+
+def _cut_long(spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Starts and ends, with long tokens in slices and empty ones left out."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in spans:
+        step = _SLICE_OF_LONG_TOKEN if end - start > _LONGEST_TOKEN else max(1, end - start)
+        starts += range(start, end, step)
+        ends += (min(position + step, end) for position in range(start, end, step))
+    return np.array(starts, dtype=np.uint32), np.array(ends, dtype=np.uint32)
