@@ -3,16 +3,22 @@
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import get_args
 
 import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.models.embedded import EmbeddedMiniLm
 from elt_llm_core.outline import Section
 from elt_llm_core.settings import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
+from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
 from hypothesis import given
 from hypothesis import strategies as st
+from reader_samples import SAMPLES
 
 STRATEGIES = get_args(ChunkingSettings.model_fields["strategy"].annotation)
 
@@ -36,6 +42,36 @@ def chunker(strategy: str, size: int = 30, overlap: int = 8, limit: int = 60, ta
         {"strategy": strategy, "chunk_size": size, "chunk_overlap": overlap, "table_chunk_size": table}
     )
     return create_chunker(settings, PieceCounter(limit))
+
+
+def check_chunks(document: ParsedDocument, cut: SpanChunker) -> None:
+    """The promises of SpanChunker."""
+    spans = cut.spans(document)
+    covered = 0
+    for span in spans:
+        passage = document.text[span.start : span.end]
+        assert passage
+        assert passage == passage.strip()
+        assert not document.text[covered : span.start].strip()
+        covered = max(covered, span.end)
+        embedded = f"{span.context}\n{passage}" if span.context else passage
+        tokens = cut.counter.token_spans(embedded)
+        assert len(tokens) <= cut.counter.token_limit
+        size = cut.table_chunk_size if span.kind == "table" else cut.chunk_size
+        assert sum(end > len(embedded) - len(passage) for _, end in tokens) <= size
+    assert not document.text[covered:].strip()
+    assert [span.start for span in spans] == sorted(span.start for span in spans)
+    assert spans == cut.spans(document)
+    check_parents(document, spans)
+
+
+def check_parents(document: ParsedDocument, spans: list[ChunkSpan]) -> None:
+    """A chunk lies in its parent; parents do not overlap."""
+    parents = sorted({span.parent for span in spans if span.parent})
+    assert len({span.parent is None for span in spans}) <= 1
+    assert all(span.parent is None or span.parent[0] <= span.start < span.end <= span.parent[1] for span in spans)
+    assert all(before[1] <= after[0] for before, after in pairwise(parents))
+    assert all(document.text[start:end].strip() == document.text[start:end] for start, end in parents)
 
 
 WORDS = st.sampled_from(
@@ -71,20 +107,7 @@ def documents(draw: st.DrawFn) -> ParsedDocument:
 def test_chunks_cover_the_text_and_fit_the_model(
     strategy: str, document: ParsedDocument, size: int, overlap: int
 ) -> None:
-    cut = chunker(strategy, size, overlap)
-    spans = cut.spans(document)
-    covered = bytearray(len(document.text))
-    for span in spans:
-        passage = document.text[span.start : span.end]
-        assert passage
-        assert passage == passage.strip()
-        covered[span.start : span.end] = b"\1" * len(passage)
-        embedded = f"{span.context}\n{passage}" if span.context else passage
-        assert len(PieceCounter().token_spans(embedded)) <= 60
-        assert len(PieceCounter().token_spans(passage)) <= (40 if span.kind == "table" else size)
-    assert all(seen or letter.isspace() for seen, letter in zip(covered, document.text, strict=True))
-    assert [span.start for span in spans] == sorted(span.start for span in spans)
-    assert spans == cut.spans(document)
+    check_chunks(document, chunker(strategy, size, overlap))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -122,3 +145,37 @@ def test_neighbouring_chunks_share_whole_sentences(strategy: str) -> None:
         shared = text[after.start : before.end]
         assert shared.startswith("Sentence number")
         assert shared.endswith("here.")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("suffix", sorted(SAMPLES))
+def test_every_chunker_keeps_its_promises_on_every_format(tmp_path: Path, suffix: str, strategy: str) -> None:
+    path = tmp_path / f"sample{suffix}"
+    path.write_bytes(SAMPLES[suffix])
+    reader = create_reader(path)
+    assert reader is not None
+    document = reader.read(path)
+    for size in (16, 30, 200):
+        check_chunks(document, chunker(strategy, size))
+
+
+@pytest.fixture(scope="module")
+def real_documents(datasets: Path) -> list[ParsedDocument]:
+    """Every real file that can be read, and the documents within them."""
+    found: list[ParsedDocument] = []
+    for path in sorted((*datasets.glob("docs/*"), *datasets.glob("handbooks/**/*"))):
+        reader = create_reader(path) if path.is_file() and path.suffix.lower() in SUPPORTED_SUFFIXES else None
+        if reader is not None:
+            try:
+                document = reader.read(path)
+            except UnreadableDocument:
+                continue
+            found += [document, *(part.document for part in document.parts)]
+    return found
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_chunker_keeps_its_promises_on_real_files(real_documents: list[ParsedDocument], strategy: str) -> None:
+    cut = create_chunker(ChunkingSettings.model_validate({"strategy": strategy}), EmbeddedMiniLm())
+    for document in real_documents:
+        check_chunks(document, cut)

@@ -5,7 +5,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 # A model may take a word of any length for one unknown token; a passage must not grow with it.
 _LONGEST_TOKEN = 64
 _SLICE_OF_LONG_TOKEN = 4
-# Characters given to the tokeniser at a time: so little that an interrupt is answered at once.
-_SLICE = 65_536
-_LONGEST_SLICE = 524_288
+# Characters given to the tokeniser at a time even where there is no white space.
+LONGEST_SLICE = 524_288
 # White space that every tokeniser takes for white space; Python's own idea of it is wider.
 _SPACE = re.compile(r"[ \n]")
 
@@ -38,6 +37,8 @@ class TokenIndex:
     `exact` is false where there was none to be found for half a million characters.
     """
 
+    slice_size: ClassVar[int] = 65_536  # characters: so few that an interrupt is answered at once
+
     def __init__(self, text: str, counter: PassageCounter) -> None:
         self.text = text
         self.exact = True
@@ -45,6 +46,10 @@ class TokenIndex:
         self._ends = array("I")
         for start, end in self._slices():
             self._add(counter.token_spans(text[start:end]), start)
+
+    def __len__(self) -> int:
+        """Tokens of the whole text."""
+        return len(self._starts)
 
     def first(self, start: int) -> int:
         """Number of the first token that reaches beyond `start`."""
@@ -77,11 +82,11 @@ class TokenIndex:
     def _slices(self) -> Iterator[tuple[int, int]]:
         start, length = 0, len(self.text)
         while start < length:
-            end = min(start + _SLICE, length)
+            end = min(start + self.slice_size, length)
             if end < length:
-                space = _SPACE.search(self.text, end, start + _LONGEST_SLICE)
-                self.exact = self.exact and (space is not None or length <= start + _LONGEST_SLICE)
-                end = space.start() if space else min(start + _LONGEST_SLICE, length)
+                space = _SPACE.search(self.text, end, start + LONGEST_SLICE)
+                self.exact = self.exact and (space is not None or length <= start + LONGEST_SLICE)
+                end = space.start() if space else min(start + LONGEST_SLICE, length)
             yield start, end
             start = end
 
