@@ -1,14 +1,23 @@
 """One small file of every format that is read, by suffix: contracts of readers and of chunkers run over them."""
 
+from packages import ods, xlsx
+
 PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
     b"4 0 obj<</Length 62>>stream\nBT /F1 12 Tf 72 700 Td (The ball is round and so on.) Tj ET   \nendstream endobj\n"
     b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R/Size 6>>\n%%EOF"
 )
+ODS_ROWS = (
+    '<table:table-row><table:table-cell office:value-type="string"><text:p>Words</text:p></table:table-cell>'
+    '<table:table-cell office:value-type="float" office:value="1"/></table:table-row>'
+)
 SAMPLES: dict[str, bytes] = {
     ".md": b"---\ntitle: T\n---\n# A\n\nWords.\n\n| a | b |\n|---|---|\n| c | d |\n\n[x]: /y\n",
     ".txt": b"A\n=\n\nFirst words.\n\fSecond page.\n- item\n- item\n",
     ".html": b"<title>T</title><body><h1>A</h1><p>Words <b>bold</b></p><table><tr><th>a<th>b<tr><td>c<td>d</table>",
     ".pdf": PDF,
+    ".csv": b'Club;Town;Since\nA;"B; by\nthe lake";1,5\nC;D;2\n',
+    ".xlsx": xlsx({"Clubs": [["Club", "Since"], ["A", 1901.0], ["B", True], ["C", "#N/A"]], "Words": [["One."]]}),
+    ".ods": ods({"Words": ODS_ROWS}),
 }

@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from elt_llm_ingest.readers.options import ReaderOptions
 
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
-    (".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf")
+    (
+        *(".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf"),
+        *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods"),
+    )
 )
 
 
@@ -31,8 +34,23 @@ def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "Docume
             from elt_llm_ingest.readers.pdf_choice import create_pdf_reader
 
             return create_pdf_reader(options)
-        case _:
-            return None
+        case ".csv" | ".tsv" | ".tab":
+            from elt_llm_ingest.readers.delimited import DelimitedReader
+
+            return DelimitedReader()
+        case suffix:
+            return _office_reader(suffix)
+
+
+def _office_reader(suffix: str) -> "DocumentReader | None":
+    """The reader for what office programs write."""
+    reader: DocumentReader | None = None
+    match suffix:
+        case ".xlsx" | ".xlsm" | ".xls" | ".ods":
+            from elt_llm_ingest.readers.sheets import SheetsReader
+
+            reader = SheetsReader()
+    return reader
 
 
 def reader_called(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":

@@ -1,6 +1,6 @@
 """Workbooks as typed cells: what every sheet of an XLSX, XLS or ODS file holds, before anything is made of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.store.records import MetadataValue
 from python_calamine import (
     CalamineError,
     CalamineSheet,
@@ -17,8 +18,9 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from elt_llm_ingest.readers.archive import check_archive
 from elt_llm_ingest.readers.document_reader import read_bytes
+from elt_llm_ingest.readers.sheets_extent import MOST_CELLS, Extent
+from elt_llm_ingest.readers.sheets_package import Package, check_package
 
 Cell = str | int | float | bool | datetime | date | time | timedelta
 Position = tuple[int, int]
@@ -30,31 +32,64 @@ class Sheet:
     """The filled area of one sheet. Empty cells are "", numbers are floats, formulas are what they last came to.
 
     `rows` are all of one length and begin at the first filled row and column. `merged` are the first and last
-    (row, column) of merged cells, counted within `rows` from 0; only the first of them has the value.
+    (row, column) of merged cells, counted within `rows` from 0; only the first of them has the value. `note` says
+    why a sheet was not read.
     """
 
     name: str
     rows: tuple[tuple[Cell, ...], ...]
     hidden: bool = False
     merged: tuple[tuple[Position, Position], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Workbook:
+    """Its sheets in their order, empty ones and charts too, and `authors`, `year`, `title` where it tells them."""
+
+    sheets: list[Sheet]
+    metadata: Mapping[str, MetadataValue]
 
 
 def read_workbook(path: Path) -> list[Sheet]:
     """All sheets of a workbook in their order, empty ones too; UnreadableDocument with the reason if it is none."""
+    return open_workbook(path).sheets
+
+
+def open_workbook(path: Path) -> Workbook:
+    """All sheets of a workbook and its metadata; UnreadableDocument with the reason if it is none."""
     data = read_bytes(path)
-    if data.startswith(_ZIP):
-        check_archive(path)
+    package = check_package(path) if data.startswith(_ZIP) else Package()
     with _reasons(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:
-        return [
-            _sheet(book.get_sheet_by_name(about.name), hidden=about.visible != SheetVisibleEnum.Visible)
-            for about in book.sheets_metadata
-            if about.typ == SheetTypeEnum.WorkSheet
-        ]
+        sheets = [_sheet(book, number, package) for number in range(len(book.sheets_metadata))]
+    return Workbook(sheets, package.metadata)
 
 
-def _sheet(sheet: CalamineSheet, *, hidden: bool) -> Sheet:
-    rows = tuple(map(tuple, sheet.to_python()))
-    return Sheet(sheet.name, rows, hidden, tuple(_merged(sheet)))
+def _sheet(book: CalamineWorkbook, number: int, package: Package) -> Sheet:
+    about = book.sheets_metadata[number]
+    hidden = about.visible != SheetVisibleEnum.Visible
+    extent = package.extent(number, about.name)
+    if about.typ != SheetTypeEnum.WorkSheet:
+        return Sheet(about.name, (), hidden)
+    if extent.is_too_large:
+        return Sheet(about.name, (), hidden, note=_too_large(extent.rows, extent.columns))
+    sheet = book.get_sheet_by_index(number)
+    if sheet.height * sheet.width > MOST_CELLS:
+        return Sheet(about.name, (), hidden, note=_too_large(sheet.height, sheet.width))
+    return Sheet(about.name, _rows(sheet, extent), hidden, tuple(_merged(sheet)))
+
+
+def _too_large(rows: int, columns: int) -> str:
+    return f"is not read: its cells spread over {rows:,} rows and {columns:,} columns, {MOST_CELLS:,} cells at most"
+
+
+def _rows(sheet: CalamineSheet, extent: Extent) -> tuple[tuple[Cell, ...], ...]:
+    rows: list[list[Cell]] = sheet.to_python()
+    top, left = sheet.start or (0, 0)
+    for (row, column), error in extent.errors.items():
+        if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
+            rows[row - top][column - left] = error
+    return tuple(map(tuple, rows))
 
 
 def _merged(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:

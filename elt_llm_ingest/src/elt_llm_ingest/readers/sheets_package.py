@@ -1,0 +1,83 @@
+"""The package of an XLSX or ODS file: checked, its sheets' extents by name, and what it says of its author and year."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from posixpath import join, normpath
+from typing import TYPE_CHECKING
+
+from elt_llm_core.store.records import MetadataValue
+
+from elt_llm_ingest.readers.archive import Archive, guarded_archive
+from elt_llm_ingest.readers.sheets_extent import Extent, ods_extents, xlsx_extent
+from elt_llm_ingest.readers.xml_guard import check_xml_members, parse_xml
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+_PROPERTIES = ("docProps/core.xml", "meta.xml")
+_CONTENT = "content.xml"
+_YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
+# Names that a program or a library writes where nobody said who the author is.
+_NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "unknown", "user", "author")
+
+
+@dataclass(frozen=True)
+class Package:
+    """`extents` by the name of the sheet, or by its number from 0 where the name is not told; metadata of the file."""
+
+    extents: Mapping[str | int, Extent] = field(default_factory=dict)
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+
+    def extent(self, number: int, name: str) -> Extent:
+        """The extent of a sheet by its number from 0 and its name."""
+        return self.extents.get(name) or self.extents.get(number) or Extent()
+
+
+def check_package(path: Path) -> Package:
+    """Check a zip package before a library sees it; UnreadableDocument if it is damaged, hostile or too large."""
+    with guarded_archive(path) as archive:
+        archive.check_members()
+        check_xml_members(archive)
+        return Package(_extents(archive), _metadata(archive))
+
+
+def _extents(archive: Archive) -> dict[str | int, Extent]:
+    if _CONTENT in archive:
+        return dict(enumerate(ods_extents(archive.read_member(_CONTENT))))
+    if _WORKBOOK not in archive or _RELATIONS not in archive:
+        return {}
+    targets = {part.get("Id"): part.get("Target", "") for part in parse_xml(archive.read_member(_RELATIONS))}
+    extents: dict[str | int, Extent] = {}
+    for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet"):
+        relation = next((str(value) for key, value in sheet.items() if str(key).endswith("}id")), "")
+        part = normpath(join("/xl", targets.get(relation, ""))).lstrip("/")
+        if part in archive:
+            extents[sheet.get("name", "")] = xlsx_extent(archive.read_member(part))
+    return extents
+
+
+def _metadata(archive: Archive) -> dict[str, MetadataValue]:
+    """Author, year and title as the file's properties have them."""
+    name = next((name for name in _PROPERTIES if name in archive), None)
+    if name is None:
+        return {}
+    root = parse_xml(archive.read_member(name))
+    author = _first(root, "initial-creator") or _first(root, "creator")
+    year = _YEAR.match(_first(root, "created") or _first(root, "creation-date") or _first(root, "date"))
+    values: dict[str, MetadataValue] = {}
+    if author and author.casefold() not in _NO_AUTHOR:
+        values["authors"] = author[:300]
+    if year:
+        values["year"] = int(year.group())
+    if title := _first(root, "title"):
+        values["title"] = title[:300]
+    return values
+
+
+def _first(root: "_Element", name: str) -> str:
+    """The text of the first element of that local name, in one line."""
+    found = next(root.iterfind(f".//{{*}}{name}"), None)
+    return " ".join((found.text or "").split()) if found is not None else ""
