@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -22,6 +22,10 @@ from elt_llm_ingest.readers.pdf_headings import (
 from elt_llm_ingest.readers.pdf_lines import Line, page_lines, readable
 from elt_llm_ingest.readers.pdf_paragraphs import Paragraph, goes_on, mend_hyphens, paragraphs, vocabulary
 from elt_llm_ingest.readers.pdf_rows import CELL_SEPARATOR, with_rows
+from elt_llm_ingest.readers.tesseract import TesseractFailed
+
+if TYPE_CHECKING:
+    from elt_llm_ingest.readers.ocr import PageOcr
 
 _REASONS = {
     pdfium.FPDF_ERR_PASSWORD: "is encrypted: a password is needed",
@@ -34,10 +38,21 @@ _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt",
 
 
 class PdfReader(DocumentReader):
-    """Reads the text layer of a PDF; pages without one are named. Not for two threads at a time: pdfium is not."""
+    """Reads the text layer of a PDF; pages without one are named, or read by `ocr`.
+
+    Not for two threads at a time: pdfium is not.
+    """
 
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 2
+
+    def __init__(self, ocr: "PageOcr | None" = None) -> None:
+        self._ocr = ocr
+
+    @property
+    def identity(self) -> str:
+        """Name and version, and what pictures are read with."""
+        return super().identity + (f"+{self._ocr.identity}" if self._ocr else "")
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is encrypted or broken."""
@@ -48,7 +63,7 @@ class PdfReader(DocumentReader):
             reason = _REASONS.get(error.err_code or 0, f"cannot be opened as PDF: {error}")
             raise UnreadableDocument(reason) from error
         try:
-            return _Pages(pdf, path.stem).document()
+            return _Pages(pdf, path.stem, self._ocr).document()
         finally:
             pdf.close()
 
@@ -56,9 +71,11 @@ class PdfReader(DocumentReader):
 class _Pages:
     """The lines of all pages of an open PDF, and what follows from them."""
 
-    def __init__(self, pdf: pypdfium2.PdfDocument, name: str) -> None:
-        self.pdf, self.name = pdf, name
+    def __init__(self, pdf: pypdfium2.PdfDocument, name: str, ocr: "PageOcr | None") -> None:
+        self.pdf, self.name, self.ocr = pdf, name, ocr
         self.damaged: list[int] = []
+        self.read_by_ocr: list[int] = []
+        self.ocr_failure = ""
         read = [self._lines(number) for number in range(len(pdf))]
         self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in self.damaged]
         self.pages = [with_rows(lines) for lines in without_furniture(read)]
@@ -69,6 +86,7 @@ class _Pages:
         """Everything, built up page by page."""
         builder = DocumentBuilder()
         contents = [paragraphs(lines, self._headings(number, lines)) for number, lines in enumerate(self.pages)]
+        self._read_pictures(contents)
         known = vocabulary([paragraph.text for content in contents for paragraph in content])
         for content in contents:
             builder.begin_page()
@@ -88,6 +106,20 @@ class _Pages:
         except pypdfium2.PdfiumError:
             self.damaged.append(number + 1)
             return []
+
+    def _read_pictures(self, contents: list[list[Paragraph]]) -> None:
+        """Gives pages without a text layer what OCR reads on them, until it fails."""
+        for number in self.empty if self.ocr else ():
+            page = self.pdf[number - 1]
+            try:
+                contents[number - 1] = self.ocr.read(page) if self.ocr else []
+            except TesseractFailed as error:
+                self.ocr_failure = str(error)
+                return
+            finally:
+                page.close()
+            if contents[number - 1]:
+                self.read_by_ocr.append(number)
 
     def _headings(self, number: int, lines: Sequence[Line]) -> dict[int, int]:
         if self.outline:
@@ -118,8 +150,13 @@ class _Pages:
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
-        if self.empty:
-            notes.append(f"{numbered_pages(self.empty)} {'has' if len(self.empty) == 1 else 'have'} no text layer")
+        if self.read_by_ocr and self.ocr:
+            were = "was" if len(self.read_by_ocr) == 1 else "were"
+            notes.append(f"{numbered_pages(self.read_by_ocr)} {were} read by OCR ({self.ocr.described})")
+        if empty := [number for number in self.empty if number not in self.read_by_ocr]:
+            reason = self.ocr_failure or ("OCR found nothing" if self.ocr else "")
+            has = "has" if len(empty) == 1 else "have"
+            notes.append(f"{numbered_pages(empty)} {has} no text layer{reason and f'; {reason}'}")
         if self.damaged:
             notes.append(f"{numbered_pages(self.damaged)} {'is' if len(self.damaged) == 1 else 'are'} damaged")
         count = self.pdf.count_attachments()

@@ -10,9 +10,9 @@ import signal
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.errors import EltError, UnreadableDocument
 
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.sandbox.answers import parse_json
@@ -26,6 +26,9 @@ from elt_llm_ingest.sandbox.guards import (
 from elt_llm_ingest.sandbox.limits import MEGABYTE
 from elt_llm_ingest.sandbox.llama_shell import skip_llama_index_start
 from elt_llm_ingest.sandbox.wire import PREFIX, encode_document, frame, to_bytes
+
+if TYPE_CHECKING:
+    from elt_llm_ingest.readers.document_reader import DocumentReader
 
 OUT_OF_MEMORY = 71
 """Exit code of a worker that had no memory left even to say so."""
@@ -51,7 +54,7 @@ class _Attempt:
     ) -> bool:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             return False
-        if isinstance(error, UnreadableDocument):
+        if isinstance(error, EltError):
             self.answer = {"unreadable": _clipped(str(error)), "hint": _clipped(error.hint)}
         elif error is not None:
             self.fresh = not isinstance(error, Exception) or isinstance(error, MemoryError | RecursionError)
@@ -59,11 +62,11 @@ class _Attempt:
         return True
 
 
-def answer(request: dict[str, Any]) -> tuple[bytes, bool]:
-    """What to say to a request, and whether this process is still as good as new."""
+def answer(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
+    """What to say to a request, and whether this process is still as good as new; `readers` are kept by request."""
     limit_computing(int(request["computing_seconds"]))
     with _Attempt() as attempt:
-        document = _read(request)
+        document = _reader(request, readers).read(Path(request["path"]))
         if reason := _too_long(document, int(request["characters"])):
             return to_bytes({"unreadable": reason, "hint": "Raise ingest.max_characters."}), True
         payload = to_bytes({"document": encode_document(document)})
@@ -75,15 +78,18 @@ def answer(request: dict[str, Any]) -> tuple[bytes, bool]:
     return to_bytes(attempt.answer), not attempt.fresh
 
 
-def _read(request: dict[str, Any]) -> ParsedDocument:
+def _reader(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> "DocumentReader":
     from elt_llm_ingest.readers import reader_called
     from elt_llm_ingest.readers.options import ReaderOptions
 
     path = Path(request["path"])
-    reader = reader_called(request["reader"], path, ReaderOptions(**request["options"]))
-    if reader is None:
-        raise UnreadableDocument(f"no reader for {path.suffix or 'files without a suffix'}")
-    return reader.read(path)
+    key = repr((request["reader"], path.suffix, request["options"]))
+    if key not in readers:
+        reader = reader_called(request["reader"], path, ReaderOptions(**request["options"]))
+        if reader is None:
+            raise UnreadableDocument(f"no reader for {path.suffix or 'files without a suffix'}")
+        readers[key] = reader
+    return readers[key]
 
 
 def _too_long(document: ParsedDocument, most: int) -> str:
@@ -108,9 +114,10 @@ def _clipped(reason: str) -> str:
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until there are none, or until another process should go on."""
     usable = True
+    readers: dict[str, DocumentReader] = {}
     while usable and len(prefix := requests.read(PREFIX)) == PREFIX:
         request = parse_json(requests.read(int.from_bytes(prefix, "big")))
-        payload, as_new = answer(request)
+        payload, as_new = answer(request, readers)
         usable = as_new and peak_memory_mb() < request["worker_megabytes"]
         del request
         answers.write(b"\1" if usable else b"\0")
