@@ -13,12 +13,15 @@ from elt_llm_core.index.builder import Base, Built, Place, Recipe, build_generat
 from elt_llm_core.index.contents import collection_hash
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.progress import Progress
+from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.fsync import sync_file
 from elt_llm_core.store.pins import discard, pin_published
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord
+from elt_llm_core.store.space import generation_size, require_space
 from elt_llm_core.store.store import Store
 from elt_llm_core.store.sweep import Swept, sweep
+from elt_llm_core.text.stems import KeywordTokeniser
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,18 @@ def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> 
 
 
 def publish(
-    store: Store, name: str, versions: Sequence[int], recipe: Recipe, progress: Progress, *, afresh: bool = False
+    store: Store,
+    name: str,
+    versions: Sequence[int],
+    recipe: Recipe,
+    progress: Progress,
+    *,
+    afresh: bool = False,
+    rolled_back: bool = False,
 ) -> Published:
     """Build a generation of these document versions beside the published one, check it, and point readers at it.
 
+    `rolled_back` keeps a collection marked so that was rolled back, for the next ingest still has to ask.
     The caller holds the writer's lock. A crash at any moment leaves readers with the former generation or this one.
     """
     record = store.collections.get(name)
@@ -77,7 +88,9 @@ def publish(
     built = build_in_place(store, record, versions, recipe, base, progress)
     row = row_of(store, built)
     with stage(Stage.PUBLISH):
-        store.generations.publish(record.id, row, built.contents.versions, built_upon=record.published)
+        store.generations.publish(
+            record.id, row, built.contents.versions, built_upon=record.published, rolled_back=rolled_back
+        )
     return Published(
         collection=name,
         number=row.number,
@@ -99,12 +112,27 @@ def published_base(store: Store, record: CollectionRecord) -> Base | None:
     )
 
 
-def roll_back(store: Store, name: str) -> tuple[int, int]:
-    """Show readers the previous generation again; returns (the number left, the number now seen)."""
+def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = False) -> tuple[int, int]:
+    """Show readers the previous generation, or the one numbered `to`; returns (the number left, the number now seen).
+
+    Where that was done already nothing is changed, so that a repetition never goes forward again, unless `again` says
+    to go back to the one before the rollback. Raises UsageError if there is no such generation.
+    """
     record = store.collections.get(name)
-    if record.previous is not None and not (store.folder(name) / str(record.previous)).is_dir():
-        raise StoreError(f"Generation {record.previous} of '{name}' is no longer on the disk.")
-    return store.generations.roll_back(record.id)
+    published = record.published
+    if published is None or (to is None and record.previous is None):
+        raise UsageError("There is no earlier generation to go back to.", hint="Run: elt-llm status")
+    if to == published or (to is None and record.rolled_back and not again):
+        return published, published
+    target = record.previous if to is None else to
+    numbers = [generation.number for generation in store.generations.of_collection(record.id)]
+    if target is None or target not in numbers:
+        kept = ", ".join(map(str, numbers))
+        raise UsageError(f"'{name}' has no generation {target}.", hint=f"Kept are: {kept}.")
+    if not (store.folder(name) / str(target)).is_dir():
+        raise StoreError(f"Generation {target} of '{name}' is no longer on the disk.")
+    store.generations.point_at(record.id, target)
+    return published, target
 
 
 def drop(store: Store, name: str) -> None:
@@ -112,8 +140,7 @@ def drop(store: Store, name: str) -> None:
     record = store.collections.get(name)
     store.collections.delete(record.id)
     _trash_folder(store, store.folder(name))
-    if not store.collections.unfinished_runs():
-        sweep(store.database)
+    sweep(store.database, store.collections.with_unfinished_runs())
 
 
 def clear_leftovers(store: Store) -> None:
@@ -136,8 +163,8 @@ def clear_leftovers(store: Store) -> None:
 def collect_garbage(store: Store, keep: int) -> Swept:
     """Delete generations beyond the `keep` latest of each collection, and the rows that only they held.
 
-    The published and the previous one always stay, and so does any that a reader pins. Rows are swept only when no
-    run is unfinished, for a cut off run's documents and vectors are what its repetition goes on from.
+    The published and the previous one always stay, and so does any that a reader pins. A cut off run keeps the rows
+    of its own collection, for they are what its repetition goes on from.
     """
     with stage(Stage.COLLECT):
         for record in store.collections.all():
@@ -146,7 +173,7 @@ def collect_garbage(store: Store, keep: int) -> Swept:
             for number in numbers:
                 if number not in kept and discard(store.folder(record.name) / str(number), store.trash):
                     store.generations.delete(record.id, number)
-        return Swept(0, 0) if store.collections.unfinished_runs() else sweep(store.database)
+        return sweep(store.database, store.collections.with_unfinished_runs())
 
 
 def build_in_place(
@@ -162,6 +189,8 @@ def build_in_place(
     Raises StoreError if the disk cannot take it.
     """
     folder = store.folder(record.name)
+    size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
+    require_space(folder, size, f"a generation of '{record.name}'")
     number = store.collections.take_number(record.id)
     while (folder / str(number)).exists():  # left by a dropped collection of this name that somebody still reads
         number = store.collections.take_number(record.id)
@@ -177,6 +206,30 @@ def build_in_place(
             hint="Readers keep what is published. Make room on that disk, then run the same command again.",
         ) from error
     return built
+
+
+def rebuild_afresh(store: Store, name: str, number: int, progress: Progress) -> int:
+    """Build a generation anew from the store and point where it was at the new one, whose number is returned.
+
+    The old one stays, unless somebody collects it.
+    """
+    record = store.collections.get(name)
+    generation = store.generations.get(record.id, number)
+    versions = store.generations.versions(record.id, number)
+    built = build_in_place(store, record, versions, recipe_of(generation), None, progress)
+    store.generations.replace(record.id, number, row_of(store, built), versions)
+    return built.place.number
+
+
+def recipe_of(generation: GenerationRecord) -> Recipe:
+    """What a generation was made with, to make another of the same kind."""
+    passport = Passport.from_json(generation.passport)
+    return Recipe(
+        fingerprint=passport.fingerprint,
+        chunker=passport.chunker,
+        tokeniser=KeywordTokeniser(passport.language),
+        chroma=ChromaSettings.model_validate(passport.chroma),
+    )
 
 
 def row_of(store: Store, built: Built) -> GenerationRecord:

@@ -8,6 +8,7 @@
     │   └── UnknownCollection    2   no collection of that name
     ├── StoreError               1   the data directory cannot do what was asked
     │   ├── LockHeld            75   another process is writing
+    │   ├── OutdatedStore        1   an older version wrote the data directory; a writing command migrates it
     │   ├── FingerprintMismatch  1   the collection was built with another embedding model
     │   └── CorruptIndex         1   a file of a generation is damaged
     ├── IngestError              1   nothing could be ingested
@@ -55,6 +56,10 @@ class LockHeld(StoreError):
 
     exit_code = 75
     retryable = True
+
+
+class OutdatedStore(StoreError):
+    """An older version wrote the store: it is migrated by the next command that writes."""
 
 
 class FingerprintMismatch(StoreError):

@@ -1,23 +1,26 @@
 """Verifying what a collection has on the disk, and healing what is damaged from the store, without embedding."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elt_llm_core.collection import build_in_place, clear_leftovers, row_of
+from elt_llm_core.collection import clear_leftovers, rebuild_afresh
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.arrays import read_arrays
-from elt_llm_core.index.builder import Recipe
 from elt_llm_core.index.check import index_faults
 from elt_llm_core.index.chroma import CHROMA_FOLDER, open_chroma
 from elt_llm_core.index.contents import collection_hash, read_contents
 from elt_llm_core.index.passport import Passport, damaged_files
 from elt_llm_core.progress import Progress
-from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.store.backups import backup_faults
 from elt_llm_core.store.pins import discard
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord
+from elt_llm_core.store.space import can_write
 from elt_llm_core.store.store import Store
-from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.unsound_rows import unsound_rows
+
+_ROOM_TO_OPEN = 1 << 17  # bytes that Chroma may write when it is opened
 
 
 @dataclass(frozen=True)
@@ -30,28 +33,48 @@ class Damage:
     healable: bool = True
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What is wrong, and, in sentences, what could not be looked at here and now."""
+
+    damage: tuple[Damage, ...]
+    unchecked: tuple[str, ...] = ()
+
+
 def find_damage(store: Store, name: str) -> list[Damage]:
     """Compare the published and the previous generation with their passports, and those with the store.
 
     Older ones only wait to be collected.
     """
+    return list(examine(store, name).damage)
+
+
+def examine(store: Store, name: str, *, deep: bool = False) -> Findings:
+    """As `find_damage`, telling what could not be checked.
+
+    `deep` also looks at every older generation that is kept, at each vector, and makes all stems anew.
+    """
     record = store.collections.get(name)
-    found: list[Damage] = []
+    damage: list[Damage] = []
+    unchecked: list[str] = []
     for generation in store.generations.of_collection(record.id):
-        if generation.number not in (record.published, record.previous):
+        if not deep and generation.number not in (record.published, record.previous):
             continue
         directory = store.folder(name) / str(generation.number)
-        faults = damaged_files(directory, generation.passport) or _index_damage(directory, generation)
-        found += [Damage(name, generation.number, fault) for fault in faults]
+        faults = damaged_files(directory, generation.passport) or _index_damage(directory, generation, unchecked)
+        damage += [Damage(name, generation.number, fault) for fault in faults]
         lost = _truth_damage(store, record, generation)
-        found += [Damage(name, generation.number, fault, healable=False) for fault in lost]
-    return found
+        if deep and not lost:
+            lost = unsound_rows(store, record, generation)
+        damage += [Damage(name, generation.number, fault, healable=False) for fault in lost]
+    return Findings(tuple(damage), tuple(unchecked))
 
 
-def store_damage(store: Store) -> list[str]:
-    """What SQLite itself finds wrong with the store; empty if nothing."""
-    rows = store.database.rows("PRAGMA quick_check")
-    return [str(row[0]) for row in rows if row[0] != "ok"]
+def store_damage(store: Store, *, deep: bool = False) -> list[str]:
+    """What SQLite itself finds wrong with the store, and if `deep` with its backups; empty if nothing."""
+    rows = store.database.rows("PRAGMA integrity_check" if deep else "PRAGMA quick_check")
+    found = [str(row[0]) for row in rows if row[0] != "ok"]
+    return found + backup_faults(store.data_dir) if deep else found
 
 
 def heal(store: Store, damage: Sequence[Damage], progress: Progress) -> list[tuple[int, int]]:
@@ -73,23 +96,14 @@ def heal(store: Store, damage: Sequence[Damage], progress: Progress) -> list[tup
 
 
 def _rebuild(store: Store, name: str, number: int, progress: Progress) -> int:
+    replacement = rebuild_afresh(store, name, number, progress)
     record = store.collections.get(name)
-    passport = Passport.from_json(store.generations.get(record.id, number).passport)
-    recipe = Recipe(
-        fingerprint=passport.fingerprint,
-        chunker=passport.chunker,
-        tokeniser=KeywordTokeniser(passport.language),
-        chroma=ChromaSettings.model_validate(passport.chroma),
-    )
-    versions = store.generations.versions(record.id, number)
-    built = build_in_place(store, record, versions, recipe, None, progress)
-    store.generations.replace(record.id, number, row_of(store, built), versions)
     if discard(store.folder(name) / str(number), store.trash):  # else a reader has it open, and needs its rows
         store.generations.delete(record.id, number)
-    return built.place.number
+    return replacement
 
 
-def _index_damage(directory: Path, generation: GenerationRecord) -> list[str]:
+def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
     """Faults that file hashes cannot show, for Chroma's own database may change when it is opened."""
     if Passport.from_json(generation.passport).exact:
         return []
@@ -97,7 +111,15 @@ def _index_damage(directory: Path, generation: GenerationRecord) -> list[str]:
         with open_chroma(directory / CHROMA_FOLDER) as index:
             return index_faults(index.store, read_arrays(directory), ())
     except CorruptIndex as error:
-        return [str(error)]
+        database = directory / CHROMA_FOLDER / "chroma.sqlite3"
+        size = database.stat().st_size if database.is_file() else 0
+        if os.access(directory, os.W_OK) and can_write(directory, size + _ROOM_TO_OPEN):
+            return [str(error)]
+        unchecked.append(
+            f"{directory / CHROMA_FOLDER} cannot be checked, for opening it writes and nothing can be written there;"
+            " its graph and the exact arrays are as published."
+        )
+        return []
 
 
 def _truth_damage(store: Store, record: CollectionRecord, generation: GenerationRecord) -> list[str]:

@@ -64,29 +64,44 @@ def test_a_version_that_a_generation_contains_cannot_be_deleted(store: Store) ->
         store.database.execute("DELETE FROM document_versions WHERE id = ?", (version,))
 
 
-def test_rolling_back_swaps_and_rolling_back_again_undoes_it(store: Store) -> None:
-    _publish(store, 1, None)
-    _publish(store, 2, 1)
-    assert store.generations.roll_back(_record(store).id) == (2, 1)
-    assert (_record(store).published, _record(store).previous, _record(store).rolled_back) == (1, 2, True)
-    assert store.generations.roll_back(_record(store).id) == (1, 2)
-
-
-def test_publishing_ends_a_rollback(store: Store) -> None:
-    _publish(store, 1, None)
-    _publish(store, 2, 1)
-    store.generations.roll_back(_record(store).id)
-    _publish(store, 3, 1)
+def _pointers(store: Store) -> tuple[int | None, int | None, bool]:
     record = _record(store)
-    assert (record.published, record.previous, record.rolled_back) == (3, 1, False)
+    return record.published, record.previous, record.rolled_back
 
 
-def test_there_is_nothing_to_roll_back_to_at_first(store: Store) -> None:
-    with pytest.raises(UsageError):
-        store.generations.roll_back(_record(store).id)
+def test_pointing_back_swaps_and_pointing_at_the_previous_undoes_it(store: Store) -> None:
     _publish(store, 1, None)
-    with pytest.raises(UsageError, match="no earlier generation"):
-        store.generations.roll_back(_record(store).id)
+    _publish(store, 2, 1)
+    store.generations.point_at(_record(store).id, 1)
+    assert _pointers(store) == (1, 2, True)
+    store.generations.point_at(_record(store).id, 1)
+    assert _pointers(store) == (1, 2, True)
+    store.generations.point_at(_record(store).id, 2)
+    assert _pointers(store) == (2, 1, False)
+
+
+def test_a_second_step_back_remembers_where_the_first_began(store: Store) -> None:
+    for number in (1, 2, 3):
+        _publish(store, number, number - 1 or None)
+    for number, expected in ((2, (2, 3, True)), (1, (1, 3, True)), (3, (3, 1, False))):
+        store.generations.point_at(_record(store).id, number)
+        assert _pointers(store) == expected
+
+
+def test_publishing_ends_a_rollback_unless_it_is_to_last(store: Store) -> None:
+    _publish(store, 1, None)
+    _publish(store, 2, 1)
+    store.generations.point_at(_record(store).id, 1)
+    store.generations.publish(_record(store).id, _row(3), (), built_upon=1, rolled_back=True)
+    assert _pointers(store) == (3, 1, True)
+    _publish(store, 4, 3)
+    assert _pointers(store) == (4, 3, False)
+
+
+def test_only_a_kept_generation_can_be_pointed_at(store: Store) -> None:
+    _publish(store, 1, None)
+    with pytest.raises(UsageError, match="no generation 7"):
+        store.generations.point_at(_record(store).id, 7)
 
 
 @pytest.mark.parametrize(("old", "expected"), [(2, (3, 1)), (1, (2, 3))])

@@ -105,6 +105,10 @@ class Collections:
         """Runs that were cut off, or are going on."""
         return self._runs("WHERE r.finished_at IS NULL")
 
+    def with_unfinished_runs(self) -> set[int]:
+        """Numbers of the collections that a cut off run is to go on with."""
+        return {int(row[0]) for row in self._database.rows("SELECT collection FROM runs WHERE finished_at IS NULL")}
+
     def last_run(self, collection: int) -> RunRecord | None:
         """The latest run of a collection."""
         found = self._runs(f"WHERE r.collection = {int(collection)}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.store.clock import now
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import Database, batches, marks
 from elt_llm_core.store.records import GenerationRecord
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
@@ -44,9 +44,15 @@ class Generations:
         return None if row is None or row[0] is None else int(row[0])
 
     def publish(
-        self, collection: int, record: GenerationRecord, versions: Sequence[int], *, built_upon: int | None
+        self,
+        collection: int,
+        record: GenerationRecord,
+        versions: Sequence[int],
+        *,
+        built_upon: int | None,
+        rolled_back: bool = False,
     ) -> None:
-        """Add a generation and point at it, in one transaction.
+        """Add a generation and point at it, in one transaction; `rolled_back` says whether that still is a rollback.
 
         Raises StoreError, changing nothing, if the pointer is no longer `built_upon`.
         """
@@ -58,8 +64,8 @@ class Generations:
                 )
             self._insert(collection, record, versions)
             self._database.execute(
-                "UPDATE collections SET previous = published, published = ?, rolled_back = 0 WHERE id = ?",
-                (record.number, collection),
+                "UPDATE collections SET previous = published, published = ?, rolled_back = ? WHERE id = ?",
+                (record.number, int(rolled_back), collection),
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
@@ -72,25 +78,45 @@ class Generations:
                     (record.number, collection, old),
                 )
 
-    def roll_back(self, collection: int) -> tuple[int, int]:
-        """Point at the previous generation; returns (the number left, the number now seen)."""
+    def point_at(self, collection: int, number: int) -> None:
+        """Point at another kept generation, in one transaction.
+
+        The one left becomes the previous one; a second step back keeps as previous what was there before the first.
+        Going to the previous one ends a rollback. Raises UsageError if there is no generation of that number.
+        """
         with self._database.transaction():
-            row = self._database.row("SELECT published, previous FROM collections WHERE id = ?", (collection,))
-            if row is None or row[0] is None or row[1] is None:
-                raise UsageError("There is no earlier generation to go back to.", hint="Run: elt-llm status")
+            if number not in {record.number for record in self.of_collection(collection)}:
+                raise UsageError(f"There is no generation {number}.", hint="Run: elt-llm status")
             self._database.execute(
-                "UPDATE collections SET published = previous, previous = published, rolled_back = 1 WHERE id = ?",
-                (collection,),
+                "UPDATE collections SET published = ?1, rolled_back = NOT (rolled_back AND previous IS ?1),"
+                " previous = CASE WHEN rolled_back AND previous IS NOT ?1 THEN previous ELSE published END"
+                " WHERE id = ?2 AND published IS NOT ?1",
+                (number, collection),
             )
-        return int(row[0]), int(row[1])
 
     def delete(self, collection: int, number: int) -> None:
         """Forget a generation; its document versions stay until they are swept."""
         with self._database.transaction():
-            self._database.execute("DELETE FROM generations WHERE collection = ? AND number = ?", (collection, number))
-            self._database.execute(
-                "UPDATE collections SET previous = NULL WHERE id = ? AND previous = ?", (collection, number)
+            self.delete_within(collection, number)
+
+    def delete_within(self, collection: int, number: int) -> None:
+        """As `delete`, within a transaction that the caller began."""
+        self._database.execute("DELETE FROM generations WHERE collection = ? AND number = ?", (collection, number))
+        self._database.execute(
+            "UPDATE collections SET previous = NULL WHERE id = ? AND previous = ?", (collection, number)
+        )
+
+    def naming(self, collection: int, versions: Sequence[int]) -> list[int]:
+        """Numbers of the generations that contain one of these versions, ascending."""
+        found: set[int] = set()
+        for batch in batches(versions):
+            rows = self._database.rows(
+                "SELECT DISTINCT generation FROM generation_documents"
+                f" WHERE collection = ? AND version IN ({marks(batch)})",
+                (collection, *batch),
             )
+            found.update(int(number) for (number,) in rows)
+        return sorted(found)
 
     def _insert(self, collection: int, record: GenerationRecord, versions: Sequence[int]) -> None:
         self._database.execute(

@@ -1,6 +1,8 @@
 """The schema of the store, as numbered steps; a store is at the step its `user_version` names."""
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.failpoints import Stage, stage
+from elt_llm_core.store.backups import back_up
 from elt_llm_core.store.database import Database
 
 _FIRST = """
@@ -132,6 +134,7 @@ CREATE TABLE forgotten (
     collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
     document_id TEXT NOT NULL,
     content_hash BLOB NOT NULL,
+    name BLOB NOT NULL,
     forgotten_at TEXT NOT NULL,
     PRIMARY KEY (collection, document_id, content_hash)
 ) STRICT, WITHOUT ROWID;
@@ -152,10 +155,16 @@ def schema_version(database: Database) -> int:
 
 
 def migrate(database: Database) -> None:
-    """Bring the store to the last step, each step one transaction. Raises StoreError if it is ahead of this program."""
+    """Bring the store to the last step, each step one transaction; one that holds something is backed up first.
+
+    Raises StoreError if it is ahead of this program, or if there is no room for a backup.
+    """
     check_not_newer(database)
-    for number, step in enumerate(STEPS[schema_version(database) :], start=schema_version(database) + 1):
-        with database.transaction():
+    present = schema_version(database)
+    if 0 < present < len(STEPS):
+        back_up(database, present)
+    for number, step in enumerate(STEPS[present:], start=present + 1):
+        with stage(Stage.MIGRATE), database.transaction():
             for statement in filter(None, map(str.strip, step.split(";\n"))):
                 database.execute(statement)
             database.execute(f"PRAGMA user_version = {number}")

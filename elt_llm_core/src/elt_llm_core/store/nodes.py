@@ -25,6 +25,13 @@ class Nodes:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def count(self, versions: Sequence[int]) -> int:
+        """How many nodes these versions have."""
+        return sum(
+            int(self._database.rows(f"SELECT count(*) FROM nodes WHERE version IN ({marks(batch)})", batch)[0][0])
+            for batch in batches(versions)
+        )
+
     def of_versions(self, versions: Sequence[int]) -> list[NodeRecord]:
         """Every node of these versions, sorted by node id."""
         found: list[Row] = []

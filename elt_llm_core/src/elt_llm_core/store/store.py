@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from elt_llm_core.closeable import Closeable
-from elt_llm_core.errors import StoreError
+from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.store.collections import Collections
 from elt_llm_core.store.database import STORE_NAME, Database
 from elt_llm_core.store.documents import Documents
 from elt_llm_core.store.files import Files
+from elt_llm_core.store.forgotten import Forgotten
 from elt_llm_core.store.generations import Generations
 from elt_llm_core.store.migrations import STEPS, check_not_newer, migrate, schema_version
 from elt_llm_core.store.mounts import refuse_network_file_system
@@ -24,6 +25,7 @@ class Store(Closeable):
         self.collections = Collections(database)
         self.documents = Documents(database)
         self.files = Files(database)
+        self.forgotten = Forgotten(database)
         self.nodes = Nodes(database)
         self.vectors = Vectors(database)
         self.generations = Generations(database)
@@ -65,7 +67,10 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     if not schema_version(store.database):
         raise _no_data(data_dir)
     if schema_version(store.database) < len(STEPS):
-        raise StoreError(f"{path} was written by an older version.", hint="Run: elt-llm ingest, which migrates it.")
+        store.close()
+        raise OutdatedStore(
+            f"{path} was written by an older version.", hint="Run: elt-llm verify   (it makes a backup and migrates it)"
+        )
     return store
 
 
