@@ -12,6 +12,11 @@ ODS_ROWS = (
     '<table:table-row><table:table-cell office:value-type="string"><text:p>Words</text:p></table:table-cell>'
     '<table:table-cell office:value-type="float" office:value="1"/></table:table-row>'
 )
+DRAWIO = (
+    b'<mxfile><diagram name="One"><mxGraphModel><root><mxCell id="0"/><mxCell id="1" parent="0"/>'
+    b'<mxCell id="2" value="Club" vertex="1" parent="1"/><mxCell id="3" value="Player" vertex="1" parent="1"/>'
+    b'<mxCell id="4" value="signs" edge="1" parent="1" source="2" target="3"/></root></mxGraphModel></diagram></mxfile>'
+)
 SAMPLES: dict[str, bytes] = {
     ".md": b"---\ntitle: T\n---\n# A\n\nWords.\n\n| a | b |\n|---|---|\n| c | d |\n\n[x]: /y\n",
     ".txt": b"A\n=\n\nFirst words.\n\fSecond page.\n- item\n- item\n",
@@ -20,4 +25,5 @@ SAMPLES: dict[str, bytes] = {
     ".csv": b'Club;Town;Since\nA;"B; by\nthe lake";1,5\nC;D;2\n',
     ".xlsx": xlsx({"Clubs": [["Club", "Since"], ["A", 1901.0], ["B", True], ["C", "#N/A"]], "Words": [["One."]]}),
     ".ods": ods({"Words": ODS_ROWS}),
+    ".drawio": DRAWIO,
 }

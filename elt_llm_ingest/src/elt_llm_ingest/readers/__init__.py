@@ -11,6 +11,7 @@ SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
     (
         *(".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf"),
         *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods"),
+        *(".drawio", ".xml"),
     )
 )
 
@@ -50,10 +51,23 @@ def _office_reader(suffix: str) -> "DocumentReader | None":
             from elt_llm_ingest.readers.sheets import SheetsReader
 
             reader = SheetsReader()
+        case ".drawio" | ".xml":
+            from elt_llm_ingest.readers.drawio import DrawioReader
+
+            reader = DrawioReader()
     return reader
 
 
 def reader_called(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
     """The reader of that name, such as "html" or "docx", whatever the file's suffix; "auto" goes by the suffix."""
+    match name:
+        case "leanix_model":
+            from elt_llm_ingest.leanix.model_reader import LeanixModelReader
+
+            return LeanixModelReader()
+        case "leanix_inventory":
+            from elt_llm_ingest.leanix.inventory_reader import LeanixInventoryReader
+
+            return LeanixInventoryReader()
     named = {"auto": path.suffix, "markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
     return create_reader(Path(f"file{named.get(name, f'.{name}')}"), options)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from elt_llm_ingest.leanix.inventory_columns import is_inventory
+from elt_llm_ingest.leanix.inventory_reader import read_inventory
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.document_reader import DocumentReader
@@ -17,14 +19,20 @@ _MOST_HEADER_ROWS = 4
 
 
 class SheetsReader(DocumentReader):
-    """Reads .xlsx, .xlsm, .xls and .ods; formulas as what they last came to, hidden sheets too, which are noted."""
+    """Reads .xlsx, .xlsm, .xls and .ods; formulas as what they last came to, hidden sheets too, which are noted.
+
+    A workbook that begins like an exported inventory becomes fact sheets; `version` stands for these as well.
+    """
 
     name: ClassVar[str] = "sheets"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is encrypted, broken or beyond the limits."""
-        return workbook_document(open_workbook(path), path.stem)
+        workbook = open_workbook(path)
+        if is_inventory(workbook.sheets):
+            return read_inventory(workbook.sheets, path.stem)
+        return workbook_document(workbook, path.stem)
 
 
 def workbook_document(workbook: Workbook, name: str) -> ParsedDocument:

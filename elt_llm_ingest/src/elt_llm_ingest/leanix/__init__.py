@@ -1,0 +1,1 @@
+"""LeanIX: models drawn in its diagrams and inventories exported from it."""
