@@ -117,6 +117,7 @@ def test_a_renamed_file_is_not_embedded_again(data_dir: Path, docs: Path) -> Non
     (docs / "part-1" / "note-01.md").rename(docs / "renamed.md")
     report = run_ingest(data_dir, docs)
     assert (report.embedded, statuses(report)["renamed.md"]) == (0, "ok")
+    assert {file.path: file.reason for file in report.files}["renamed.md"] == "renamed from part-1/note-01.md"
     assert "renamed.md" in _documents(data_dir)
 
 
@@ -124,7 +125,17 @@ def test_equal_files_are_embedded_once_and_both_can_be_cited(data_dir: Path, tmp
     docs = write_files(tmp_path / "docs", dict.fromkeys(("a/x.md", "b/x.md"), "# Same\n\nThe tide turns.\n"))
     report = run_ingest(data_dir, docs)
     assert (report.documents, report.chunks, report.embedded) == (2, 1, 1)
-    assert [source for source, _ in _texts(data_dir)] == ["a/x.md", "b/x.md"]
+    assert statuses(report) == {"a/x.md": "ok", "b/x.md": "ok"}
+    assert report.files[1].reason == "same bytes as a/x.md: indexed once"
+    assert set(_documents(data_dir)) == {"a/x.md", "b/x.md"}
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        [node] = generation.nodes(generation.ids)
+        assert (node.source, node.metadata["also_in"]) == ("a/x.md", ["b/x.md"])
+        assert generation.document("b/x.md").text[node.start : node.end] == node.text
+    (docs / "a" / "x.md").unlink()
+    after = run_ingest(data_dir, docs)
+    assert (after.documents, after.chunks, after.embedded) == (1, 1, 0)
+    assert [source for source, _ in _texts(data_dir)] == ["b/x.md"]
 
 
 def test_a_changed_file_alone_is_embedded(data_dir: Path, docs: Path) -> None:

@@ -2,17 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings import ChunkingSettings, Settings
 from elt_llm_core.store.records import NewDocument
-from elt_llm_ingest.discovery import FoundFile
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsed_document import ParsedDocument, Part
 from elt_llm_ingest.readers.markdown import MarkdownReader
 from elt_llm_ingest.recipe import version_maker
-from elt_llm_ingest.roots import Located
-from elt_llm_ingest.versions import Origin, VersionMaker, content_hash, node_id
+from elt_llm_ingest.versions import Description, Origin, VersionMaker, node_id
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,11 +19,14 @@ def _maker(**chunking: int) -> VersionMaker:
 
 
 def _make(text: str, path: str = "a.md") -> NewDocument:
-    return _maker().from_parsed(Origin("root", path, b"digest", len(text), "test-1"), ParsedDocument(text, "A"))
+    origin = Origin("root", path, b"digest", len(text), "test-1")
+    [document] = _maker().from_parsed(origin, ParsedDocument(text, "A"))
+    return document
 
 
-def _located(path: Path) -> Located:
-    return Located(FoundFile(path.parent, path.name, path, 1, 1), "root", path.parent, path.name)
+def _read(path: Path) -> NewDocument:
+    [document] = _maker().from_parsed(Origin("root", path.name, b"digest", 1, "test-1"), MarkdownReader().read(path))
+    return document
 
 
 @given(
@@ -45,9 +44,9 @@ def test_every_node_is_its_span_and_ids_never_repeat(parts: list[str]) -> None:
 def test_a_chunk_keeps_its_id_when_text_is_put_before_it(tmp_path: Path) -> None:
     path, section = tmp_path / "a.md", "# Lock\n\nThe harbour master keeps the lock at night.\n"
     path.write_text(section)
-    [before] = _maker().make(_located(path), MarkdownReader(), content_hash(path)).nodes
+    [before] = _read(path).nodes
     path.write_text(f"# New\n\nSomething quite new stands here, in more than a few words.\n\n{section}")
-    after = _maker().make(_located(path), MarkdownReader(), content_hash(path)).nodes
+    after = _read(path).nodes
     assert after[-1].text == before.text
     assert (after[-1].node_id, after[-1].start > before.start) == (before.node_id, True)
 
@@ -64,10 +63,34 @@ def test_characters_that_cannot_be_stored_are_replaced_one_for_one() -> None:
     assert document.text.encode()
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_taken(tmp_path: Path) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("# A\n\nA reef.\n")
-    with pytest.raises(UnreadableDocument, match="changed while it was read"):
-        _maker().make(_located(path), MarkdownReader(), b"what it was before")
-    document = _maker().make(_located(path), MarkdownReader(), content_hash(path))
-    assert (document.outcome, document.reader) == ("ok", f"markdown-{MarkdownReader.version}")
+def _with_parts() -> ParsedDocument:
+    parts = tuple(Part(f"item/{n}", "kind", ParsedDocument(f"Item {n} is a reef.", f"Item {n}")) for n in (1, 2))
+    return ParsedDocument("", "All", parts=parts, artefacts={"model": {"items": 2}})
+
+
+def test_documents_within_a_file_are_versions_of_their_own() -> None:
+    own, *parts = _maker().from_parsed(Origin("root", "all.xml", b"digest", 9, "test-1"), _with_parts())
+    assert (own.outcome, own.nodes, own.artefacts) == ("ok", (), {"model": {"items": 2}})
+    assert [(part.path, part.part, part.title) for part in parts] == [
+        ("all.xml#item/1", "item/1", "Item 1"),
+        ("all.xml#item/2", "item/2", "Item 2"),
+    ]
+    assert len({document.key for document in (own, *parts)}) == 3
+
+
+def test_every_chunk_says_how_long_it_is_and_what_it_names() -> None:
+    text = "The Harbour Council met on 2 March 2024 about the reef."
+    [node] = _make(text).nodes
+    assert node.metadata["words"] == 11
+    assert node.metadata["dates"] == ["2024-03-02"]
+    assert (node.metadata["kind"], node.metadata["tokens"]) == ("prose", len(FakeEmbedding().token_spans(text)))
+
+
+def test_other_static_metadata_or_another_part_of_the_file_makes_another_version() -> None:
+    given = [
+        Description(),
+        Description(static={"owner": "x"}),
+        Description(static={"owner": "y"}),
+        Description(scope="a"),
+    ]
+    assert len({description.identity for description in given}) == 4

@@ -11,6 +11,7 @@ from elt_llm_core.progress import Progress, SilentProgress
 from elt_llm_core.settings import ChunkingSettings, EmbeddingSettings, Settings
 from elt_llm_ingest.pipeline import IngestRequest, ingest
 from elt_llm_ingest.report import IngestReport
+from elt_llm_ingest.sandbox.parser import DirectParser, Parser
 from shelf import COLLECTION, WORDS, writing
 
 
@@ -45,6 +46,7 @@ def run_ingest(
     progress: Progress | None = None,
     collection: str = COLLECTION,
     listener: Callable[[str], None] | None = None,
+    parser: Parser | None = None,
     **flags: Any,
 ) -> IngestReport:
     """Ingest as `elt-llm ingest` does."""
@@ -54,7 +56,8 @@ def run_ingest(
     )
     request = IngestRequest(collection, paths, **flags)
     with writing(data_dir, listener) as store:
-        return ingest(request, settings, embedding or FakeEmbedding(), store, progress or SilentProgress())
+        model, listening = embedding or FakeEmbedding(), progress or SilentProgress()
+        return ingest(request, settings, model, store, listening, parser or DirectParser())
 
 
 def statuses(report: IngestReport) -> dict[str, str]:

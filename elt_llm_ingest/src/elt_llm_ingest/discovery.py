@@ -19,7 +19,7 @@ class FoundFile:
     """A file to read. `relative` names it within `root` with `/` and in Unicode's composed form (NFC), for identity.
 
     `size` is bytes, `modified_ns` nanoseconds since 1970: when the file was written or its entry changed, whichever
-    was later, since the time of writing can be set back.
+    was later, since the time of writing can be set back. `written_ns` is the time of writing alone, as people see it.
     """
 
     root: Path
@@ -27,6 +27,7 @@ class FoundFile:
     path: Path
     size: int
     modified_ns: int
+    written_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,9 @@ class _Search:
         if reason := self._objection(root, relative, path, status):
             self._skip(path, reason)
             return
-        found = FoundFile(root, relative, path, status.st_size, max(status.st_mtime_ns, status.st_ctime_ns))
+        found = FoundFile(
+            root, relative, path, status.st_size, max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns
+        )
         self.files.append(found)
         self.seen[path] = found
         self.names.add((root, relative))

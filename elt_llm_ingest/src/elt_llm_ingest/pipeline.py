@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.collection import Published, check_fingerprint, clear_leftovers, collect_garbage, publish
 from elt_llm_core.errors import IngestError, UsageError
+from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.index.builder import Recipe
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -18,11 +19,15 @@ from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.changes import Gone, find_gone
 from elt_llm_ingest.discovery import Discovery
+from elt_llm_ingest.duplicates import duplicate_files, renamed_files
 from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.language import collection_language
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.reading import Reading
 from elt_llm_ingest.recipe import index_recipe, version_maker
 from elt_llm_ingest.report import FileOutcome, IngestReport
+from elt_llm_ingest.sandbox.parser import Parser
 from elt_llm_ingest.scan import Scan, ScanResult
 from elt_llm_ingest.sources import Sources, find_sources
 
@@ -52,7 +57,12 @@ class IngestRequest:
 
 
 def ingest(
-    request: IngestRequest, settings: Settings, embedding: EmbeddingModel, store: Store, progress: Progress
+    request: IngestRequest,
+    settings: Settings,
+    embedding: EmbeddingModel,
+    store: Store,
+    progress: Progress,
+    parser: Parser,
 ) -> IngestReport:
     """Bring a collection up to date with its files and publish it if anything changed.
 
@@ -61,11 +71,12 @@ def ingest(
     """
     started = time.monotonic()
     clear_leftovers(store)
-    sources = find_sources(store, request.collection, request.paths, everything=request.rebuild)
+    with stage(Stage.DISCOVER):
+        sources = _sources(request, store)
     if not sources.discovery.files and not sources.known:
         raise _nothing(sources.discovery)
     record = store.collections.create(request.collection)
-    run = _Run(request, settings, embedding, store, record)
+    run = _Run(request, settings, embedding, store, record, parser)
     run.check_allowed()
     store.collections.begin_run(record.id, request.command)
     run.remember_roots(sources)
@@ -85,11 +96,16 @@ class _Run:
         embedding: EmbeddingModel,
         store: Store,
         record: CollectionRecord,
+        parser: Parser,
     ) -> None:
         self._request, self._settings, self._embedding = request, settings, embedding
         self._store, self._record = store, record
         self._before = _published_documents(store, record)
+        self._files = {identity: document for identity, document in self._before.items() if not document.part}
         self._passport = _published_passport(store, record)
+        split_by = request.split_by or None
+        options = ReaderOptions.of(settings.ingest)
+        self._reading = Reading(parser, options, request.reader, split_by, request.group)
 
     def check_allowed(self) -> None:
         """Refuse what would mix embedding models, or undo a rollback unasked."""
@@ -111,11 +127,13 @@ class _Run:
 
     def scan(self, sources: Sources, progress: Progress) -> tuple[ScanResult, Gone]:
         """Read what is new, and find what is gone."""
-        maker = version_maker(self._record.name, self._settings, self._embedding)
+        request = self._request
+        maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, self._reading.scope)
         progress.stage("read", len(sources.files))
-        scanned = Scan(self._store, self._record.id, maker, self._before).run(sources.files, progress)
+        scan = Scan(self._store, self._record.id, maker, self._files, self._reading)
+        scanned = scan.run(sources.files, progress)
         gone = find_gone(
-            list(self._before.values()),
+            list(self._files.values()),
             scanned.present,
             sources.whole_roots,
             sources.missing_files,
@@ -125,11 +143,11 @@ class _Run:
 
     def membership(self, scanned: ScanResult, gone: Gone) -> list[int]:
         """The document versions the collection is to contain: what was read, and what stays as it was."""
-        kept = {identity: document.version for identity, document in self._before.items()}
+        kept = {identity: document.version for identity, document in self._files.items()}
         for document in gone.removed:
             kept.pop(document.document_id, None)
         kept.update(scanned.versions)
-        return sorted(kept.values())
+        return self._store.documents.with_parts(list(kept.values()))
 
     def publish(self, versions: list[int], progress: Progress) -> tuple[Published | None, Embedded]:
         """Embed what is missing and publish, if anything changed."""
@@ -154,7 +172,7 @@ class _Run:
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
         return IngestReport(
             collection=record.name,
-            files=tuple(_outcomes(sources, scanned, gone)),
+            files=tuple(self._outcomes(sources, scanned, gone)),
             generation=record.published,
             published=published is not None,
             documents=row.documents if row else 0,
@@ -171,11 +189,23 @@ class _Run:
         if report.generation is None:
             self._store.collections.delete(collection)
             return
-        never_published = sources.missing_files - self._before.keys()
+        never_published = sources.missing_files - self._files.keys()
         gone_ids = [*(document.document_id for document in gone.removed), *never_published]
         self._store.files.record(collection, scanned.records, gone_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)
+
+    def _outcomes(self, sources: Sources, scanned: ScanResult, gone: Gone) -> Iterable[FileOutcome]:
+        """What became of each file, with what a look at all of them tells: duplicates and renamed files."""
+        versions = list(scanned.versions.values())
+        notes = {
+            **renamed_files(gone.removed, scanned.records, self._files),
+            **duplicate_files(self._store, versions, scanned.records),
+        }
+        for outcome in scanned.outcomes:
+            more = notes.get(outcome.path) if outcome.status in ("ok", "unchanged") else None
+            yield replace(outcome, reason="; ".join(filter(None, (outcome.reason, more)))) if more else outcome
+        yield from _outcomes(sources, gone)
 
     def _must_publish(self, versions: list[int], recipe: Recipe) -> bool:
         before = sorted(document.version for document in self._before.values())
@@ -191,8 +221,18 @@ class _Run:
         )
 
 
-def _outcomes(sources: Sources, scanned: ScanResult, gone: Gone) -> Iterable[FileOutcome]:
-    yield from scanned.outcomes
+def _sources(request: IngestRequest, store: Store) -> Sources:
+    return find_sources(
+        store,
+        request.collection,
+        request.paths,
+        everything=request.rebuild,
+        include=request.include,
+        exclude=request.exclude,
+    )
+
+
+def _outcomes(sources: Sources, gone: Gone) -> Iterable[FileOutcome]:
     for skipped in sources.discovery.skipped:
         yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
     for path in sources.missing:

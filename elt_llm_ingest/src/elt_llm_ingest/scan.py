@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.progress import Progress
 from elt_llm_core.store.records import FileRecord, StoredDocument, document_id, version_key
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.changes import Seen, look_at
-from elt_llm_ingest.readers import create_reader
-from elt_llm_ingest.readers.document_reader import DocumentReader
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.reading import Reading
 from elt_llm_ingest.report import FileOutcome
 from elt_llm_ingest.roots import Located
-from elt_llm_ingest.versions import VersionMaker, reader_identity
+from elt_llm_ingest.versions import Origin, VersionMaker, content_hash
 
 
 @dataclass
@@ -30,60 +32,108 @@ class Scan:
     """Reads what is new or changed; what is neither costs a look at its size and time."""
 
     def __init__(
-        self, store: Store, collection: int, maker: VersionMaker, published: Mapping[str, StoredDocument]
+        self,
+        store: Store,
+        collection: int,
+        maker: VersionMaker,
+        published: Mapping[str, StoredDocument],
+        reading: Reading,
     ) -> None:
         self._store = store
         self._collection = collection
         self._maker = maker
         self._published = published
+        self._reading = reading
         self._known = store.files.of_collection(collection)
+        self._forgotten = store.forgotten.all(collection)
+        self._result = ScanResult()
 
     def run(self, files: Iterable[Located], progress: Progress) -> ScanResult:
         """Go through `files`; a file that cannot be read never stops the others."""
-        result = ScanResult()
+        to_read: list[Seen] = []
         for located in files:
-            identity = document_id(self._maker.collection, located.root, located.relative)
-            result.present.add(identity)
-            try:
-                seen = look_at(self._maker.collection, located, self._known)
-            except UnreadableDocument as error:
-                result.outcomes.append(self._failed(located, identity, error))
+            seen = self._look(located)
+            if seen is not None and not self._settled(seen):
+                to_read.append(seen)
             else:
-                self._take(seen, result)
-            progress.advance(1, located.relative)
-        return result
+                progress.advance(1, located.relative)
+        requests = (self._reading.request(seen.located) for seen in to_read)
+        answers = iter(self._reading.parser.read_all(requests))
+        for seen in to_read:
+            with stage(Stage.PARSE):
+                parsed = next(answers)
+            self._take(seen, parsed)
+            progress.advance(1, seen.located.relative)
+        self._result.outcomes.sort(key=lambda outcome: outcome.path)
+        return self._result
 
-    def _take(self, seen: Seen, result: ScanResult) -> None:
+    def _look(self, located: Located) -> Seen | None:
+        """The file's bytes by their hash; None, and an outcome, if they cannot be read or are not to be."""
+        identity = document_id(self._maker.collection, located.root, located.relative)
         try:
-            result.versions[seen.document_id], outcome = self._version(seen, _reader_of(seen.located))
+            seen = look_at(self._maker.collection, located, self._known)
         except UnreadableDocument as error:
-            outcome = self._failed(seen.located, seen.document_id, error)
-        result.outcomes.append(outcome)
-        result.records.append(seen.record(outcome.status, outcome.reason))
+            self._result.present.add(identity)
+            self._result.outcomes.append(self._failed(located, identity, error))
+            return None
+        if self._forgotten.covers(identity, seen.digest):
+            reason = "forgotten: to read it again, name it with --remember"
+            self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
+            return None
+        self._result.present.add(identity)
+        return seen
+
+    def _settled(self, seen: Seen) -> bool:
+        """Whether the store has this very version, which is then taken as it is."""
+        located = seen.located
+        try:
+            reader = self._reading.identity(located)
+        except UnreadableDocument as error:
+            self._note(seen, self._failed(located, seen.document_id, error))
+            return True
+        maker = self._maker
+        key = version_key(seen.document_id, seen.digest, reader, maker.chunker_identity, maker.extraction)
+        stored = self._store.documents.find(key)
+        if stored is None:
+            return False
+        before = self._published.get(seen.document_id)
+        outcome, notes, nodes = self._store.documents.summary(stored)
+        self._result.versions[seen.document_id] = stored
+        if before is not None and before.version == stored and outcome == "ok":
+            self._note(seen, FileOutcome(located.relative, "unchanged", "; ".join(notes), nodes))
+        else:
+            self._note(seen, _read_outcome(located.relative, outcome, notes, nodes))
+        return True
+
+    def _take(self, seen: Seen, parsed: ParsedDocument | UnreadableDocument) -> None:
+        """Store what was read of a file, or say why not."""
+        located = seen.located
+        try:
+            if isinstance(parsed, UnreadableDocument):
+                raise parsed
+            if content_hash(located.file.path) != seen.digest:
+                raise UnreadableDocument("changed while it was read; run the ingest again")
+            own, *parts = self._maker.from_parsed(self._origin(seen), self._reading.take(parsed))
+        except UnreadableDocument as error:
+            self._note(seen, self._failed(located, seen.document_id, error))
+            return
+        with stage(Stage.WRITE):
+            self._result.versions[seen.document_id] = self._store.documents.add(self._collection, own, parts)
+        nodes = len(own.nodes) + sum(len(part.nodes) for part in parts)
+        self._note(seen, _read_outcome(located.relative, own.outcome, own.notes, nodes))
+
+    def _origin(self, seen: Seen) -> Origin:
+        located = seen.located
+        written = datetime.fromtimestamp(located.file.written_ns / 1e9, UTC).isoformat(timespec="seconds")
+        reader = self._reading.identity(located)
+        return Origin(located.root, located.relative, seen.digest, located.file.size, reader, written)
+
+    def _note(self, seen: Seen, outcome: FileOutcome) -> None:
+        self._result.outcomes.append(outcome)
+        self._result.records.append(seen.record(outcome.status, outcome.reason))
 
     def _failed(self, located: Located, identity: str, error: UnreadableDocument) -> FileOutcome:
         return FileOutcome(located.relative, "failed", str(error), stale=identity in self._published)
-
-    def _version(self, seen: Seen, reader: DocumentReader) -> tuple[int, FileOutcome]:
-        key = version_key(seen.document_id, seen.digest, reader_identity(reader), self._maker.chunker_identity)
-        before = self._published.get(seen.document_id)
-        stored = self._store.documents.find(key)
-        name = seen.located.relative
-        if stored is not None and before is not None and before.version == stored and before.outcome == "ok":
-            return stored, FileOutcome(name, "unchanged", "; ".join(before.notes), before.nodes)
-        if stored is not None:
-            outcome, notes, nodes = self._store.documents.summary(stored)
-            return stored, _read_outcome(name, outcome, notes, nodes)
-        document = self._maker.make(seen.located, reader, seen.digest)
-        version = self._store.documents.add(self._collection, document)
-        return version, _read_outcome(name, document.outcome, document.notes, len(document.nodes))
-
-
-def _reader_of(located: Located) -> DocumentReader:
-    reader = create_reader(located.file.path)
-    if reader is None:
-        raise UnreadableDocument(f"no reader for {located.file.path.suffix}")
-    return reader
 
 
 def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> FileOutcome:

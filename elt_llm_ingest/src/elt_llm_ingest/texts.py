@@ -56,11 +56,12 @@ def ingest_texts(
 
 
 def _version(store: Store, collection: int, maker: VersionMaker, given: GivenText) -> int:
-    digest = sha256(given.title, given.text)
+    digest = sha256(given.name, given.title, given.text)  # texts that are equal are documents of their own here
     identity = document_id(maker.collection, _ROOT, given.name)
-    stored = store.documents.find(version_key(identity, digest, _READER, maker.chunker_identity))
+    stored = store.documents.find(version_key(identity, digest, _READER, maker.chunker_identity, maker.extraction))
     if stored is not None:
         return stored
     origin = Origin(_ROOT, given.name, digest, len(given.text.encode()), _READER)
     parsed = ParsedDocument(given.text, given.title or given.name)
-    return store.documents.add(collection, maker.from_parsed(origin, parsed))
+    own, *parts = maker.from_parsed(origin, parsed)
+    return store.documents.add(collection, own, parts)

@@ -8,6 +8,7 @@ from elt_llm_core.progress import SilentProgress
 from elt_llm_core.settings import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import IngestRequest, ingest
+from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_query.evaluate.datasets import Dataset, read_dataset
 from elt_llm_query.evaluate.profiles import comparison_profiles
 from elt_llm_query.evaluate.runner import evaluate
@@ -27,7 +28,7 @@ def _measured(dataset: Dataset, folder: Path) -> dict[str, float]:
         (documents / f"{number}.md").write_text(title + document.text, encoding="utf-8")
         corpus_ids[f"{number}.md"] = document.corpus_id
     with open_store(folder / "data", for_writing=True) as store:
-        ingest(IngestRequest("bench", (documents,)), settings, model, store, SilentProgress())
+        ingest(IngestRequest("bench", (documents,)), settings, model, store, SilentProgress(), DirectParser())
         with open_generation(store, "bench", model.fingerprint) as generation:
             reports = evaluate(dataset, generation, model, comparison_profiles(settings), corpus_ids)
     return {report.profile: report.ndcg_at_10 for report in reports}

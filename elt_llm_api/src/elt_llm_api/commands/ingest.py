@@ -58,6 +58,7 @@ def run_ingest(
         from elt_llm_core.models.embeddings import create_embedding
         from elt_llm_core.store.store import open_store
         from elt_llm_ingest.pipeline import IngestRequest, ingest
+        from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool
 
         request = IngestRequest(
             collection=collection,
@@ -65,12 +66,17 @@ def run_ingest(
             command=command_line,
             **flags,
         )
-        with open_store(loaded.data_dir, for_writing=True) as store, progress_display(quiet=quiet) as progress:
+        limits, workers = ParseLimits.of(loaded.settings.ingest), loaded.settings.ingest.workers
+        with (
+            open_store(loaded.data_dir, for_writing=True) as store,
+            ParsePool(limits, workers) as parser,
+            progress_display(quiet=quiet) as progress,
+        ):
             if not paths:
                 store.collections.get(
                     collection
                 )  # what it was filled from before can only be known of one that is there
-            return ingest(request, loaded.settings, create_embedding(loaded.settings), store, progress)
+            return ingest(request, loaded.settings, create_embedding(loaded.settings), store, progress, parser)
 
 
 def print_report(report: "IngestReport") -> None:
