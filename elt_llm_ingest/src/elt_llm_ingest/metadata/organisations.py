@@ -1,8 +1,91 @@
-"""The organisations a text names."""
+"""The organisations a text names, by rules: no model, no list of names beyond a few bodies of the world."""
 
-ORGANISATIONS_VERSION = 0
+import re
+from collections.abc import Iterator
+
+from elt_llm_ingest.metadata.announced_names import announced_names
+from elt_llm_ingest.metadata.foreign_names import foreign_names
+from elt_llm_ingest.metadata.known_organisations import KNOWN_ORGANISATIONS
+from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, name_runs
+from elt_llm_ingest.metadata.organisation_names import Name, names_of
+from elt_llm_ingest.metadata.organisation_words import LISTING_HEADS
+
+ORGANISATIONS_VERSION = 1  # to be raised whenever the same text could give other names
+_GROUP = rf"{CAPITALISED}(?: {CAPITALISED}){{0,3}}"
+_LIST_OF_FIELDS = re.compile(
+    rf"(?: General)?(?: (?:of|for)(?: the)?)? {_GROUP}(?:, {_GROUP}){{1,4}},? (?:and|&) {_GROUP}"
+)
+_LEGAL_AFTER = re.compile(
+    r",? (?:Inc\b\.?|Ltd\b\.?|LLC\b|LLP\b|Corp\b\.?|plc\b|e\. ?V\.|S\.A\.(?:S\.)?|S\.p\.A\.|s\.r\.o\.|d\.o\.o\.|B\.V\.|N\.V\.|& Co\. KG(?:aA)?)"
+)
+_ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
+_ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
+_Span = tuple[int, int]
 
 
 def organisations_in(text: str, language: str) -> list[str]:
-    """Names in the order of their first mention, each once."""
-    return []
+    """Names in the order of their first mention, each once, without article and possessive.
+
+    An acronym that a text gives for a name is a name of its own. `language` is a code such as "de".
+    """
+    spans: list[_Span] = []
+    for run in name_runs(text):
+        spans.extend(_spans_of(text, run, language))
+    spans.extend(announced_names(text))
+    spans.extend(foreign_names(text, language))
+    unique: dict[str, str] = {}
+    for start, end in _outermost(spans):
+        name = " ".join(text[start:end].split()).removesuffix("'s").removesuffix("\u2019s")
+        unique.setdefault(_key(name), name)
+    return list(unique.values())
+
+
+def _key(name: str) -> str:
+    return name.casefold().replace("\u2019", "'").replace(" & ", " and ")
+
+
+def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
+    named = False
+    for name in names_of(run, language):
+        start, end = _span(text, run, name)
+        yield start, end
+        named = named or name.last == len(run.words) - 1
+        yield from _acronyms(text, start, end)
+    last = run.words[-1]
+    if not named and (legal := _LEGAL_AFTER.match(text, last.end)):
+        yield run.words[0].start, legal.end()
+    if len(run.words) <= 3 and not named:
+        yield from ((word.start, word.end) for word in run.words if word.text in KNOWN_ORGANISATIONS)
+
+
+def _span(text: str, run: Run, name: Name) -> _Span:
+    start, end = run.words[name.first].start, run.words[name.last].end
+    head = run.words[name.head]
+    if head.text in LISTING_HEADS and (fields := _LIST_OF_FIELDS.match(text, head.end)):
+        end = max(end, fields.end())
+    if legal := _LEGAL_AFTER.match(text, end):
+        end = legal.end()
+    return start, end
+
+
+def _acronyms(text: str, start: int, end: int) -> Iterator[_Span]:
+    """The short name in brackets after a name, or the one that the name explains in brackets."""
+    if (found := _ACRONYM_AFTER.match(text, end)) and _is_acronym(found["name"]):
+        yield found.span("name")
+    if found := _ACRONYM_BEFORE.search(text[max(0, start - 20) : start]):
+        offset = max(0, start - 20)
+        if _is_acronym(found["name"]):
+            yield offset + found.start("name"), offset + found.end("name")
+
+
+def _is_acronym(name: str) -> bool:
+    return sum(map(str.isupper, name)) >= 2
+
+
+def _outermost(spans: list[_Span]) -> Iterator[_Span]:
+    """Spans by their start; one that lies within another is left out."""
+    reached = -1
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start >= reached:
+            yield start, end
+            reached = end

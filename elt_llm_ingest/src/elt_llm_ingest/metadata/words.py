@@ -3,7 +3,7 @@
 import re
 
 WORDS_VERSION = 1
-_WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
 
 
 def count_words(text: str) -> int:

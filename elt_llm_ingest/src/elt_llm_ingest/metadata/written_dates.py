@@ -9,17 +9,19 @@ from elt_llm_ingest.metadata.month_names import LONGEST_MONTH, MONTHS, tells_a_m
 
 _WORD = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{3,{LONGEST_MONTH}}}(?![^\W_])")
 _SUFFIX = r"(?:st|nd|rd|th|er|\.)?"
-_BETWEEN = r"(?:\s?[-–—/]\s?|,\s|,?\s(?:and|to|or|until|und|bis|oder|et|au|ou|ir|iki|&)\s)"
+_BETWEEN = r"(?:\s?[-\u2013\u2014/]\s?|,\s|,?\s(?:and|to|or|until|und|bis|oder|et|au|ou|ir|iki|&)\s)"
 _DAYS = rf"\d{{1,2}}{_SUFFIX}(?:{_BETWEEN}\d{{1,2}}{_SUFFIX}){{0,5}}"
 _DAY = re.compile(r"\d{1,2}")
-_YEAR = r"(?P<year>1\d{3}|2[01]\d\d)(?![\d%]|[.,/]\d|[-–]\d{2}(?!\d))"
+_YEAR = r"(?P<year>1\d{3}|2[01]\d\d)(?![\d%]|[.,/]\d|[-\u2013]\d{2}(?!\d))"
 # What may stand before the month: days, or in Lithuanian the year.
 _BEFORE = re.compile(rf"(?<![\w.,/:£$€%-])(?P<days>{_DAYS})(?:\sday)?(?:-|\s(?:of\s(?:the\s)?|de\s)?)?$")
 _YEAR_BEFORE = re.compile(r"(?<![\w.,/-])(?P<year>1\d{3}|2[01]\d\d)(?:\s(?:m\.|metų))?\s$")
 _YEAR_AFTER = re.compile(rf"(?:\.?,?\s(?:of\s|de\s|m\.\s)?|\.?-){_YEAR}")
 _SHORT_YEAR_AFTER = re.compile(r"-(?P<year>\d\d)(?![\w./-])")
 _DAYS_AFTER = re.compile(rf"\.?\s(?P<days>{_DAYS})(?!\d|[.,/:%]\d)(?!\s?[ap]\.?m\b)")
-_FIRST_OF_TWO = re.compile(r",?\s?(?:[-–—/]|,|to|and|or|until|through|bis|und|oder|au|et|iki|ir)\s?(?:the\s)?(?:on\s)?")
+_FIRST_OF_TWO = re.compile(
+    r",?\s?(?:[-\u2013\u2014/]|,|to|and|or|until|through|bis|und|oder|au|et|iki|ir)\s?(?:the\s)?(?:on\s)?"
+)
 _REACH = 60  # characters before a month that may hold its days
 
 

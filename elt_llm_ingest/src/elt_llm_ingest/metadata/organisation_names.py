@@ -1,0 +1,168 @@
+"""Names of organisations within one run of capitalised words, by legal form or by head noun."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from elt_llm_core.text.stems import stopwords_of
+
+from elt_llm_ingest.metadata.name_runs import Run, Word
+from elt_llm_ingest.metadata.organisation_words import (
+    GENERIC,
+    GERMAN_ENDINGS,
+    GERMAN_HEADS,
+    GERMAN_STATE,
+    HEADS,
+    HEADS_BEFORE_OF,
+    LEGAL_FORMS,
+    LONG_HEADS,
+    NEVER,
+    PROPER_ANYWAY,
+    SINGLE_HEADS,
+    STARTERS,
+)
+
+_OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
+_AND = frozenset({"and", "und", "et"})
+_ARTICLES = frozenset({"the", "a", "an", "der", "die", "das", "den", "dem", "des", "le", "la", "les", "un", "une"})
+_PLACES_BEFORE_OF = frozenset({"City", "Borough", "County", "Friends"})
+_ADJECTIVE = ("e", "en", "er", "es", "em")
+
+
+@dataclass(frozen=True)
+class Name:
+    """Words [first, last] of a run; `head` is the place of the word that tells it is an organisation."""
+
+    first: int
+    head: int
+    last: int
+
+
+def names_of(run: Run, language: str) -> Iterator[Name]:
+    """The names in a run, from left to right, not overlapping."""
+    words, first, place = run.words, 0, 0
+    while place < len(words):
+        name = _name_at(run, first, place, language)
+        if name is not None:
+            yield name
+            first = place = name.last + 1
+            continue
+        if _closes(words, place):
+            first = place + 1
+        place += 1
+
+
+def _name_at(run: Run, first: int, place: int, language: str) -> Name | None:
+    word = run.words[place]
+    if not word.capitalised:
+        return None
+    first = _trimmed(run, first, place)
+    if word.text in LEGAL_FORMS:
+        return Name(first, place, place) if first < place else None
+    if word.text in HEADS or word.text in LONG_HEADS or word.text in HEADS_BEFORE_OF:
+        return _named_by_head(run.words, first, place)
+    return _german(run.words, first, place) if language == "de" else None
+
+
+def _named_by_head(words: Sequence[Word], first: int, head: int) -> Name | None:
+    if _goes_on(words, head):
+        return None
+    before = [word.text for word in words[first:head] if word.capitalised]
+    last = _field_end(words, head) if words[head].text in HEADS_BEFORE_OF else head
+    if last > head:
+        return Name(first, head, last)
+    if len(before) < (2 if words[head].text in LONG_HEADS else 1) or words[head].text not in HEADS | LONG_HEADS:
+        return None
+    if " ".join([*before, words[head].text]) in NEVER:
+        return None
+    if GENERIC.issuperset(before) and (words[head].text not in PROPER_ANYWAY or before[-1] not in {"National"}):
+        return None
+    return Name(first, head, head)
+
+
+def _goes_on(words: Sequence[Word], head: int) -> bool:
+    """Whether a further capitalised word follows: a "Committee Room" is no committee."""
+    return not words[head].possessive and head + 1 < len(words) and words[head + 1].capitalised
+
+
+def _field_end(words: Sequence[Word], head: int) -> int:
+    """The last word of "of ..." after a head; the head itself where nothing of the kind follows."""
+    if words[head].possessive or head + 2 >= len(words) or words[head + 1].text not in _OF:
+        return head
+    end = _group_end(words, head + 1)
+    if end is None or GENERIC.issuperset(word.text for word in words[head + 2 : end + 1] if word.capitalised):
+        return head
+    single = words[head].text in SINGLE_HEADS
+    while end + 2 < len(words) and not words[end].possessive:
+        link = words[end + 1].text
+        further = _group_end(words, end + 1)
+        if further is None or (link in _AND and (single or _has_head(words[end + 1 : further + 1]))):
+            break
+        if link not in _AND and link not in _OF:
+            break
+        end = further
+    return end
+
+
+def _group_end(words: Sequence[Word], link: int) -> int | None:
+    """The last of the capitalised words that follow a link and perhaps an article; None if none does."""
+    place = link + 1
+    while place < len(words) and words[place].text in _ARTICLES:
+        place += 1
+    end = None
+    while place < len(words) and words[place].capitalised:
+        end, place = place, place + 1
+    return end
+
+
+def _has_head(words: Sequence[Word]) -> bool:
+    return any(word.text in HEADS for word in words) or (len(words) > 1 and words[1].text in _ARTICLES)
+
+
+def _closes(words: Sequence[Word], place: int) -> bool:
+    """Whether nothing before this small word belongs to a name after it."""
+    word = words[place]
+    if word.capitalised:
+        return word.possessive and word.text in HEADS | LONG_HEADS
+    if word.text in _OF:
+        return words[place - 1].text not in _PLACES_BEFORE_OF
+    return word.text in _ARTICLES and place > 0
+
+
+def _trimmed(run: Run, first: int, head: int) -> int:
+    """The first word of the name: articles dropped, and what merely begins the sentence."""
+    words = run.words
+    while first < head:
+        word = words[first]
+        lowered = word.text.lower()
+        dropped = not word.capitalised or lowered in _ARTICLES
+        if first == 0 and run.opens and not word.text.isupper():
+            dropped = dropped or word.text in STARTERS or lowered in _stopwords()
+        if not dropped:
+            break
+        first += 1
+    return first
+
+
+def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
+    text = words[head].text
+    if text.startswith(GERMAN_STATE) and text.endswith(GERMAN_ENDINGS):
+        return Name(first if _is_adjective(words, head - 1, first) else head, head, _field_end(words, head))
+    if text not in GERMAN_HEADS and not (text.endswith(GERMAN_ENDINGS) and len(text) > 6):
+        return None
+    start = head
+    while _is_adjective(words, start - 1, first):
+        start -= 1
+    last = _field_end(words, head)
+    if text in {"Universität", "Hochschule"} and start == head and _goes_on(words, head):
+        last = head + 1
+    return Name(start, head, last) if start < head or last > head else None
+
+
+def _is_adjective(words: Sequence[Word], place: int, first: int) -> bool:
+    return place >= first and words[place].capitalised and words[place].text.endswith(_ADJECTIVE)
+
+
+@cache
+def _stopwords() -> frozenset[str]:
+    return stopwords_of("en") | stopwords_of("de") | stopwords_of("fr")

@@ -1,0 +1,97 @@
+"""The words by which a name tells that it is an organisation's."""
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# After a name; each makes the words before it a company or an association.
+LEGAL_FORMS = _set(
+    "Ltd Limited PLC Plc plc LLC LLP LP Inc Incorporated Corp GmbH gGmbH mbH AG KG KGaA OHG SE SARL SAS SpA BV NV ApS"
+    " AB Oy OÜ UAB VšĮ Pty S.A. B.V. N.V. S.p.A. S.L. A.S."
+)
+
+# The last word of a name ("Grounds Committee") or the word before "of" ("Bank of ...").
+HEADS = _set(
+    "University College Academy Institute Institution Faculty Polytechnic Conservatory"
+    " Ministry Department Directorate Bureau Agency Authority Inspectorate Secretariat Administration Government"
+    " Parliament Senate Congress Assembly Council Committee Subcommittee Commission Board Panel Tribunal Court Office"
+    " Association Federation Confederation Society Union Alliance Coalition Consortium Guild Forum Chamber Party"
+    " Foundation Trust Fund Charity Church Museum Gallery Library Hospital Laboratory Observatory"
+    " Bank Company Corporation Cooperative Airlines Airways Holdings Industries Technologies Enterprises Laboratories"
+    " Pharmaceuticals Brewery Press Network Club Army Navy Police Constabulary Orchestra"
+    " Organisation Organization Partnership"
+)
+# Those that need two words before them: one alone more often makes a thing ("Age Group", "Box Office").
+LONG_HEADS = _set("School Service Group Centre Center League Force Exchange House")
+HEADS_BEFORE_OF = HEADS | _set("School Division League House Centre Center Order Office")
+
+# Heads whose field may be a list: "Department for Environment, Food and Rural Affairs".
+LISTING_HEADS = _set(
+    "Ministry Department Directorate Directorate-General Office Committee Commission Council Institute"
+)
+# Heads with a single place or field after "of": what follows "and" is somebody else.
+SINGLE_HEADS = _set("University Bank Club Company Church Court Parliament Government Army")
+
+GERMAN_HEADS = _set(
+    "Universität Hochschule Akademie Institut Ministerium Behörde Amt Gericht Gerichtshof Gerichtshofs Kommission Rat"
+    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss"
+)
+GERMAN_ENDINGS = (
+    "gesellschaft",
+    "verband",
+    "verein",
+    "ministerium",
+    "partei",
+    "universität",
+    "hochschule",
+    "behörde",
+    "gericht",
+    "gerichtshof",
+    "börse",
+    "kammer",
+    "stiftung",
+    "institut",
+    "akademie",
+    "kommission",
+    "ausschuss",
+    "genossenschaft",
+    "gewerkschaft",
+    "bank",
+    "amt",
+)
+GERMAN_STATE = ("Bundes", "Landes", "Reichs")
+
+FRENCH_HEADS = _set(
+    "Université École Académie Institut Ministère Agence Autorité Conseil Commission Comité Cour Chambre Association"
+    " Fédération Confédération Société Syndicat Union Fondation Banque Musée Assemblée Office Parlement"
+)
+
+# A name is no name if nothing but these stands before its head: "the Local Authority", "Each Member Club".
+GENERIC = _set(
+    "Member Members Home Away Senior Junior Youth Local National Regional Central Other Host Visiting New Old Former"
+    " Relevant Competent Supervisory Working Third Own Full Joint General Main Small Large Annual Public Private Head"
+    " Parent Limited Trade Credit Customer Shared Back Front Social Neural West East North South Left Right World"
+    " Soviet Personal Data High Primary Secondary Age Box Service Management State Civil Political Investment Pension"
+    " Club Company Bank Committee Board Association Party Department Council College School Union The"
+    " Directors Trustees Governors Ministers Members Officers Rule Rules Section Part Appendix Schedule Chapter Table"
+)
+# Bodies even though every word of their name is common.
+PROPER_ANYWAY = _set("Federation Association Commission Parliament Congress Assembly")
+NEVER = frozenset(
+    {
+        "General Assembly",
+        "Local Association",
+        "Regional Association",
+        "Member Association",
+        "Parent Company",
+        "Soviet Union",
+        "European Parliament Act",
+    }
+)
+
+# Verbs and roles that begin a sentence or a heading right before a name.
+STARTERS = _set(
+    "Contact See Ask Join Call Tell Write Email Visit Dear Following Within Without During Although Because While"
+    " Once Until Unless Via According Despite Today Yesterday Meanwhile However Therefore Former Chair President"
+)
