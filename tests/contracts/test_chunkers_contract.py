@@ -58,7 +58,7 @@ def check_chunks(document: ParsedDocument, cut: SpanChunker) -> None:
         tokens = cut.counter.token_spans(embedded)
         assert len(tokens) <= cut.counter.token_limit
         size = cut.table_chunk_size if span.kind == "table" else cut.chunk_size
-        assert sum(end > len(embedded) - len(passage) for _, end in tokens) <= size
+        assert sum(end > len(embedded) - len(passage) for _, end in tokens) == span.tokens <= size
     assert not document.text[covered:].strip()
     assert [span.start for span in spans] == sorted(span.start for span in spans)
     assert spans == cut.spans(document)

@@ -28,11 +28,13 @@ class Outline:
     def section_path(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, outermost first."""
         path: list[Section] = []
-        for section in self.sections[: bisect_right(self.sections, offset, key=lambda section: section.start)]:
-            while path and path[-1].level >= section.level:
-                path.pop()
-            path.append(section)
-        return tuple(section.title for section in path)
+        number = bisect_right(self.sections, offset, key=lambda section: section.start)
+        # Backwards, so that a long document costs no more than its depth for each question.
+        while number > 0 and not (path and path[-1].level <= 1):
+            number -= 1
+            if not path or self.sections[number].level < path[-1].level:
+                path.append(self.sections[number])
+        return tuple(section.title for section in reversed(path))
 
     def section_at(self, offset: int) -> str | None:
         """The headings above `offset` joined by ' > ', as citations show them; None above the first."""

@@ -21,13 +21,15 @@ _PLAIN_SPACE = " \n\t\r"
 class ChunkSpan:
     """A chunk is text[start:end]; `context` is what is embedded and indexed before it, and never cited.
 
-    `parent` is the larger span to be read in place of this one, where the chunker has such.
+    `tokens` are those of the text alone. `parent` is the larger span to be read in place of this one, where the
+    chunker has such.
     """
 
     start: int
     end: int
     context: str
     kind: BlockKind
+    tokens: int
     parent: tuple[int, int] | None = None
 
 
@@ -57,14 +59,15 @@ class ChunkMaker:
             context = self._contexts.of(packed[0].start, packed[0].header)
             kind = kind_of(packed)  # a long heading over a table may fill a chunk that has no row
             allowed = self._sizes.table if kind == "table" else self._sizes.chunk
-            for part in self._fitting(packed[0].start, packed[-1].end, context, allowed):
-                yield ChunkSpan(*part, context, kind)
+            for start, end, tokens in self._fitting(packed[0].start, packed[-1].end, context, allowed):
+                yield ChunkSpan(start, end, context, kind, tokens)
 
-    def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int]]:
-        """The span, halved until it fits: a part of a text can have more tokens than it had within the whole."""
+    def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
+        """The span with its tokens, halved until it fits: a part can have more tokens than it had within the whole."""
         text = self._index.text
-        if end - start <= 1 or self._fits(start, end, context, size):
-            yield start, end
+        tokens, fits = self._measured(start, end, context, size)
+        if end - start <= 1 or fits:
+            yield start, end, tokens
             return
         middle = (start + end) // 2
         space = text.rfind(" ", start, middle + 1)
@@ -73,23 +76,23 @@ class ChunkMaker:
             if half[0] < half[1]:
                 yield from self._fitting(*half, context, size)
 
-    def _fits(self, start: int, end: int, context: str, size: int) -> bool:
-        if self._certainly_fits(start, end, context, size):
-            return True
+    def _measured(self, start: int, end: int, context: str, size: int) -> tuple[int, bool]:
+        """Tokens of text[start:end], and whether they fit with their context."""
+        inside = self._index.count(start, end)
+        room = min(size, self._counter.token_limit - self._contexts.tokens(context))
+        if inside + _CERTAIN <= room and self._is_certain(start, end):
+            return inside, True
         passage = self._index.text[start:end]
         whole = f"{context}\n{passage}" if context else passage
         spans = self._counter.token_spans(whole)
         inside = sum(1 for _, stop in spans if stop > len(whole) - len(passage))
-        return len(spans) <= self._counter.token_limit and inside <= size
+        return inside, len(spans) <= self._counter.token_limit and inside <= size
 
-    def _certainly_fits(self, start: int, end: int, context: str, size: int) -> bool:
-        """Whether the counts of the parts leave no doubt, so that the passage need not be tokenised once more."""
+    def _is_certain(self, start: int, end: int) -> bool:
+        """Whether the tokens of text[start:end] are known from the whole text: it lies between white space."""
         text = self._index.text
-        if not (start == 0 or text[start - 1] in _PLAIN_SPACE) or not (end == len(text) or text[end] in _PLAIN_SPACE):
-            return False
-        inside = self._index.count(start, end)
-        limit = self._counter.token_limit - self._contexts.tokens(context)
-        return self._index.exact and inside + _CERTAIN <= min(size, limit)
+        begins = start == 0 or text[start - 1] in _PLAIN_SPACE
+        return self._index.exact and begins and (end == len(text) or text[end] in _PLAIN_SPACE)
 
 
 def kind_of(pieces: Sequence[Piece]) -> BlockKind:

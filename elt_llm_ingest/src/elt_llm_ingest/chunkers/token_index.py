@@ -34,7 +34,7 @@ class TokenIndex:
     """Token positions of one text, eight bytes a token. One longer than 64 characters counts once for every 4.
 
     The text is tokenised in slices that end at white space, where no token of a word-based tokeniser crosses.
-    `exact` is false where there was none to be found for half a million characters.
+    `exact` is false where there was none to be found for half a million characters, and where long tokens are cut.
     """
 
     slice_size: ClassVar[int] = 65_536  # characters: so few that an interrupt is answered at once
@@ -96,6 +96,7 @@ class TokenIndex:
         lengths = ends - starts
         if len(spans) and (lengths.max() > _LONGEST_TOKEN or lengths.min() == 0):
             starts, ends = _cut_long(spans)
+            self.exact = False
         self._starts.frombytes((starts + np.uint32(offset)).tobytes())
         self._ends.frombytes((ends + np.uint32(offset)).tobytes())
 

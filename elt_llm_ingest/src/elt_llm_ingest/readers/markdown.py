@@ -1,4 +1,4 @@
-"""Markdown: the text is the source as it stands; headings, lists, tables and code are found by line."""
+"""Markdown: the text is the source as it stands but for inline pictures; headings, lists, tables, code by line."""
 
 import html
 import re
@@ -16,21 +16,25 @@ from elt_llm_ingest.readers.charset import decode
 from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.readers.front_matter import split_front_matter
 from elt_llm_ingest.readers.headings import begins_rule
+from elt_llm_ingest.readers.inline_images import without_inline_images
 
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,2000}\)")
 _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 
 
 class MarkdownReader(DocumentReader):
-    """Reads .md; front matter becomes metadata and stays in the text, where it can be found and cited."""
+    """Reads .md; front matter becomes metadata and stays in the text, where it can be found and cited.
+
+    The text is the source without the pictures written into it as `data:` addresses.
+    """
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is not text."""
         source, notes = decode(read_bytes(path))
-        text = source.replace("\f", "\n")
+        text = without_inline_images(source.replace("\f", "\n"))
         body, values = split_front_matter(text)
         blocks, sections = _Outline(text, body).parse()
         heading = next((section.title for section in sections if section.level == 1 and section.title), "")
