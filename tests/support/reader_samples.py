@@ -1,6 +1,6 @@
 """One small file of every format that is read, by suffix: contracts of readers and of chunkers run over them."""
 
-from packages import ods, xlsx
+from packages import epub, ods, xlsx
 
 PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj\n"
@@ -24,6 +24,7 @@ SAMPLES: dict[str, bytes] = {
     ".pdf": PDF,
     ".csv": b'Club;Town;Since\nA;"B; by\nthe lake";1,5\nC;D;2\n',
     ".xlsx": xlsx({"Clubs": [["Club", "Since"], ["A", 1901.0], ["B", True], ["C", "#N/A"]], "Words": [["One."]]}),
+    ".epub": epub({"a.xhtml": "<h1>A</h1><p>Words.</p>", "b.xhtml": "<p>More words.</p><ul><li>item</li></ul>"}),
     ".ods": ods({"Words": ODS_ROWS}),
     ".drawio": DRAWIO,
 }

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
     (
         *(".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf"),
-        *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods"),
+        *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".epub"),
         *(".drawio", ".xml"),
     )
 )
@@ -51,6 +51,10 @@ def _office_reader(suffix: str) -> "DocumentReader | None":
             from elt_llm_ingest.readers.sheets import SheetsReader
 
             reader = SheetsReader()
+        case ".epub":
+            from elt_llm_ingest.readers.epub import EpubReader
+
+            reader = EpubReader()
         case ".drawio" | ".xml":
             from elt_llm_ingest.readers.drawio import DrawioReader
 

@@ -9,12 +9,20 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.charset import decode
+from elt_llm_ingest.readers.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.readers.html_blocks import BlockWriter
+from elt_llm_ingest.readers.html_metadata import html_metadata
 
 _DECLARATION_BYTES = 4096
 _CHARSET = re.compile(rb"charset\s{0,5}=\s{0,5}[\"']?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}encoding=[\"']([A-Za-z0-9_.:-]{2,40})")
+_XHTML = "http://www.w3.org/1999/xhtml"
+# XHTML may end an element in its own tag, where an HTML parser would take all that follows for its content.
+_BARE_ELEMENT = re.compile(
+    r"<(a|b|code|dd|div|dt|em|h[1-6]|i|iframe|li|p|script|span|strong|style|td|textarea|th|title|tr)\b"
+    r"(|\s[^<>]{0,2000})/>"
+)
 _UNSEEN = "script, style, noscript, template, svg, math annotation, iframe, object, select, button, input, textarea"
 _FURNITURE = (
     "nav, aside, footer, form, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=banner], "
@@ -31,22 +39,33 @@ class HtmlReader(DocumentReader):
     """Reads .html and .xhtml; never anything the page refers to."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is not text."""
-        data = read_bytes(path)
-        source, notes = decode(data, _declared(data[:_DECLARATION_BYTES]))
-        tree = LexborHTMLParser(source)
-        title = _title(tree) or path.stem
-        metadata = _metadata(tree)
-        if tree.body:
-            _remove(_inner_first(tree.body, _UNSEEN))
-        writer = BlockWriter()
-        main = _main_part(tree)
+        tree, notes = parse_page(read_bytes(path))
+        title = page_title(tree) or path.stem
+        metadata = html_metadata(tree)
+        builder = DocumentBuilder()
+        main = visible_part(tree)
         if main is not None:
-            writer.write(main)
-        return writer.document(title, metadata, notes)
+            BlockWriter(builder).write(main)
+        return builder.build(title, metadata, notes)
+
+
+def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
+    """The tree of a page, HTML or XHTML, and notes on its charset; UnreadableDocument if it is not text."""
+    source, notes = decode(data, _declared(data[:_DECLARATION_BYTES]))
+    if source.lstrip()[:5] == "<?xml" or _XHTML in source[:_DECLARATION_BYTES]:
+        source = _BARE_ELEMENT.sub(r"<\1\2></\1>", source)
+    return LexborHTMLParser(source), notes
+
+
+def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
+    """The element that holds what a reader sees of the main part; it lives as long as its tree. None if empty."""
+    if tree.body:
+        _remove(_inner_first(tree.body, _UNSEEN))
+    return _main_part(tree)
 
 
 def _declared(head: bytes) -> str | None:
@@ -54,26 +73,14 @@ def _declared(head: bytes) -> str | None:
     return match.group(1).decode("ascii") if match else None
 
 
-def _title(tree: LexborHTMLParser) -> str:
+def page_title(tree: LexborHTMLParser) -> str:
+    """The title of a page, or its first heading; empty if it has neither."""
     for selector in ("head > title", "h1", "title"):
         node = tree.css_first(selector)
         text = " ".join(node.text().split()) if node else ""
         if text:
             return text[:300]
     return ""
-
-
-def _metadata(tree: LexborHTMLParser) -> dict[str, str]:
-    values: dict[str, str] = {}
-    root = tree.css_first("html")
-    if root and (language := root.attributes.get("lang")):
-        values["language"] = language[:35]
-    for name in ("author", "description"):
-        node = tree.css_first(f"meta[name={name}]")
-        content = " ".join((node.attributes.get("content") or "").split()) if node else ""
-        if content:
-            values[name] = content[:1000]
-    return values
 
 
 def _main_part(tree: LexborHTMLParser) -> LexborNode | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from selectolax.lexbor import LexborNode
 
-from elt_llm_ingest.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsed_document import BlockKind
 from elt_llm_ingest.readers.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.headings import begins_rule
 
@@ -23,19 +23,15 @@ _SPACE = re.compile(r"\s+")
 
 
 class BlockWriter:
-    """Walks elements without recursion, so that no depth of nesting can end it."""
+    """Appends the elements of one tree to a document, without recursion, so that no depth of nesting can end it."""
 
-    def __init__(self) -> None:
-        self._builder = DocumentBuilder()
+    def __init__(self, builder: DocumentBuilder) -> None:
+        self._builder = builder
         self._line: list[str] = []
         self._kind: BlockKind = "prose"
         self._tight = False
         self._bare = ""
         self._numbers: Counter[int] = Counter()
-
-    def document(self, title: str, metadata: Mapping[str, str], notes: tuple[str, ...]) -> ParsedDocument:
-        """Everything written so far."""
-        return self._builder.build(title, dict(metadata), notes)
 
     def write(self, root: LexborNode) -> None:
         """Append what is below `root`."""
