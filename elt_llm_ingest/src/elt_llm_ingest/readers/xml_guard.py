@@ -82,6 +82,11 @@ def check_xml_members(archive: Archive) -> None:
                 raise UnreadableDocument(f"{refusal}, in {name[:80]!a}") from refusal
 
 
+def is_comment(element: "_Element") -> bool:
+    """Whether it is a comment, a processing instruction or an entity that was not expanded, rather than an element."""
+    return callable(element.tag)
+
+
 def _in_utf8(data: bytes) -> bytes:
     encoding = _encoding(data)
     if encoding == "utf-8":
