@@ -1,8 +1,10 @@
 """Patterns over paths: `*` and `?` within a name, `[abc]`, and `**` for any number of folders."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
+from glob import escape
 from pathlib import Path
 
 _WILD = frozenset("*?[")
@@ -19,6 +21,11 @@ def fixed_folder(pattern: str) -> str:
     parts = pattern.split("/")
     fixed = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
     return "/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else ".")
+
+
+def literally(path: Path) -> str:
+    """The pattern that stands for exactly this path."""
+    return escape(str(path))
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,11 @@ class Pattern:
     def is_absolute(self) -> bool:
         """Whether it stands for absolute paths."""
         return self.text.startswith("/")
+
+    @property
+    def is_wild(self) -> bool:
+        """Whether it can stand for more than one path."""
+        return is_pattern(self.text)
 
     def matches(self, parts: Sequence[str]) -> bool:
         """Whether the path of these parts is one of the pattern's."""
@@ -84,7 +96,7 @@ class Selection:
     """
 
     include: tuple[Pattern, ...] = ()
-    exclude: tuple[Pattern, ...] = field(default=())
+    exclude: tuple[Pattern, ...] = ()
 
     @staticmethod
     def of(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> "Selection":
@@ -108,13 +120,28 @@ class Selection:
 
     def includes(self, root: Path, path: Path) -> bool:
         """Whether a file below `root` is asked for."""
-        return not self.include or any(pattern.matches(_parts(pattern, root, path)) for pattern in self.include)
+        if not self.include or path.parts[1:] in self._plain:
+            return True
+        return any(pattern.matches(_parts(pattern, root, path)) for pattern in self._wild)
 
     def may_include_below(self, root: Path, folder: Path) -> bool:
         """Whether anything in a folder could be asked for."""
-        return not self.include or any(
-            pattern.may_match_below(_parts(pattern, root, folder)) for pattern in self.include
-        )
+        if not self.include or folder.parts[1:] in self._plain_folders:
+            return True
+        return any(pattern.may_match_below(_parts(pattern, root, folder)) for pattern in self._wild)
+
+    @cached_property
+    def _plain(self) -> frozenset[tuple[str, ...]]:
+        """The included files that are named as they are: there may be thousands of them."""
+        return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
+
+    @cached_property
+    def _plain_folders(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(parts[:end] for parts in self._plain for end in range(len(parts)))
+
+    @cached_property
+    def _wild(self) -> tuple[Pattern, ...]:
+        return tuple(pattern for pattern in self.include if pattern.is_wild or not pattern.is_absolute)
 
 
 def _parts(pattern: Pattern, root: Path, path: Path) -> tuple[str, ...]:
