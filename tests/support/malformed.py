@@ -1,0 +1,63 @@
+"""A thousand malformed files, or as many as asked for: the same ones for the same seed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from random import Random
+
+from malformed_damage import OUTSIDE, damage_drawio, damage_html, damage_package, damage_pdf
+from malformed_seeds import good_files, packages_by_suffix
+from malformed_traps import traps
+
+# Of every 24 files 3 are of each of the six chief kinds, and six of the others.
+_KINDS = (".pdf", ".docx", ".pptx", ".xlsx", ".html", ".drawio")
+_OTHERS = (".csv", ".md", ".txt", ".odt", ".epub", ".xml")
+_NOTHING_INSIDE = (".csv", ".md", ".txt")
+
+
+@dataclass(frozen=True)
+class MalformedFile:
+    """A file by its name, which says what is wrong with it; `inside` if that is not seen from outside."""
+
+    name: str
+    data: bytes
+    inside: bool
+
+
+def malformed_files(count: int, seed: int) -> Iterator[MalformedFile]:
+    """That many files, no two alike: damaged ones, and every sixth a trap as long as there are more of those."""
+    random = Random(seed)  # noqa: S311 - to repeat, not to keep secret
+    traps_left = sorted(traps().items())
+    random.shuffle(traps_left)
+    packages = packages_by_suffix()
+    wholes = good_files()
+    kinds = cycle((*_KINDS, *_KINDS, *_KINDS, *_OTHERS))
+    made: set[bytes] = set()
+    while len(made) < count:
+        if len(made) % 6 == 5 and traps_left:
+            name, data = traps_left.pop()
+            inside = False
+        else:
+            suffix = next(kinds)
+            inside = suffix not in _NOTHING_INSIDE and random.random() < 0.75
+            way, data = _inside(random, suffix, packages) if inside else _outside(random, suffix, wholes)
+            name = f"{way}{suffix}"
+        if data not in made:
+            yield MalformedFile(f"{len(made):04}-{name}", data, inside)
+            made.add(data)
+
+
+def _inside(random: Random, suffix: str, packages: dict[str, dict[str, bytes]]) -> tuple[str, bytes]:
+    if suffix in packages:
+        return damage_package(random, packages[suffix])
+    if suffix == ".pdf":
+        return damage_pdf(random)
+    return damage_html(random) if suffix == ".html" else damage_drawio(random)
+
+
+def _outside(random: Random, suffix: str, wholes: dict[str, bytes]) -> tuple[str, bytes]:
+    if random.random() < 0.1:
+        other = random.choice([held for held in wholes if held != suffix])
+        return f"really{other.replace('.', '-')}", wholes[other]
+    way = random.choice(OUTSIDE)
+    return way.__name__, way(random, wholes[suffix])
