@@ -1,0 +1,28 @@
+"""Work in a process that a failpoint kills, or to which the disk says no."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.failpoints import FAILPOINT_VARIABLE
+from elt_llm_core.models.fakes import FakeEmbedding
+from folders import run_ingest
+from killing import processes
+
+Changes = dict[str, Any]
+
+
+def ingest_killed_at(place: str, data_dir: Path, folder: Path, flags: Changes, version: str = "1") -> bool:
+    """Ingest until a failpoint such as `publish-before` or `write-after:3` is reached; tells whether it ever was."""
+    plan = f"{place}:kill" if ":" in place else f"{place}:1:kill"
+    process = processes().Process(target=_ingest, args=(plan, data_dir, folder, flags, version))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def _ingest(plan: str, data_dir: Path, folder: Path, flags: Changes, version: str) -> None:
+    os.environ[FAILPOINT_VARIABLE] = plan
+    run_ingest(data_dir, folder, embedding=FakeEmbedding(version=version), batch_size=4, **flags)
