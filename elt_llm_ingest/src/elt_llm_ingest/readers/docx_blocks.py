@@ -139,7 +139,9 @@ class BodyWriter:
         for before, after in map(breaks_around, rows_of(table) if self._look.paged else ()):
             pages[-1] += before
             pages.append(after)
-        write_rows(self.builder, grid(table, self._cell), header_rows(table, self._look.styles), pages)
+        rows = grid(table, self._cell)
+        header = header_rows(table, self._look.styles, rows[0] if rows else ())
+        write_rows(self.builder, rows, header, pages)
         self._begin_pages(pages[-1])
         self._before = "table"
 

@@ -1,12 +1,12 @@
 """Tables of a Word file as rows of texts: merged cells say their text in every row and column they cover."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from elt_llm_ingest.readers.docx_paragraph import LEFT_OUT
 from elt_llm_ingest.readers.docx_styles import Styles, is_on, number, value
 from elt_llm_ingest.readers.ooxml import WORD
-from elt_llm_ingest.readers.table_rows import WIDEST
+from elt_llm_ingest.readers.table_rows import WIDEST, may_be_header
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -33,13 +33,16 @@ def lays_out(table: "_Element", styles: Styles) -> bool:
     return any(styles.heading_level(paragraph) for paragraph in paragraphs)
 
 
-def header_rows(table: "_Element", styles: Styles) -> int:
-    """How many rows at the top are its header: those said to repeat on each page, else a first row set apart."""
+def header_rows(table: "_Element", styles: Styles, first: Sequence[str]) -> int:
+    """How many rows at the top are its header: those said to repeat on each page, else a first row set apart.
+
+    `first` are the texts of the first row: one that leaves a cell empty or says a thing twice names no columns.
+    """
     rows = rows_of(table)
     count = 0
     while count < len(rows) - 1 and is_on(rows[count], "trPr/tblHeader"):
         count += 1
-    if count or len(rows) < 2:
+    if count or len(rows) < 2 or not may_be_header(first):
         return count
     bold = all(_is_bold(cell) for cell in cells_of(rows[0]))
     styled = _first_row_is_special(table) and styles.has_header_row(value(table, "tblPr/tblStyle"))
