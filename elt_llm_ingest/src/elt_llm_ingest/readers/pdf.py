@@ -19,6 +19,7 @@ from elt_llm_ingest.readers.pdf_headings import (
     title_in,
     typography_of,
 )
+from elt_llm_ingest.readers.pdf_information import pdf_metadata
 from elt_llm_ingest.readers.pdf_lines import Line, page_lines, readable
 from elt_llm_ingest.readers.pdf_paragraphs import Paragraph, goes_on, mend_hyphens, paragraphs, vocabulary
 from elt_llm_ingest.readers.pdf_rows import CELL_SEPARATOR, with_rows
@@ -44,7 +45,7 @@ class PdfReader(DocumentReader):
     """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def __init__(self, ocr: "PageOcr | None" = None) -> None:
         self._ocr = ocr
@@ -93,8 +94,8 @@ class _Pages:
             for paragraph in content:
                 paragraph.text = mend_hyphens(paragraph.text, known)
             _add(builder, content)
-        metadata = self._metadata()
-        return builder.build(self._title(metadata.get("title", "")), metadata, self._notes())
+        told = self._information()
+        return builder.build(self._title(told.get("Title", "")), pdf_metadata(told), self._notes())
 
     def _lines(self, number: int) -> list[Line]:
         try:
@@ -126,15 +127,16 @@ class _Pages:
             return headings_by_outline(lines, self.outline.get(number, ()))
         return headings_by_type(lines, self.typography)
 
-    def _metadata(self) -> dict[str, str]:
+    def _information(self) -> dict[str, str]:
+        """What the file says of itself, by the names of the PDF standard."""
         values: dict[str, str] = {}
-        for key in self.pdf.METADATA_KEYS:
+        for key in ("Title", "Author", "Subject", "Keywords", "CreationDate", "ModDate"):
             try:
                 value = readable(self.pdf.get_metadata_value(key))
             except UnicodeDecodeError:
                 continue
             if value:
-                values[key.lower()] = value
+                values[key] = value
         return values
 
     def _title(self, given: str) -> str:

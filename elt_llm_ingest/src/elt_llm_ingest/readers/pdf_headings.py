@@ -40,16 +40,24 @@ def outline_of(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]]]:
 
 
 def headings_by_outline(lines: Sequence[Line], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Line number to level, for the first line that says what a bookmark says, a number before it allowed."""
+    """Line number to level, for the first lines that say what a bookmark says, a number before it allowed."""
     keys = [_key(line.text) for line in lines]
     found: dict[int, int] = {}
     for title, level in bookmarks:
         wanted = _key(title)
-        candidates = (n for n, key in enumerate(keys) if n not in found and _says(key, wanted))
-        number = next(candidates, None)
-        if number is not None and wanted:
-            found[number] = level
+        if wanted:
+            found |= dict.fromkeys(_lines_that_say(wanted, keys, found), level)
     return found
+
+
+def _lines_that_say(wanted: str, keys: Sequence[str], taken: Mapping[int, int]) -> range:
+    """The first line, or the lines one under the other, that a title stands on; empty if there are none."""
+    for count in range(1, _MOST_LINES + 1):
+        for first in range(len(keys) - count + 1):
+            lines = range(first, first + count)
+            if not any(line in taken for line in lines) and _says("".join(keys[first : first + count]), wanted):
+                return lines
+    return range(0)
 
 
 def _says(line: str, title: str) -> bool:
