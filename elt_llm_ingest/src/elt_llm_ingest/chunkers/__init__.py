@@ -1,6 +1,6 @@
 """Chunkers: parsed text to spans, one file a strategy; nothing heavy is imported until one is made."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elt_llm_core.settings import ChunkingSettings
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "SpanChunker":
     """The chunker that the settings name, counting with the embedding model that will see its chunks."""
-    sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
+    sizes = _sizes(settings, counter)
     match settings.strategy:
         case "markdown":
             from elt_llm_ingest.chunkers.markdown import MarkdownChunker
@@ -37,3 +37,16 @@ def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "
             from elt_llm_ingest.chunkers.parent_child import ParentChildChunker
 
             return ParentChildChunker(counter=counter, parent_size=settings.parent_size, **sizes)
+
+
+def _sizes(settings: "ChunkingSettings", counter: "PassageCounter") -> dict[str, Any]:
+    """The sizes of the settings; where a language model adds to contexts, small enough to leave room for that."""
+    sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
+    if settings.enrichment == "llm":
+        from elt_llm_ingest.chunkers.chunk_spans import MARGIN
+        from elt_llm_ingest.chunkers.contexts import SENTENCE_TOKENS, header_budget, path_budget
+
+        room = counter.token_limit - path_budget(counter) - SENTENCE_TOKENS - 2 * MARGIN
+        sizes["chunk_size"] = max(16, min(settings.chunk_size, room))
+        sizes["table_chunk_size"] = max(16, min(settings.table_chunk_size, room - header_budget(counter)))
+    return sizes

@@ -9,6 +9,7 @@ from elt_llm_ingest.parsed_document import ParsedDocument
 
 _PATH_TOKENS = 40
 _HEADER_TOKENS = 60
+SENTENCE_TOKENS = 48  # at most, of the sentence that a language model may add to a context
 
 
 def path_budget(counter: PassageCounter) -> int:

@@ -1,0 +1,63 @@
+"""Replies of all kinds become one sentence that fits, or none."""
+
+import pytest
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.settings import ChunkingSettings
+from elt_llm_ingest.chunkers import create_chunker
+from elt_llm_ingest.enrichment.context_writer import ContextWriter
+from elt_llm_ingest.enrichment.reply import usable_sentence
+from elt_llm_ingest.parsed_document import ParsedDocument
+from hypothesis import given
+from hypothesis import strategies as st
+from shelf import new_document
+
+
+@pytest.mark.parametrize(
+    ("reply", "sentence"),
+    [
+        ("The rule says who may play.", "The rule says who may play."),
+        ("Here is the sentence:\n\n**The rule says who may play.**", "The rule says who may play."),
+        ("<think>Let me see.</think>\n“The rule says who may play.” And so on.", "The rule says who may play."),
+        ("The rule\tsays \u202ewho may play", "The rule says who may play"),
+        ("", ""),
+        ("...", ""),
+        ("No.", ""),
+        ("<think>It could be that", ""),
+    ],
+)
+def test_a_reply_becomes_a_sentence_or_none(reply: str, sentence: str) -> None:
+    assert usable_sentence(reply) == sentence
+
+
+@given(reply=st.text(max_size=300))
+def test_whatever_is_replied_gives_one_line_that_can_be_stored(reply: str) -> None:
+    sentence = usable_sentence(reply)
+    assert len(sentence.splitlines()) <= 1
+    assert sentence.strip() == sentence
+    sentence.encode()
+
+
+@given(
+    words=st.lists(st.sampled_from(["harbour", "of", "C++", "3.5", "(so)"]), min_size=1, max_size=300),
+    reply=st.lists(st.sampled_from(["about", "tides,", "x" * 80, "and", "U-21"]), max_size=90).map(" ".join),
+)
+def test_a_sentence_is_cut_to_the_room_that_its_passage_leaves(words: list[str], reply: str) -> None:
+    counter = FakeEmbedding()
+    text = " ".join(words)
+    [node] = new_document("a.md", [text[:1200].strip()]).nodes
+    fitted = ContextWriter(ScriptedLLM(), counter).fitted(reply, node)
+    assert reply.startswith(fitted)
+    assert len(counter.token_spans(fitted)) <= 48
+    assert not fitted or len(counter.token_spans(f"{fitted}\n{node.text}")) <= max(
+        counter.token_limit, len(counter.token_spans(node.text))
+    )
+
+
+def test_chunks_that_are_to_be_enriched_leave_room_for_it() -> None:
+    text = "The harbour lies in the north of the bay and is deep. " * 60
+    settings = ChunkingSettings.model_validate({"chunk_size": 250, "enrichment": "llm"})
+    counter = FakeEmbedding()
+    chunker = create_chunker(settings, counter)
+    assert chunker.fingerprint != create_chunker(ChunkingSettings(chunk_size=250), counter).fingerprint
+    for span in chunker.spans(ParsedDocument(text, "A title of several words " * 20)):
+        assert len(counter.token_spans(f"{span.context}\n{text[span.start : span.end]}")) <= counter.token_limit - 48
