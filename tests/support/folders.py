@@ -9,9 +9,11 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import Progress, SilentProgress
 from elt_llm_core.settings import ChunkingSettings, EmbeddingSettings, Settings
+from elt_llm_ingest.enrichment.context_writer import ContextWriter
 from elt_llm_ingest.pipeline import IngestRequest, ingest
 from elt_llm_ingest.report import IngestReport
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser
+from llama_index.core.llms import LLM
 from shelf import COLLECTION, WORDS, writing
 
 
@@ -47,17 +49,19 @@ def run_ingest(
     collection: str = COLLECTION,
     listener: Callable[[str], None] | None = None,
     parser: Parser | None = None,
+    llm: LLM | None = None,
     **flags: Any,
 ) -> IngestReport:
     """Ingest as `elt-llm ingest` does."""
     settings = Settings(
         embedding=EmbeddingSettings(provider="fake", batch_size=batch_size),
-        chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0),
+        chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0, enrichment="llm" if llm else "none"),
     )
     request = IngestRequest(collection, paths, **flags)
     with writing(data_dir, listener) as store:
         model, listening = embedding or FakeEmbedding(), progress or SilentProgress()
-        return ingest(request, settings, model, store, listening, parser or DirectParser())
+        writer = ContextWriter(llm, model) if llm else None
+        return ingest(request, settings, model, store, listening, parser or DirectParser(), writer)
 
 
 def statuses(report: IngestReport) -> dict[str, str]:

@@ -21,6 +21,8 @@ from elt_llm_ingest.changes import Gone, find_gone
 from elt_llm_ingest.discovery import Discovery
 from elt_llm_ingest.duplicates import duplicate_files, renamed_files
 from elt_llm_ingest.embedding import Embedded, embed_missing
+from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
+from elt_llm_ingest.enrichment.enriching import enrich, enriched_extraction
 from elt_llm_ingest.language import collection_language
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 from elt_llm_ingest.readers.options import ReaderOptions
@@ -63,10 +65,12 @@ def ingest(
     store: Store,
     progress: Progress,
     parser: Parser,
+    writer: ContextWriter | None = None,
 ) -> IngestReport:
     """Bring a collection up to date with its files and publish it if anything changed.
 
-    The caller holds the writer's lock. Raises UsageError for a missing path or a collection that was rolled back,
+    The caller holds the writer's lock. `writer` puts passages into their context where the settings ask for that; none:
+    one of the language model that they name. Raises UsageError for a missing path or a collection that was rolled back,
     FingerprintMismatch if it was built with another embedding model, IngestError if there is nothing to ingest.
     """
     started = time.monotonic()
@@ -76,16 +80,26 @@ def ingest(
     if not sources.discovery.files and not sources.known:
         raise _nothing(sources.discovery)
     record = store.collections.create(request.collection)
-    run = _Run(request, settings, embedding, store, record, parser)
+    if writer is None and settings.chunking.enrichment == "llm":
+        writer = create_context_writer(settings, embedding)
+    run = _Run(request, settings, embedding, store, record, Tools(parser, writer))
     run.check_allowed()
     store.collections.begin_run(record.id, request.command)
     run.remember_roots(sources)
     scanned, gone = run.scan(sources, progress)
-    versions = run.membership(scanned, gone)
+    versions = run.membership(scanned, gone, progress)
     published, embedded = run.publish(versions, progress)
     report = run.report(sources, scanned, gone, published, embedded, time.monotonic() - started)
     run.finish(sources, scanned, gone, report)
     return report
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What reads files, and what writes contexts, if anything does."""
+
+    parser: Parser
+    writer: ContextWriter | None
 
 
 class _Run:
@@ -96,7 +110,7 @@ class _Run:
         embedding: EmbeddingModel,
         store: Store,
         record: CollectionRecord,
-        parser: Parser,
+        tools: Tools,
     ) -> None:
         self._request, self._settings, self._embedding = request, settings, embedding
         self._store, self._record = store, record
@@ -104,8 +118,9 @@ class _Run:
         self._files = {identity: document for identity, document in self._before.items() if not document.part}
         self._passport = _published_passport(store, record)
         split_by = request.split_by or None
+        self._writer = tools.writer if settings.chunking.enrichment == "llm" else None
         options = ReaderOptions.of(settings.ingest)
-        self._reading = Reading(parser, options, request.reader, split_by, request.group)
+        self._reading = Reading(tools.parser, options, request.reader, split_by, request.group)
 
     def check_allowed(self) -> None:
         """Refuse what would mix embedding models, or undo a rollback unasked."""
@@ -130,7 +145,8 @@ class _Run:
         request = self._request
         maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, self._reading.scope)
         progress.stage("read", len(sources.files))
-        scan = Scan(self._store, self._record.id, maker, self._files, self._reading)
+        in_the_end = enriched_extraction(maker.extraction, self._writer) if self._writer else ""
+        scan = Scan(self._store, self._record.id, maker, self._files, self._reading, in_the_end)
         scanned = scan.run(sources.files, progress)
         gone = find_gone(
             list(self._files.values()),
@@ -141,13 +157,14 @@ class _Run:
         )
         return scanned, gone
 
-    def membership(self, scanned: ScanResult, gone: Gone) -> list[int]:
+    def membership(self, scanned: ScanResult, gone: Gone, progress: Progress) -> list[int]:
         """The document versions the collection is to contain: what was read, and what stays as it was."""
         kept = {identity: document.version for identity, document in self._files.items()}
         for document in gone.removed:
             kept.pop(document.document_id, None)
         kept.update(scanned.versions)
-        return self._store.documents.with_parts(list(kept.values()))
+        versions = self._store.documents.with_parts(list(kept.values()))
+        return enrich(self._store, versions, self._writer, progress) if self._writer else versions
 
     def publish(self, versions: list[int], progress: Progress) -> tuple[Published | None, Embedded]:
         """Embed what is missing and publish, if anything changed."""

@@ -38,12 +38,15 @@ class Scan:
         maker: VersionMaker,
         published: Mapping[str, StoredDocument],
         reading: Reading,
+        extraction: str = "",
     ) -> None:
+        """`extraction` is what a version is to come to in the end, where that is more than `maker` does."""
         self._store = store
         self._collection = collection
         self._maker = maker
         self._published = published
         self._reading = reading
+        self._extractions = tuple(filter(None, (extraction, maker.extraction)))
         self._known = store.files.of_collection(collection)
         self._forgotten = store.forgotten.all(collection)
         self._result = ScanResult()
@@ -91,9 +94,7 @@ class Scan:
         except UnreadableDocument as error:
             self._note(seen, self._failed(located, seen.document_id, error))
             return True
-        maker = self._maker
-        key = version_key(seen.document_id, seen.digest, reader, maker.chunker_identity, maker.extraction)
-        stored = self._store.documents.find(key)
+        stored = self._find(seen, reader)
         if stored is None:
             return False
         before = self._published.get(seen.document_id)
@@ -104,6 +105,12 @@ class Scan:
         else:
             self._note(seen, _read_outcome(located.relative, outcome, notes, nodes))
         return True
+
+    def _find(self, seen: Seen, reader: str) -> int | None:
+        """The version of these bytes, read in this way, that the store has; the finished one before the other."""
+        chunker = self._maker.chunker_identity
+        keys = (version_key(seen.document_id, seen.digest, reader, chunker, it) for it in self._extractions)
+        return next(filter(None, map(self._store.documents.find, keys)), None)
 
     def _take(self, seen: Seen, parsed: ParsedDocument | UnreadableDocument) -> None:
         """Store what was read of a file, or say why not."""
