@@ -6,33 +6,60 @@ from collections.abc import Iterator
 from elt_llm_ingest.metadata.name_runs import CAPITALISED
 
 _KINDS = (
-    "companies|firms|organi[sz]ations|corporations|agencies|institutions|charities|universities|banks|restaurants"
-    "|retailers|suppliers|vendors|broadcasters|airlines|manufacturers|publishers|museums|associations|regulators"
-    "|brands|chains|supermarkets|shops|bodies|Unternehmen|Firmen|Organisationen|entreprises|sociétés|organisations"
+    *("companies", "firms", "organisations", "organizations", "corporations", "agencies", "institutions", "charities"),
+    *(
+        "universities",
+        "banks",
+        "restaurants",
+        "retailers",
+        "suppliers",
+        "vendors",
+        "broadcasters",
+        "airlines",
+        "labels",
+    ),
+    *("manufacturers", "publishers", "museums", "associations", "regulators", "brands", "chains", "supermarkets"),
+    *("nternehmen", "irmen", "onzerne", "marken", "rganisationen", "entreprises", "sociétés"),
 )
-_LIST = re.compile(rf"\b(?:{_KINDS})\b,? (?:such as|including|like|namely|for example|e\.g\.|wie|telles que) ")
-_DEED = re.compile(
-    r"\b(?:(?:acquired|taken over|employed|headquartered|manufactured) by|(?:a|an|the) (?:subsidiary|affiliate) of"
-    r"|merged with|übernommen von|Tochter von|filiale de) "
+_FOR_EXAMPLE = re.compile(r"(?:,? (?:such as|including|like|namely|for example|e\.g\.|wie|telles que))? (?:the )?")
+_DEEDS = (
+    *("acquired by ", "taken over by ", "employed by ", "manufactured by ", "published by ", "distributed by "),
+    *("released by ", "broadcast by ", "subsidiary of ", "affiliate of ", "merged with ", "übernommen von "),
+    *("Tochter von ", "filiale de "),
 )
 _ITEM = re.compile(rf"(?:the )?(?P<name>{CAPITALISED}(?: (?:(?:of|the|&) ){{0,2}}{CAPITALISED}){{0,5}})")
 _NEXT = re.compile(r",? (?:and|or|und|oder|et|ou) |, ")
+_PLURAL_NOUN = re.compile(r" [a-z]{3,30}s\b")
 _LONGEST_LIST = 20
 
 
 def announced_names(text: str) -> Iterator[tuple[int, int]]:
     """Where such names begin and end."""
-    for announced in _LIST.finditer(text):
-        place = announced.end()
-        for _ in range(_LONGEST_LIST):
-            item = _ITEM.match(text, place)
-            if item is None:
-                break
-            yield item.span("name")
-            following = _NEXT.match(text, item.end())
-            if following is None:
-                break
-            place = following.end()
-    for announced in _DEED.finditer(text):
-        if item := _ITEM.match(text, announced.end()):
-            yield item.span("name")
+    for kind in _KINDS:
+        for place in _ends(text, kind):
+            if example := _FOR_EXAMPLE.match(text, place):
+                yield from _listed(text, example.end())
+    for deed in _DEEDS:
+        for place in _ends(text, deed):
+            if item := _ITEM.match(text, place):
+                yield item.span("name")
+
+
+def _ends(text: str, words: str) -> Iterator[int]:
+    place = text.find(words)
+    while place >= 0:
+        yield place + len(words)
+        place = text.find(words, place + len(words))
+
+
+def _listed(text: str, place: int) -> Iterator[tuple[int, int]]:
+    for _ in range(_LONGEST_LIST):
+        item = _ITEM.match(text, place)
+        # "organisations such as Scottish churches" names a kind, not a body.
+        if item is None or (" " not in item["name"] and _PLURAL_NOUN.match(text, item.end())):
+            return
+        yield item.span("name")
+        following = _NEXT.match(text, item.end())
+        if following is None:
+            return
+        place = following.end()

@@ -7,26 +7,30 @@ from elt_llm_ingest.metadata.name_runs import CAPITALISED
 from elt_llm_ingest.metadata.organisation_words import FRENCH_HEADS
 
 _QUOTED = re.compile(
-    r"(?<!\w)(?:UAB|AB|MB|VšĮ|IĮ|OOO) [\u201e\"\u201c\u00ab][^\"\u201d\u201c\u00bb\n]{2,60}[\"\u201d\u201c\u00bb]"
+    r"(?:UAB|AB|MB|VšĮ|IĮ|OOO) [\u201e\"\u201c\u00ab][^\"\u201d\u201c\u00bb\n]{2,60}[\"\u201d\u201c\u00bb]"
+)
+_QUOTED_HINTS = ("AB \u201e", 'AB "', "AB \u201c", "MB \u201e", 'MB "', "Į \u201e", 'Į "', "Į \u201c", "OOO \u00ab")
+_LITHUANIAN_HEADS = (
+    *("ministerij", "asociacij", "federacij", "tarnyb", "agentūr", "inspekcij", "draugij", "taryb"),
+    *("universitetas", "universiteto", "institutas", "instituto", "komitetas", "komiteto", "bankas", "banko"),
 )
 _LITHUANIAN = re.compile(
-    rf"(?<!\w){CAPITALISED}(?:,? (?!ir\b)[^\W\d_]{{3,20}}){{0,3}}(?: ir [^\W\d_]{{3,20}})?"
-    r" (?:ministerij|asociacij|federacij|tarnyb|agentūr|inspekcij|universitet|institut|draugij|komitet|bank|taryb)"
-    r"(?:a|os|ai|ą|oje|as|o|ui|e|us)\b"
+    rf"{CAPITALISED}(?:,? (?!ir\b)[^\W\d_A-Z]{{3,20}}){{0,3}}(?: ir [^\W\d_]{{3,20}})?(?: [^\W\d_A-Z]{{3,20}})?"
+    rf" (?:{'|'.join(_LITHUANIAN_HEADS)})(?:a|os|ai|ą|oje|as|o|ui|e|us)?\b"
 )
+_FRENCH_ADJECTIVE = r"(?: [a-zéèêàç]{3,20}(?:ale|enne|aise|ique|aine|al|en|ais|ain)\b)"
+_FRENCH_OF = r"(?:de la |de l['\u2019]|de |des |du |d['\u2019]|pour la |pour le )"
 _FRENCH = re.compile(
-    rf"(?<!\w)(?:{'|'.join(sorted(FRENCH_HEADS))})"
-    r"(?: [a-zéèêàç]{3,20}(?:ale|enne|aise|ique|aine|al|en|ais|ain)\b){0,2}"
-    rf"(?: (?:de la |de l['\u2019]|de |des |du |d['\u2019]|pour la |pour le ){CAPITALISED}(?:(?: et(?: de la)? | ){CAPITALISED}){{0,3}}"
-    r"(?: [a-zéèêàç]{3,20}(?:ale|ique|aise|enne)\b)?)?"
+    rf"(?<!\w)(?:{'|'.join(sorted(FRENCH_HEADS))}){_FRENCH_ADJECTIVE}{{0,2}}"
+    rf"(?: {_FRENCH_OF}{CAPITALISED}(?:(?: et(?: de la)? | ){CAPITALISED}){{0,3}}{_FRENCH_ADJECTIVE}?)?"
 )
 
 
 def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Where such names begin and end."""
-    for found in _QUOTED.finditer(text):
-        yield found.span()
-    for found in _LITHUANIAN.finditer(text):
-        yield found.span()
+    if any(hint in text for hint in _QUOTED_HINTS):
+        yield from (found.span() for found in _QUOTED.finditer(text))
+    if any(head in text for head in _LITHUANIAN_HEADS):
+        yield from (found.span() for found in _LITHUANIAN.finditer(text))
     if language == "fr":
         yield from (found.span() for found in _FRENCH.finditer(text) if " " in found[0])

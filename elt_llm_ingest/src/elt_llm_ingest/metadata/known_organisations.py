@@ -1,11 +1,10 @@
-"""Bodies of the world that texts name without introducing them, by their own short or full name."""
+"""Bodies of the world that texts name without introducing them, by the short or full name in use."""
 
-KNOWN_ORGANISATIONS = frozenset(
-    """
-    EU UN UNESCO UNICEF UNHCR NATO OECD OSCE WTO WHO IMF ILO IAEA ICAO ITU WIPO OPEC ASEAN INTERPOL Interpol Europol
-    ISO IEC IEEE IETF W3C ETSI CENELEC NIST ANSI BSI DIN OASIS ECMA IANA ICANN ITU-T
-    BBC NBC CBS CNN ITV ARD ZDF NASA ESA CERN FBI CIA NSA FCC FDA EPA IRS SEC
-    HMRC NHS DEFRA Defra Ofcom Ofsted Ofgem GCHQ UNHCR ECB EBA ESMA EMA ENISA Eurostat
-    Microsoft IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook YouTube Wikipedia Greenpeace UEFA FIFA
-    """.split()
-) - {"WHO", "SEC", "DIN", "EBA", "YouTube", "Wikipedia"}
+_PUBLIC = "EU UN UNESCO UNICEF UNHCR NATO OECD OSCE WTO WHO IMF ILO IAEA ICAO ITU WIPO OPEC ASEAN Interpol Europol"
+_STANDARDS = "ISO IEC IEEE IETF W3C ETSI CENELEC NIST ANSI BSI OASIS ECMA IANA ICANN"
+_STATES = "NASA ESA CERN FBI CIA NSA FCC FDA EPA IRS HMRC NHS GDS DVLA DWP ONS ICO FCA CMA NCSC GCHQ Defra Ofcom Ofsted"
+_EUROPE = "ECB ESMA EMA ENISA Eurostat"
+_OTHERS = "BBC NBC CBS CNN ITV ARD ZDF UEFA FIFA IOC NFL NBA NHL MLB Greenpeace"
+_COMPANIES = "Microsoft IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook"
+
+KNOWN_ORGANISATIONS = frozenset(" ".join((_PUBLIC, _STANDARDS, _STATES, _EUROPE, _OTHERS, _COMPANIES)).split())

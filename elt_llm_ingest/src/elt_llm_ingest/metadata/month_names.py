@@ -15,7 +15,7 @@ _SHORT = (
 )
 # Words that mean something else when they stand without a day, and the way they are then written.
 _ALSO_VERBS = frozenset({"march", "may", "august", "mar", "sep", "dec", "jan"})
-_ALSO_NAMES = frozenset({"Mars", "Avril", "Kovo", "Mai"})
+_ALSO_NAMES = frozenset({"Mars", "Avril"})
 
 
 def _numbered(names: str) -> dict[str, int]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from elt_llm_ingest.metadata.calendar_dates import iso_day, iso_month
 
-_YEAR_FIRST = re.compile(r"(?<![\w./-])(\d{4})([-/.])(\d{2})\2(\d{2})(?!\d|[./-]\d)(?![A-SU-Za-su-z_-])")
-_MONTH_ONLY = re.compile(r"(?<![\w./:-])((?:19[7-9]|20\d)\d)-(\d{2})(?![\w/-]|\.\d)")
+_THREE_NUMBERS = re.compile(r"\d[./-] ?\d{1,2}[./-] ?\d\d")
+_YEAR_FIRST = re.compile(r"([12](?<![\w./-][12])\d{3})([-/.])(\d{2})\2(\d{2})(?!\d|[./-]\d)(?![A-SU-Za-su-z_-])")
+_MONTH_ONLY = re.compile(r"([12](?<![\w./:-][12])(?:9[7-9]|0\d)\d)-(\d{2})(?![\w/-]|\.\d)")
 _DAY_FIRST = re.compile(
     r"""
     (?: (?<![\w./-]) | (?<=\.\d{4}[-\u2013]) )
@@ -28,10 +29,12 @@ _EARLIEST, _LATEST = 1800, 2100  # a fourth group of digits beyond these is no y
 
 def numeric_dates(text: str) -> Iterator[str]:
     """Every valid date written in digits, as an ISO 8601 prefix, in no particular order."""
-    for found in _YEAR_FIRST.finditer(text):
-        yield from _valid(int(found[1]), int(found[3]), int(found[4]))
     for found in _MONTH_ONLY.finditer(text):
         yield from _month(int(found[1]), int(found[2]))
+    if not _THREE_NUMBERS.search(text):
+        return
+    for found in _YEAR_FIRST.finditer(text):
+        yield from _valid(int(found[1]), int(found[3]), int(found[4]))
     day_first = [found for found in _DAY_FIRST.finditer(text) if not _is_number_of_something(text, found.start())]
     month_first = any(_only_month_first(found) for found in day_first)
     for found in day_first:

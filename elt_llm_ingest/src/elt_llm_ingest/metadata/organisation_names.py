@@ -8,6 +8,7 @@ from elt_llm_core.text.stems import stopwords_of
 
 from elt_llm_ingest.metadata.name_runs import Run, Word
 from elt_llm_ingest.metadata.organisation_words import (
+    BELONGINGS,
     GENERIC,
     GERMAN_ENDINGS,
     GERMAN_HEADS,
@@ -16,13 +17,16 @@ from elt_llm_ingest.metadata.organisation_words import (
     HEADS_BEFORE_OF,
     LEGAL_FORMS,
     LONG_HEADS,
+    NEEDED_BEFORE,
     NEVER,
+    PARTNERS,
     PROPER_ANYWAY,
     SINGLE_HEADS,
     STARTERS,
 )
 
 _OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
+_OF_ENGLISH = frozenset({"of", "for"})
 _AND = frozenset({"and", "und", "et"})
 _ARTICLES = frozenset({"the", "a", "an", "der", "die", "das", "den", "dem", "des", "le", "la", "les", "un", "une"})
 _PLACES_BEFORE_OF = frozenset({"City", "Borough", "County", "Friends"})
@@ -57,32 +61,40 @@ def _name_at(run: Run, first: int, place: int, language: str) -> Name | None:
     if not word.capitalised:
         return None
     first = _trimmed(run, first, place)
-    if word.text in LEGAL_FORMS:
+    if word.text in LEGAL_FORMS or (word.text in PARTNERS and run.words[place - 1].text == "&"):
         return Name(first, place, place) if first < place else None
     if word.text in HEADS or word.text in LONG_HEADS or word.text in HEADS_BEFORE_OF:
-        return _named_by_head(run.words, first, place)
+        return _named_by_head(run, first, place)
     return _german(run.words, first, place) if language == "de" else None
 
 
-def _named_by_head(words: Sequence[Word], first: int, head: int) -> Name | None:
+def _named_by_head(run: Run, first: int, head: int) -> Name | None:
+    words = run.words
     if _goes_on(words, head):
         return None
     before = [word.text for word in words[first:head] if word.capitalised]
     last = _field_end(words, head) if words[head].text in HEADS_BEFORE_OF else head
     if last > head:
         return Name(first, head, last)
-    if len(before) < (2 if words[head].text in LONG_HEADS else 1) or words[head].text not in HEADS | LONG_HEADS:
-        return None
-    if " ".join([*before, words[head].text]) in NEVER:
-        return None
-    if GENERIC.issuperset(before) and (words[head].text not in PROPER_ANYWAY or before[-1] not in {"National"}):
-        return None
-    return Name(first, head, head)
+    return Name(first, head, head) if _is_proper(before, words[head].text, in_office=run.in_office) else None
+
+
+def _is_proper(before: Sequence[str], head: str, *, in_office: bool) -> bool:
+    """Whether these words make a head a name of its own rather than a kind of body."""
+    if head not in HEADS | LONG_HEADS or " ".join([*before, head]) in NEVER:
+        return False
+    if len(before) < (2 if head in LONG_HEADS and not in_office else 1):
+        return False
+    if head in NEEDED_BEFORE and before[-1] not in NEEDED_BEFORE[head]:
+        return False
+    return not GENERIC.issuperset(before) or (head in PROPER_ANYWAY and before[-1] == "National")
 
 
 def _goes_on(words: Sequence[Word], head: int) -> bool:
     """Whether a further capitalised word follows: a "Committee Room" is no committee."""
-    return not words[head].possessive and head + 1 < len(words) and words[head + 1].capitalised
+    if words[head].possessive or head + 1 == len(words) or not words[head + 1].capitalised:
+        return False
+    return words[head + 1].text not in BELONGINGS
 
 
 def _field_end(words: Sequence[Word], head: int) -> int:
@@ -93,12 +105,13 @@ def _field_end(words: Sequence[Word], head: int) -> int:
     if end is None or GENERIC.issuperset(word.text for word in words[head + 2 : end + 1] if word.capitalised):
         return head
     single = words[head].text in SINGLE_HEADS
+    links = _OF_ENGLISH if words[head + 1].text in _OF_ENGLISH else _OF
     while end + 2 < len(words) and not words[end].possessive:
         link = words[end + 1].text
         further = _group_end(words, end + 1)
         if further is None or (link in _AND and (single or _has_head(words[end + 1 : further + 1]))):
             break
-        if link not in _AND and link not in _OF:
+        if link not in _AND and link not in links:
             break
         end = further
     return end
@@ -116,7 +129,9 @@ def _group_end(words: Sequence[Word], link: int) -> int | None:
 
 
 def _has_head(words: Sequence[Word]) -> bool:
-    return any(word.text in HEADS for word in words) or (len(words) > 1 and words[1].text in _ARTICLES)
+    if words[1].text in _ARTICLES:
+        return True
+    return len(words) > 2 and any(word.text in HEADS for word in words)
 
 
 def _closes(words: Sequence[Word], place: int) -> bool:

@@ -17,14 +17,32 @@ HEADS = _set(
     " Ministry Department Directorate Bureau Agency Authority Inspectorate Secretariat Administration Government"
     " Parliament Senate Congress Assembly Council Committee Subcommittee Commission Board Panel Tribunal Court Office"
     " Association Federation Confederation Society Union Alliance Coalition Consortium Guild Forum Chamber Party"
-    " Foundation Trust Fund Charity Church Museum Gallery Library Hospital Laboratory Observatory"
+    " Foundation Trust Fund Charity Church Museum Hospital Laboratory Observatory"
     " Bank Company Corporation Cooperative Airlines Airways Holdings Industries Technologies Enterprises Laboratories"
-    " Pharmaceuticals Brewery Press Network Club Army Navy Police Constabulary Orchestra"
+    " Pharmaceuticals Brewery Press Productions Pictures Studios Records Comics Entertainment Publishing"
+    " Network Club Army Navy Police Constabulary Orchestra"
     " Organisation Organization Partnership"
 )
 # Those that need two words before them: one alone more often makes a thing ("Age Group", "Box Office").
-LONG_HEADS = _set("School Service Group Centre Center League Force Exchange House")
-HEADS_BEFORE_OF = HEADS | _set("School Division League House Centre Center Order Office")
+LONG_HEADS = _set(
+    "School Service Group Centre Center League Force Exchange House Library Gallery Convention Distribution"
+)
+# Some need one of these right before them.
+NEEDED_BEFORE = {
+    "Exchange": _set("Stock Commodity Securities"),
+    "Force": _set("Task Air Police Defence Defense Border"),
+    "House": _set("Publishing Auction Clearing"),
+    "Library": _set("National Public State County City University"),
+    "Gallery": _set("National Art Portrait"),
+}
+# Words of a name of which the last one is joined by "&".
+PARTNERS = _set("Sons Co Partners Associates Brothers Bros Manufacturing Company Daughters Söhne Cie Fils")
+# What belongs to a body may follow its name: "the Audit Committee Chair", "European Union Treaties".
+BELONGINGS = _set(
+    "Code Guidance Guidelines Report Reports Regulation Regulations Directive Directives Treaties Treaty Handbook"
+    " Website Headquarters Chair Chairman Chairwoman Director Secretary Treasurer Spokesman Officials"
+)
+HEADS_BEFORE_OF = HEADS | _set("School Division League House Centre Center Order Library Campaign")
 
 # Heads whose field may be a list: "Department for Environment, Food and Rural Affairs".
 LISTING_HEADS = _set(

@@ -9,6 +9,7 @@ from elt_llm_ingest.metadata.known_organisations import KNOWN_ORGANISATIONS
 from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, name_runs
 from elt_llm_ingest.metadata.organisation_names import Name, names_of
 from elt_llm_ingest.metadata.organisation_words import LISTING_HEADS
+from elt_llm_ingest.metadata.repeated_names import repeated_names
 
 ORGANISATIONS_VERSION = 1  # to be raised whenever the same text could give other names
 _GROUP = rf"{CAPITALISED}(?: {CAPITALISED}){{0,3}}"
@@ -16,7 +17,8 @@ _LIST_OF_FIELDS = re.compile(
     rf"(?: General)?(?: (?:of|for)(?: the)?)? {_GROUP}(?:, {_GROUP}){{1,4}},? (?:and|&) {_GROUP}"
 )
 _LEGAL_AFTER = re.compile(
-    r",? (?:Inc\b\.?|Ltd\b\.?|LLC\b|LLP\b|Corp\b\.?|plc\b|e\. ?V\.|S\.A\.(?:S\.)?|S\.p\.A\.|s\.r\.o\.|d\.o\.o\.|B\.V\.|N\.V\.|& Co\. KG(?:aA)?)"
+    r",? (?:Inc\b\.?|Ltd\b\.?|LLC\b|LLP\b|Corp\b\.?|plc\b|e\. ?V\.|S\.A\.(?:S\.)?|S\.p\.A\.|s\.r\.o\.|d\.o\.o\."
+    r"|B\.V\.|N\.V\.|& Co\. KG(?:aA)?)"
 )
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
@@ -29,15 +31,23 @@ def organisations_in(text: str, language: str) -> list[str]:
     An acronym that a text gives for a name is a name of its own. `language` is a code such as "de".
     """
     spans: list[_Span] = []
-    for run in name_runs(text):
+    runs = list(name_runs(text))
+    for run in runs:
         spans.extend(_spans_of(text, run, language))
     spans.extend(announced_names(text))
     spans.extend(foreign_names(text, language))
+    names = [_written(text, span) for span in spans]
+    spans.extend(repeated_names(names, runs))
     unique: dict[str, str] = {}
-    for start, end in _outermost(spans):
-        name = " ".join(text[start:end].split()).removesuffix("'s").removesuffix("\u2019s")
+    for span in _outermost(spans):
+        name = _written(text, span)
         unique.setdefault(_key(name), name)
     return list(unique.values())
+
+
+def _written(text: str, span: _Span) -> str:
+    name = " ".join(text[span[0] : span[1]].split())
+    return name.removesuffix("'s").removesuffix("\u2019s")
 
 
 def _key(name: str) -> str:
@@ -54,8 +64,7 @@ def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
     last = run.words[-1]
     if not named and (legal := _LEGAL_AFTER.match(text, last.end)):
         yield run.words[0].start, legal.end()
-    if len(run.words) <= 3 and not named:
-        yield from ((word.start, word.end) for word in run.words if word.text in KNOWN_ORGANISATIONS)
+    yield from ((word.start, word.end) for word in run.words if word.text in KNOWN_ORGANISATIONS)
 
 
 def _span(text: str, run: Run, name: Name) -> _Span:

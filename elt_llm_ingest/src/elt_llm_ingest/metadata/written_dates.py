@@ -8,6 +8,7 @@ from elt_llm_ingest.metadata.calendar_dates import iso_day, iso_month
 from elt_llm_ingest.metadata.month_names import LONGEST_MONTH, MONTHS, tells_a_month_alone
 
 _WORD = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{3,{LONGEST_MONTH}}}(?![^\W_])")
+_LETTERS = re.compile(rf"[^\W\d_]{{3,{LONGEST_MONTH}}}")
 _SUFFIX = r"(?:st|nd|rd|th|er|\.)?"
 _BETWEEN = r"(?:\s?[-\u2013\u2014/]\s?|,\s|,?\s(?:and|to|or|until|und|bis|oder|et|au|ou|ir|iki|&)\s)"
 _DAYS = rf"\d{{1,2}}{_SUFFIX}(?:{_BETWEEN}\d{{1,2}}{_SUFFIX}){{0,5}}"
@@ -53,6 +54,8 @@ class _Mention:
 
 def written_dates(text: str) -> Iterator[str]:
     """Every valid date with the name of a month, as an ISO 8601 prefix, in no particular order."""
+    if MONTHS.keys().isdisjoint(_LETTERS.findall(text)):
+        return
     following: _Mention | None = None
     for mention in reversed(list(_mentions(text))):
         dated = _dated_by(text, mention, following)
