@@ -19,6 +19,7 @@ _INLINE = frozenset(
     )
 )
 _ITEMS: Mapping[str, BlockKind] = {"li": "list", "dt": "definition", "dd": "definition"}
+_NOTE_LINKS = frozenset(("doc-noteref", "noteref", "footnote-reference", "footnote-ref", "footnoteref"))
 _SPACE = re.compile(r"\s+")
 
 
@@ -77,6 +78,8 @@ class BlockWriter:
         tag = node.tag or ""
         if tag == "-text":
             self._line.append(node.text_content or "")
+        elif tag == "a" and (mark := _note_mark(node)):
+            self._line.append(mark)
         elif tag == "br":
             self._flush(tight=True)
         elif tag in _HEADINGS:
@@ -114,6 +117,14 @@ class BlockWriter:
             is_header = len(cells) > 1 and all(cell.tag == "th" for cell in cells)
             self._builder.add(text, "table", header="" if is_header else header, tight=not first)
             header, first = text if is_header else header, False
+
+
+def _note_mark(link: LexborNode) -> str:
+    """`[1]` for a link to a note that shows a bare figure, which would read as a number of the sentence; else empty."""
+    attributes = link.attributes
+    told = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
+    text = link.text().strip() if _NOTE_LINKS.intersection(told) else ""
+    return f"[{text}]" if text.isdecimal() else ""
 
 
 def _flat(node: LexborNode) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from elt_llm_ingest.readers.pdf_raised import with_raised_figures
+
 # pdfium writes U+FFFE for a hyphen at a line's end and takes the two lines for one.
 HYPHEN_AT_LINE_END = "\ufffe"
 _LIGATURES: dict[int, str | None] = {
@@ -102,7 +104,7 @@ def _placed(text_page: pypdfium2.PdfTextPage, bare: str, first: int) -> Line:
     # A font's own size can be 1 under a scaled matrix; the box says how large it is on the page.
     size = size if size > 1.5 else round(begin.top - begin.bottom, 1)
     return Line(
-        readable(bare),
+        readable(with_raised_figures(text_page, bare, first, size)),
         left=min(begin.left, end.left),
         right=max(begin.right, end.right),
         bottom=min(begin.bottom, end.bottom),

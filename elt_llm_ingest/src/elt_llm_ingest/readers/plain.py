@@ -10,12 +10,15 @@ from elt_llm_ingest.readers.charset import decode
 from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.readers.headings import begins_item, begins_rule, numbered_level, underline_of
 
+# Who underlines headings so many times underlines them all: a short line with a number is then an item of a list.
+_MANY = 3
+
 
 class PlainTextReader(DocumentReader):
     """Reads .txt and .rst; the text is the file's, with form feeds as line ends."""
 
     name: ClassVar[str] = "plain"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is not text."""
@@ -39,9 +42,12 @@ class _Outline:
         self.blocks: list[Block] = []
         self.sections: list[Section] = []
         self.underlines: list[str] = []
+        self.is_underlined = False
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
-        for lines in paragraphs(self.text):
+        found = paragraphs(self.text)
+        self.is_underlined = sum(map(self._looks_underlined, found)) >= _MANY
+        for lines in found:
             self._body(lines[self._heading_lines(lines) :])
         return tuple(self.blocks), tuple(self.sections)
 
@@ -49,12 +55,15 @@ class _Outline:
         """How many of a paragraph's first lines are a heading, which is recorded."""
         if len(lines) >= 2 and (level := self._underlined(lines)):
             count = 3 if underline_of(self._line(lines[0])) and len(lines) > 2 else 2
-        elif len(lines) == 1 and (level := numbered_level(self._line(lines[0]))):
+        elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
             count = 1
         else:
             return 0
         self._heading(lines[:count], level)
         return count
+
+    def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
+        return len(lines) > 1 and any(underline_of(self._line(line)) for line in lines[1:3])
 
     def _line(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
