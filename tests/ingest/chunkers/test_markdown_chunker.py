@@ -3,31 +3,16 @@
 import re
 from pathlib import Path
 
-from elt_llm_core.settings import ChunkingSettings
-from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
-from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.readers.markdown import MarkdownReader
-
-
-class WordCounter:
-    """One token a word."""
-
-    token_limit = 200
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        return [match.span() for match in re.finditer(r"\S+", text)]
-
-
-def _chunker(**sizes: int) -> SpanChunker:
-    return create_chunker(ChunkingSettings.model_validate({"chunk_overlap": 0, **sizes}), WordCounter())
+from word_counter import word_chunker
 
 
 def _chunks(folder: Path, source: str, **sizes: int) -> list[tuple[ChunkSpan, str]]:
     path = folder / "note.md"
     path.write_text(source)
     document = MarkdownReader().read(path)
-    return [(span, document.text[span.start : span.end]) for span in _chunker(**sizes).spans(document)]
+    return [(span, document.text[span.start : span.end]) for span in word_chunker("markdown", **sizes).spans(document)]
 
 
 def test_a_chunk_stays_within_its_section(tmp_path: Path) -> None:
@@ -69,7 +54,7 @@ def test_nodes_know_their_place_even_when_the_text_repeats_itself(tmp_path: Path
     path = tmp_path / "same.md"
     path.write_text("# Same\n\n" + "The same sentence again. " * 60)
     documents = MarkdownReader().load_data(path)
-    nodes = _chunker(chunk_size=20).get_nodes_from_documents(documents)
+    nodes = word_chunker("markdown", chunk_size=20).get_nodes_from_documents(documents)
     text = documents[0].text
     starts = [getattr(node, "start_char_idx") for node in nodes]  # noqa: B009
     assert len(set(starts)) == len(nodes) > 5

@@ -41,7 +41,7 @@ class ParentChildChunker(MarkdownChunker):
 
     def _parents(self, cut: CutDocument) -> Iterator[list[Sequence[Piece]]]:
         """The groups of pieces that each parent holds."""
-        size = max(self.parent_size, cut.text_size, cut.row_size)
+        size = max(self.parent_size, cut.text_size)
         kept: list[Sequence[Piece]] = []
         top = 0
         for group, level in zip(*self._levelled_groups(cut), strict=True):
