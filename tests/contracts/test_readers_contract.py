@@ -19,9 +19,10 @@ from reader_samples import SAMPLES
 DATASETS = os.environ.get("ELT_LLM_DATASETS", "")
 # Their probes quote the page's table of contents, which is navigation and left out on purpose.
 NAVIGATION_PROBES = ("wiki_duck.html",)
-# Sheets that are pages, and where the probe stands if not on the first.
+# Sheets and slides that are pages, pages that Word counted; and where the probe stands if not on the first.
 PAGES = {"xlsx_01.xlsx": 4, "xlsx_06_edge_cases_.xlsx": 3}
-PROBE_PAGES = {"xlsx_01.xlsx": 2}
+PAGES |= {"powerpoint_sample.pptx": 3, "fake-power-point-table.pptx": 1, "unit_test_headers_numbered.docx": 2}
+PROBE_PAGES = {"xlsx_01.xlsx": 2, "unit_test_headers_numbered.docx": 2}
 needs_datasets = pytest.mark.skipif(
     not Path(DATASETS or "nowhere").is_dir(), reason="needs real data: set ELT_LLM_DATASETS to its folder"
 )

@@ -1,5 +1,6 @@
 """One small file of every format that is read, by suffix: contracts of readers and of chunkers run over them."""
 
+from office_packages import cell, docx, frame, odt, paragraph, pptx, shape, style
 from packages import epub, ods, xlsx
 
 PDF = (
@@ -17,6 +18,23 @@ DRAWIO = (
     b'<mxCell id="2" value="Club" vertex="1" parent="1"/><mxCell id="3" value="Player" vertex="1" parent="1"/>'
     b'<mxCell id="4" value="signs" edge="1" parent="1" source="2" target="3"/></root></mxGraphModel></diagram></mxfile>'
 )
+DOCX = docx(
+    paragraph("A", '<w:pStyle w:val="h"/>')
+    + paragraph("Words.")
+    + paragraph("item", '<w:numPr><w:numId w:val="1"/></w:numPr>')
+    + f"<w:tbl><w:tr>{cell('a')}{cell('b')}</w:tr><w:tr>{cell('c')}{cell('d')}</w:tr></w:tbl>",
+    styles=style("h", "heading 1"),
+    numbering='<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:lvlText w:val="%1."/></w:lvl></w:abstractNum>'
+    '<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>',
+)
+PPTX_TABLE = "<a:tbl><a:tr><a:tc><a:p><a:r><a:t>c</a:t></a:r></a:p></a:tc><a:tc/></a:tr></a:tbl>"
+PPTX = pptx([shape("A", kind="title") + shape("Words.", top=2) + frame(PPTX_TABLE), shape("More words.")])
+ODT = odt(
+    '<text:h text:outline-level="1">A</text:h><text:p>Words.<text:s text:c="2"/>More.</text:p>'
+    "<text:list><text:list-item><text:p>item</text:p></text:list-item></text:list><table:table><table:table-row>"
+    "<table:table-cell><text:p>c</text:p></table:table-cell><table:table-cell><text:p>d</text:p></table:table-cell>"
+    "</table:table-row></table:table>"
+)
 SAMPLES: dict[str, bytes] = {
     ".md": b"---\ntitle: T\n---\n# A\n\nWords.\n\n| a | b |\n|---|---|\n| c | d |\n\n[x]: /y\n",
     ".txt": b"A\n=\n\nFirst words.\n\fSecond page.\n- item\n- item\n",
@@ -26,5 +44,8 @@ SAMPLES: dict[str, bytes] = {
     ".xlsx": xlsx({"Clubs": [["Club", "Since"], ["A", 1901.0], ["B", True], ["C", "#N/A"]], "Words": [["One."]]}),
     ".epub": epub({"a.xhtml": "<h1>A</h1><p>Words.</p>", "b.xhtml": "<p>More words.</p><ul><li>item</li></ul>"}),
     ".ods": ods({"Words": ODS_ROWS}),
+    ".docx": DOCX,
+    ".pptx": PPTX,
+    ".odt": ODT,
     ".drawio": DRAWIO,
 }

@@ -11,6 +11,9 @@ SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
     (
         *(".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf"),
         *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".epub"),
+        *(".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".odt", ".ott"),
+        # Refused by name, with the cure, unless a file of that name is a newer one in truth.
+        *(".doc", ".ppt"),
         *(".drawio", ".xml"),
     )
 )
@@ -51,6 +54,18 @@ def _office_reader(suffix: str) -> "DocumentReader | None":
             from elt_llm_ingest.readers.sheets import SheetsReader
 
             reader = SheetsReader()
+        case ".docx" | ".docm" | ".dotx" | ".dotm" | ".doc":
+            from elt_llm_ingest.readers.docx import DocxReader
+
+            reader = DocxReader()
+        case ".pptx" | ".pptm" | ".ppsx" | ".potx" | ".ppt":
+            from elt_llm_ingest.readers.pptx import PptxReader
+
+            reader = PptxReader()
+        case ".odt" | ".ott":
+            from elt_llm_ingest.readers.odt import OdtReader
+
+            reader = OdtReader()
         case ".epub":
             from elt_llm_ingest.readers.epub import EpubReader
 

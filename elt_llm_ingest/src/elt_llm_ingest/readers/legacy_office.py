@@ -15,8 +15,10 @@ _STREAMS = (
 
 
 def refuse_legacy_office(path: Path) -> None:
-    """UnreadableDocument with the cure if the file is an OLE container; nothing happens otherwise."""
+    """UnreadableDocument with the cure if the file is an OLE container or Rich Text; nothing happens otherwise."""
     data = read_bytes(path)
+    if data.startswith(b"{\\rtf"):
+        raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
     if not data.startswith(_CONTAINER):
         return
     if "EncryptedPackage".encode("utf-16-le") in data:
