@@ -59,7 +59,7 @@ def test_a_file_in_trouble_is_named_first_however_many_are_fine(
     (folder / "zebra.pdf").write_bytes(b"%PDF-1.4 and nothing more")
     lines = elt_llm("ingest", "notes", "-c", "ship").out.splitlines()
     assert lines[0].split()[:2] == ["failed", "zebra.pdf"]
-    assert lines[-2] == "... and 11 more: --json lists them all."
+    assert lines[-2] == "... and 11 more: --report FILE or --json lists them all."
 
 
 def test_a_collection_of_one_passage_stays_as_it_was_published(

@@ -16,6 +16,7 @@ _TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 _SEPARATORS = {0x2028: " ", 0x2029: " "}
 _STEERING = {**_CONTROL, **_TURNING, **_SEPARATORS}
 _LINE_ENDS = {ord("\n"): " ", ord("\t"): " "}
+_WIDEST = 60  # characters; columns are aligned up to there
 _ESCAPED_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(127, 160), *_TURNING, *_SEPARATORS)}
 
 
@@ -49,6 +50,14 @@ def one_line(text: str) -> str:
     return plain(text).translate(_LINE_ENDS)
 
 
+def shortened(text: str, width: int) -> str:
+    """The text in at most `width` characters, its middle left out: of a path, both ends tell the most."""
+    if len(text) <= width:
+        return text
+    end = (width - 3) * 2 // 3
+    return f"{text[: width - 3 - end]}...{text[len(text) - end :]}"
+
+
 def counted(number: int, one: str) -> str:
     """The number with its noun, such as `1 passage` and `2 passages`."""
     return f"{number:,} {one}{'' if number == 1 else 's'}"
@@ -64,9 +73,10 @@ def local_time(moment: str | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
-    """Rows as lines with their columns aligned; the last column is not padded."""
+    """Rows as lines with their columns aligned; the last column is not padded, and no column for its longest cells."""
     if not rows:
         return []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lengths = [[len(row[column]) for row in rows] for column in range(len(rows[0]))]
+    widths = [max((length for length in column if length <= _WIDEST), default=0) for column in lengths]
     widths[-1] = 0
     return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

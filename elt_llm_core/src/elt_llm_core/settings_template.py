@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from elt_llm_core.settings import Profile, Settings
 from elt_llm_core.settings_mistakes import describe_allowed, section_of
@@ -40,6 +41,18 @@ def profile_as_yaml(profile: Profile) -> str:
         given = section.model_dump(mode="json", exclude_unset=True) if section else {}
         lines += ["", *_explained(Profile, name, "")]
         lines += [f"{name}:", *_given_lines(type(section), given)] if section else [f"#{name}: {{}}"]
+    return "\n".join([*lines, ""])
+
+
+def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any]) -> str:
+    """Every key of a file of its own, explained: those `given` with their values, the others as comments."""
+    lines = [f"# {given['description']}"]
+    for key, field in model.model_fields.items():
+        lines += ["", *_explained(model, key, "")]
+        if key in given:
+            lines.append(_pair(key, given[key]))
+        else:
+            lines.append(f"#{_pair(key, to_jsonable_python(field.get_default(call_default_factory=True)))}")
     return "\n".join([*lines, ""])
 
 

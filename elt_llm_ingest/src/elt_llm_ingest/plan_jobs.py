@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping
 
-from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.errors import UnreadableDocument, UsageError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.groups import Filled, GroupFinder, place
-from elt_llm_ingest.job_file import Job
+from elt_llm_ingest.job_file import Job, Unread
 from elt_llm_ingest.job_request import Flags, request_of
 from elt_llm_ingest.jobs import filled_by
 from elt_llm_ingest.patterns import Selection
@@ -22,12 +22,23 @@ from elt_llm_ingest.sources import Known, locate_sources
 
 
 def plan_job(
-    job: Job, loaded: LoadedSettings, embedding: EmbeddingModel | None, store: Store | None, flags: Flags
+    job: Job | Unread, loaded: LoadedSettings, embedding: EmbeddingModel | None, store: Store | None, flags: Flags
 ) -> Plan:
     """What a job would do. Of one that splits its files, one plan for all its collections: groups are not known yet.
 
-    Raises UsageError for a path that may not be read or is not there.
+    One that cannot be run is a plan that says why.
     """
+    if isinstance(job, Unread):
+        return Plan("", (), refused=str(job.error), job=job.name)
+    try:
+        return _plan(job, loaded, embedding, store, flags)
+    except UsageError as error:
+        return Plan(job.spec.collection or f"{job.spec.collection_prefix}*", (), refused=str(error), job=job.name)
+
+
+def _plan(
+    job: Job, loaded: LoadedSettings, embedding: EmbeddingModel | None, store: Store | None, flags: Flags
+) -> Plan:
     request = request_of(job, loaded, flags)
     if job.spec.split_by is None:
         return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store)

@@ -25,7 +25,7 @@ def command(context: CommandContext, as_json: bool) -> int:
     from elt_llm_api.render_answer import answer_lines
 
     folder = samples_folder()
-    report = run_ingest(context, COLLECTION, (folder,), command_line="elt-llm demo", quiet=as_json, flags={})
+    report = run_ingest(context, COLLECTION, (folder,), command_line="elt-llm demo", quiet=as_json)
     if not as_json:
         print_report(report)
         click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}\n')

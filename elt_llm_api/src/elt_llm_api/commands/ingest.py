@@ -1,104 +1,154 @@
-"""`elt-llm ingest`: bring a collection up to date with files and folders."""
+"""`elt-llm ingest`: bring collections up to date with files and folders."""
 
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from elt_llm_core.errors import UsageError
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.progress_display import progress_display
-from elt_llm_api.render import aligned, counted, one_line, print_json
+from elt_llm_api.render import print_json
+from elt_llm_api.render_ingest import exit_code_of, print_plan, print_report, print_reports, reports_as_json
 
 if TYPE_CHECKING:
-    from elt_llm_ingest.report import FileOutcome, IngestReport
+    from elt_llm_core.settings_loader import LoadedSettings
+    from elt_llm_ingest.jobs import JobReport
+    from elt_llm_ingest.report import IngestReport
+    from elt_llm_ingest.session import IngestSession, Task
 
-_COLOURS = {"failed": "red", "missing": "red", "skipped": "yellow", "empty": "yellow"}
-_ORDER = ("failed", "missing", "empty", "skipped", "removed", "ok")
-_QUIET = ("unchanged",)
-_MOST_SHOWN = 40
+__all__ = ["command", "print_report", "run_ingest"]
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How the command was asked to go about it."""
+
+    watch: bool
+    dry_run: bool
+    report: Path | None
+    as_json: bool
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
-@click.option("-c", "--collection", required=True, metavar="NAME", help="Collection to fill; made if it is new.")
+@click.option("-c", "--collection", metavar="NAME", help="Collection to fill; made if it is new.")
+@click.option("--job", metavar="FILE", help="Run a job, or a list of them: a file, or a name in config/ingest.")
+@click.option("--watch", is_flag=True, help="Go on: ingest again whenever a file changes.")
+@click.option("--dry-run", is_flag=True, help="Say what would change; write nothing.")
 @click.option("--rebuild", is_flag=True, help="Read and index everything anew; also after a change of embedding model.")
 @click.option("--resume", is_flag=True, help="Go on after a rollback, from the generation that is published.")
 @click.option("--allow-delete", is_flag=True, help="Remove documents even if many are gone at once.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write what became of every file, as JSON."
+)
 @json_option
 @pass_command_context
-def command(context: CommandContext, /, paths: tuple[Path, ...], collection: str, as_json: bool, **flags: bool) -> int:
-    """Read documents into a collection.
+def command(
+    context: CommandContext, /, paths: tuple[Path, ...], collection: str | None, job: str | None, **given: Any
+) -> int:
+    """Read documents into a collection, or run a job that says which.
 
     Without PATH, the folders it was filled from before are looked at again. What did not change is neither read nor
     embedded again. Cut it off at any time: readers keep the last published generation, and the same command goes on.
     """
-    with_paths = " ".join(["elt-llm ingest", *map(str, paths), "-c", collection])
-    report = run_ingest(context, collection, paths, command_line=with_paths, quiet=as_json, flags=flags)
-    if as_json:
-        print_json(report.to_json())
-    else:
-        print_report(report)
-    return report.exit_code
+    manner = _Manner(given.pop("watch"), given.pop("dry_run"), given.pop("report"), given.pop("as_json"))
+    _check(paths, collection, job, manner)
+    loaded = context.load()
+    task, named = _task(context, loaded, paths, collection, job)
+    report_file = context.working_directory / manner.report if manner.report else None
+    if report_file is not None and not report_file.parent.is_dir():
+        raise UsageError(f"There is no folder {report_file.parent} for the report.")
+    with _session(task, loaded, given, " ".join(["elt-llm ingest", *named])) as session:
+        if manner.dry_run:
+            return _show_plan(session, report_file, as_json=manner.as_json)
+        if manner.watch:
+            return _watch(session, report_file)
+        reports = session.run(lambda: progress_display(quiet=manner.as_json))
+    _show(reports, report_file, as_json=manner.as_json)
+    return exit_code_of(reports)
 
 
 def run_ingest(
-    context: CommandContext,
-    collection: str,
-    paths: tuple[Path, ...],
-    *,
-    command_line: str,
-    quiet: bool,
-    flags: dict[str, Any],
+    context: CommandContext, collection: str, paths: tuple[Path, ...], *, command_line: str, quiet: bool
 ) -> "IngestReport":
-    """Take the lock before anything heavy is imported, then ingest."""
-    from elt_llm_core.store.lock import writer_lock
+    """Ingest paths into a collection, and no more."""
+    from elt_llm_ingest.session import ByHand
 
-    loaded = context.load()
-    with writer_lock(loaded.data_dir, command_line):
-        from elt_llm_core.models.embeddings import create_embedding
-        from elt_llm_core.store.store import open_store
-        from elt_llm_ingest.pipeline import IngestRequest, ingest
-        from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool
+    with _session(ByHand(collection, paths), context.load(), {}, command_line) as session:
+        [report] = session.run(lambda: progress_display(quiet=quiet))
+    return report  # type: ignore[return-value]  # what is done by hand has one report, and that is no job's
 
-        request = IngestRequest(
-            collection=collection,
-            paths=tuple(context.working_directory / path for path in paths),
-            command=command_line,
-            **flags,
+
+def _check(paths: tuple[Path, ...], collection: str | None, job: str | None, manner: _Manner) -> None:
+    """Raises UsageError for what does not go together."""
+    if job is None and collection is None:
+        raise UsageError(
+            "No collection is named.", hint="Run: elt-llm ingest PATH -c NAME, or elt-llm ingest --job NAME"
         )
-        limits, workers = ParseLimits.of(loaded.settings.ingest), loaded.settings.ingest.workers
-        with (
-            open_store(loaded.data_dir, for_writing=True) as store,
-            ParsePool(limits, workers) as parser,
-            progress_display(quiet=quiet) as progress,
-        ):
-            if not paths:
-                store.collections.get(
-                    collection
-                )  # what it was filled from before can only be known of one that is there
-            return ingest(request, loaded.settings, create_embedding(loaded.settings), store, progress, parser)
+    if job is not None and (paths or collection is not None):
+        raise UsageError("A job names its own paths and collection.", hint=f"Run: elt-llm ingest --job {job}")
+    if manner.watch and (manner.dry_run or manner.as_json):
+        raise UsageError("--watch goes on and on: it has neither --dry-run nor --json.", hint="Leave --watch out.")
 
 
-def print_report(report: "IngestReport") -> None:
-    """Every file that is not simply unchanged, those in trouble first, then the sums."""
-    told = sorted((it for it in report.files if it.status not in _QUIET), key=lambda it: _ORDER.index(it.status))
-    for line, outcome in zip(aligned([_row(outcome) for outcome in told[:_MOST_SHOWN]]), told, strict=False):
-        status = outcome.status
-        click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
-    if len(told) > _MOST_SHOWN:
-        click.echo(f"... and {len(told) - _MOST_SHOWN} more: --json lists them all.")
-    counts = ", ".join(f"{number} {status}" for status, number in sorted(report.counts.items()))
-    what = "published as" if report.published else "nothing changed; still"
-    size = f"{counted(report.documents, 'document')}, {counted(report.chunks, 'passage')}"
-    click.echo(
-        f"{report.collection}: {size}, {what} generation"
-        f" {report.generation} in {report.seconds:.1f} s ({counts}; {report.embedded} embedded, {report.reused} reused)"
-        if report.generation is not None
-        else f"{report.collection}: nothing was published ({counts})"
-    )
+def _task(
+    context: CommandContext, loaded: "LoadedSettings", paths: tuple[Path, ...], collection: str | None, job: str | None
+) -> "tuple[Task, list[str]]":
+    """What to ingest, and how a command line names it."""
+    from elt_llm_ingest.session import ByHand, ByJob
+
+    if job is not None:
+        from elt_llm_ingest.job_file import find_job_file
+
+        return ByJob(find_job_file(job, loaded, context.working_directory)), ["--job", job]
+    absolute = tuple(context.working_directory / path.expanduser() for path in paths)
+    return ByHand(collection or "", absolute), [*map(str, paths), "-c", collection or ""]
 
 
-def _row(outcome: "FileOutcome") -> tuple[str, str, str]:
-    passages = counted(outcome.chunks, "passage") if outcome.chunks and outcome.status == "ok" else ""
-    stale = "its last good version stays" if outcome.stale else ""
-    return outcome.status, one_line(outcome.path), one_line("; ".join(filter(None, (passages, outcome.reason, stale))))
+def _session(task: "Task", loaded: "LoadedSettings", flags: Any, command_line: str) -> "IngestSession":
+    from elt_llm_ingest.session import IngestSession
+
+    return IngestSession(task, loaded, flags, command_line)
+
+
+def _show_plan(session: "IngestSession", report_file: Path | None, *, as_json: bool) -> int:
+    plans = session.plan()
+    listed = {"plans": [plan.to_json() for plan in plans]}
+    if as_json:
+        print_json(listed)
+    else:
+        for plan in plans:
+            print_plan(plan)
+    _write(listed, report_file, quiet=as_json)
+    return int(any(plan.refused for plan in plans))
+
+
+def _show(reports: "Sequence[IngestReport | JobReport]", report_file: Path | None, *, as_json: bool) -> None:
+    listed = reports_as_json(reports)
+    if as_json:
+        print_json(listed)
+    else:
+        print_reports(reports)
+    _write(listed, report_file, quiet=as_json)
+
+
+def _write(listed: Any, report_file: Path | None, *, quiet: bool) -> None:
+    if report_file is not None:
+        report_file.write_text(json.dumps(listed, ensure_ascii=False, indent=1), encoding="utf-8")
+        if not quiet:
+            click.echo(f"Every file is listed in {report_file}")
+
+
+def _watch(session: "IngestSession", report_file: Path | None) -> int:
+    """Until it is interrupted."""
+    from elt_llm_ingest.watch import Watch
+
+    from elt_llm_api.watch_display import WatchDisplay
+
+    display = WatchDisplay(lambda reports: _show(reports, report_file, as_json=False))
+    Watch(session.scope, lambda: session.run(display.progress), display).go()
+    return 0

@@ -48,7 +48,9 @@ def starting_files(*, ollama: bool) -> dict[str, str]:
     """Text by path within the folder."""
     from elt_llm_core.profiles import BUILT_IN_PROFILES
     from elt_llm_core.settings_template import profile_as_yaml, settings_as_yaml
+    from elt_llm_ingest.job_examples import example_jobs
 
     given = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
     profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in BUILT_IN_PROFILES.items()}
-    return {"config/rag_config.yaml": settings_as_yaml(given), **profiles}
+    jobs = {f"config/{name}": text for name, text in example_jobs().items()}
+    return {"config/rag_config.yaml": settings_as_yaml(given), **profiles, **jobs}
