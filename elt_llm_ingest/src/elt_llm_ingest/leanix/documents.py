@@ -27,7 +27,7 @@ def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
         for text in model.texts:
             builder.add(text, "list", tight=True)
     counts = f"{report.entities} entities in {_domains(model)} domains, {report.relationships} relationships"
-    overview = builder.build(title, {"page_unit": "diagram"}, (counts, *model.notes))
+    overview = builder.build(title, {}, (counts, *model.notes))
     return ParsedDocument(
         **{**overview.__dict__, "parts": tuple(_parts(model)), "artefacts": {ARTEFACT: model.to_json()}}
     )
@@ -89,7 +89,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
 
 
 def _described(entity: Entity) -> str:
-    """Such as "a DataObject in the domain Members, subgroup Clubs"."""
+    """Such as "a fact sheet of type DataObject in the domain Members, subgroup Clubs"."""
     described = f"a fact sheet of type {entity.type}" if entity.type else "a fact sheet"
     if entity.container:
         described += " that holds others"

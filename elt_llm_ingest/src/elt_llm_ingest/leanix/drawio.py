@@ -58,7 +58,7 @@ class _ModelBuilder:
         else:
             entity = _completed(known, drawn)
             if known.page == diagram.number:
-                self._findings.add("fact sheets are drawn twice in one diagram", known.name)
+                self._findings.add("fact sheets drawn more than once in a diagram", known.name)
         self._entities[entity.id] = entity
         self._entity_of[diagram.number, drawn.cell.id] = entity.id
 
@@ -66,11 +66,11 @@ class _ModelBuilder:
         wanted = drawn.fact_sheet_id or drawn.cell.id
         unique = self._ids["entity"].take(wanted)
         if not drawn.fact_sheet_id:
-            self._findings.add("fact sheets have no id", drawn.name)
+            self._findings.add("fact sheets without an id", drawn.name)
         elif unique != wanted:
-            self._findings.add("fact sheet ids stand for several names", f"{wanted} ({drawn.name})")
+            self._findings.add("fact sheet ids that stand for several names", f"{wanted} ({drawn.name})")
         if drawn.name == NO_NAME:
-            self._findings.add("fact sheets have no name", wanted)
+            self._findings.add("fact sheets without a name", wanted)
         return Entity(
             id=unique,
             name=drawn.name,
@@ -87,7 +87,7 @@ class _ModelBuilder:
     def _add_line(self, page: DrawnFactSheets, cell: Cell) -> None:
         line = read_line(page.diagram, cell)
         for text in line.unplaced:
-            self._findings.add("cardinalities stand at neither end of their line", f"{text} on {cell.id}")
+            self._findings.add("cardinalities at neither end of their line", f"{text} on {cell.id}")
         if cell.id in page.drawn:
             self._add_drawn_as_line(page, cell, line)
             return
@@ -147,7 +147,7 @@ class _ModelBuilder:
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {plain_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}
         if not named <= drawn:
-            self._findings.add("relations are drawn between other fact sheets than they name", _both_ends(relationship))
+            self._findings.add("relations drawn between other fact sheets than they name", _both_ends(relationship))
 
     def _add_relationship(self, relationship: Relationship) -> None:
         # The key has one part more than that of an entity, so that the two never meet.
@@ -158,12 +158,12 @@ class _ModelBuilder:
             return
         unique = self._ids["relationship"].take(relationship.id)
         if unique != relationship.id != relationship.cell_id:
-            self._findings.add("relation ids stand for several relations", relationship.id)
+            self._findings.add("relation ids that stand for several relations", relationship.id)
         self._known[key] = unique
         self._relationships[unique] = relationship.model_copy(update={"id": unique})
 
     def _add_incomplete(self, relationship: Relationship) -> None:
-        self._findings.add("relations have an end without an entity", _both_ends(relationship))
+        self._findings.add("relations with an end without an entity", _both_ends(relationship))
         unique = self._ids["incomplete"].take(relationship.id)
         self._incomplete[unique] = relationship.model_copy(update={"id": unique})
 

@@ -10,10 +10,10 @@ class Findings:
         self._found: dict[str, list[str]] = {}
 
     def add(self, problem: str, name: str) -> None:
-        """`problem` reads after a count, as in "3 fact sheets have no id"; `name` says which."""
+        """`problem` is a noun in the plural, such as "fact sheets without an id"; `name` says which."""
         self._found.setdefault(problem, []).append(name)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence a problem: how often, what, and the first few names."""
-        return tuple(f"{len(names)} {problem}: {listed(names)}" for problem, names in self._found.items())
+        """One line a problem: what, how often, and the first few names."""
+        return tuple(f"{problem}: {len(names)} ({listed(names)})" for problem, names in self._found.items())

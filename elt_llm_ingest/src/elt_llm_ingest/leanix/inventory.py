@@ -17,6 +17,7 @@ from elt_llm_ingest.readers.workbook import Cell, Sheet
 from elt_llm_ingest.unique_names import UniqueNames
 
 HIERARCHY = " / "
+_TO_OWN_TYPE = "relTo"  # relToParent, relToChild, relToSuccessor: what follows is a role, not a type
 _QUALITY = ("lxState", "qualitySeal")
 _OWN_FIELDS = {"id", "type", "name", "displayName", "description", "level", "status", *_QUALITY}
 
@@ -40,11 +41,11 @@ def _fact_sheet(columns: Columns, row: Sequence[Cell], number: int, ids: UniqueN
     display_name = columns.value(row, "displayName") or name
     unique = ids.take(fact_sheet_id or f"row-{number}")
     if not fact_sheet_id:
-        findings.add("fact sheets have no id", display_name or f"row {number}")
+        findings.add("fact sheets without an id", display_name or f"row {number}")
     elif unique != fact_sheet_id:
-        findings.add("ids stand in several rows", f"{fact_sheet_id} ({display_name})")
+        findings.add("ids that stand in several rows", f"{fact_sheet_id} ({display_name})")
     if not name:
-        findings.add("fact sheets have no name", f"row {number}")
+        findings.add("fact sheets without a name", f"row {number}")
     return FactSheet(
         id=unique,
         fact_sheet_id=fact_sheet_id,
@@ -88,7 +89,9 @@ def _relations(
         names = listed_values(cell_text(row[relation.names]))
         lists = {key: listed_values(cell_text(row[column])) for key, column in relation.attributes}
         if any(values and len(values) != len(names) for values in lists.values()):
-            findings.add("lists about relations are not as long as the relations", f"{display_name}, {relation.kind}")
+            findings.add(
+                "lists that are not as long as the relations they are about", f"{display_name}, {relation.kind}"
+            )
             lists = {key: values for key, values in lists.items() if len(values) == len(names)}
         for place, name in enumerate(names):
             attributes = {key: values[place] for key, values in lists.items() if values and values[place]}
@@ -104,7 +107,7 @@ class _Resolver:
         self._sheets = sheets
         self._findings = findings
         self._types = {sheet.type for sheet in sheets}
-        self._other_types = {relation.kind: relation.other_type for relation in relations}
+        self._other_types = {relation.kind: self._known_type(relation.other_type) for relation in relations}
         self._ids: dict[tuple[str, str], list[str]] = {}
         for sheet in sheets:
             self._ids.setdefault((sheet.type, sheet.display_name), []).append(sheet.id)
@@ -113,24 +116,24 @@ class _Resolver:
         """The fact sheets with the ids of those they name; a name nobody has, or several have, is a finding."""
         for (kind, name), ids in self._ids.items():
             if len(ids) > 1:
-                self._findings.add("display names stand for several fact sheets of a type", f"{name} ({kind})")
+                self._findings.add("display names of several fact sheets of one type", f"{name} ({kind})")
         return [sheet.model_copy(update={"relations": tuple(self._resolved(sheet))}) for sheet in self._sheets]
 
     def _resolved(self, sheet: FactSheet) -> list[FactSheetRelation]:
         found: list[FactSheetRelation] = []
         for relation in sheet.relations:
-            ids = self._candidates(sheet, relation)
-            if len(ids) == 1:
-                found.append(relation.model_copy(update={"target_id": ids[0]}))
-                continue
-            found.append(relation)
-            if not ids:
+            other = self._other_types[relation.kind] or (sheet.type if relation.kind.startswith(_TO_OWN_TYPE) else "")
+            ids = self._ids.get((other, relation.name), [])
+            found.append(relation.model_copy(update={"target_id": ids[0]}) if len(ids) == 1 else relation)
+            if not other:
+                self._findings.add("relations to a type that is not in the file", f"{relation.name} ({relation.kind})")
+            elif not ids:
                 self._findings.add(
-                    "relations name a fact sheet that is not in the file", f"{relation.name} ({relation.kind})"
+                    "relations to a fact sheet that is not in the file", f"{relation.name} ({relation.kind})"
                 )
         return found
 
-    def _candidates(self, sheet: FactSheet, relation: FactSheetRelation) -> list[str]:
-        """Those of the type the column names; of the row's own type where it names a role, such as relToParent."""
-        other = self._other_types[relation.kind]
-        return self._ids.get((other if other in self._types else sheet.type, relation.name), [])
+    def _known_type(self, wanted: str) -> str:
+        """A type of the file by its name, or by a role before it such as ProviderApplication; empty if none is."""
+        fitting = [kind for kind in self._types if kind and wanted.endswith(kind)]
+        return max(fitting, key=len, default="")

@@ -11,8 +11,9 @@ from elt_llm_ingest.readers.document_builder import DocumentBuilder
 
 ARTEFACT = "inventory"
 FACT_SHEET = "fact-sheet"
+_USUAL_STATUS = "ACTIVE"
 _KIND = re.compile(r"rel[A-Za-z0-9]{0,80}?To([A-Z]\w{0,80})", re.ASCII)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
@@ -56,21 +57,18 @@ def _described(sheet: FactSheet) -> str:
         described += f" on level {sheet.level}"
     if sheet.parent:
         described += f", below {sheet.parent}"
-    if sheet.status:
+    if sheet.status not in {"", _USUAL_STATUS}:
         described += f"; its status is {sheet.status}"
     return described
 
 
 def _relation_lines(relations: tuple[FactSheetRelation, ...]) -> list[str]:
-    """One line a kind of relation, or one a relation where something is said about it."""
-    lines: list[str] = []
+    """One line a kind of relation; what is said about a relation stands behind its name."""
     kinds: dict[str, list[str]] = {}
     for relation in relations:
         said = ", ".join(f"{_words(key)}: {value}" for key, value in relation.attributes.items())
         kinds.setdefault(relation.kind, []).append(f"{relation.name} ({said})" if said else relation.name)
-    for kind, names in kinds.items():
-        lines.append(f"{relation_label(kind)}: {'; '.join(names)}")
-    return lines
+    return [f"{relation_label(kind)}: {'; '.join(names)}" for kind, names in kinds.items()]
 
 
 def relation_label(kind: str) -> str:

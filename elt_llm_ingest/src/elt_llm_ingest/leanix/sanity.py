@@ -50,14 +50,14 @@ class SanityReport:
         yield f"{self.entities} entities and {self.relationships} relationships."
         yield f"Entities by domain: {_counts(self.domains)}."
         yield f"Entities by type: {_counts(self.types)}."
-        renamed = [f"{each.name} ({each.model_id}, {each.inventory_id})" for each in self.under_other_ids]
+        renamed = [each.name for each in self.under_other_ids]
         for what, names in (
             ("Without an id", self.without_id),
             ("Ids that stand for several entities", self.doubled_ids),
             ("Relationships with an open end", self.incomplete),
             ("In the model, not in the inventory", self.absent_from_inventory),
             ("In the inventory, not in the model", self.absent_from_model),
-            ("Of the same name under another id", renamed),
+            ("In both, under different ids", renamed),
         ):
             if names:
                 yield f"{what}: {len(names)} ({listed(list(names))})."

@@ -144,12 +144,12 @@ def _notes(diagram: Diagram, doubled: list[str]) -> Iterator[str]:
     missing = [cell.id for cell in diagram.cells if cell.parent and cell.parent not in diagram.by_id]
     circles = [cell.id for cell in diagram.cells if _is_in_itself(diagram, cell)]
     for problem, ids in (
-        ("ids stand on two cells", doubled),
-        ("cells are in one that does not exist", missing),
-        ("cells are inside themselves, or too deep inside others", circles),
+        ("cells that share an id with an earlier one", doubled),
+        ("cells inside one that does not exist", missing),
+        ("cells inside themselves, or too deep inside others", circles),
     ):
         if ids:
-            yield f"{place}: {len(ids)} {problem}: {listed(ids)}"
+            yield f"{place}: {problem}: {len(ids)} ({listed(ids)})"
 
 
 def _is_in_itself(diagram: Diagram, cell: Cell) -> bool:

@@ -1,0 +1,122 @@
+"""The sample model and inventory are what their sources say, and are read as exactly what was drawn and exported."""
+
+import base64
+import re
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from elt_llm_ingest.leanix.sanity import check_model
+from elt_llm_ingest.readers.workbook import read_workbook
+from sample_model import ENTERPRISE, SAMPLES, expected, inventory_of, model_of, read, script, without_notes
+
+MODEL = ENTERPRISE / "model.drawio"
+INVENTORY = ENTERPRISE / "inventory.xlsx"
+EXPECTED_MODEL = expected("expected_model.json")
+# Words of the handbook that nobody drew, and the other names under which some were drawn.
+NOT_DRAWN = ("Council", "Averell Cup", "Technical Area", "Goodwill Payment", "Working Day")
+OTHERWISE = {"Temporary Dismissal": "Sin Bin", "Match Official": "Referee", "Vetting Certificate": "Background Check"}
+
+
+def _plan() -> Any:
+    rendering = script("render_model")
+    return rendering.plan_model(rendering.read_source("model"))
+
+
+def _unpacked(text: str) -> str:
+    """The file with its packed diagram laid open: another zlib packs it otherwise."""
+    packed = re.search(r">([A-Za-z0-9+/=]{1000,})</diagram>", text)
+    assert packed is not None
+    return text.replace(packed[1], unquote(zlib.decompress(base64.b64decode(packed[1]), -15).decode()))
+
+
+def _exported() -> Any:
+    rendering = script("render_model")
+    return script("exporting").fact_sheets(
+        rendering.read_source("inventory"), rendering.read_source("model"), rendering.fact_sheet_id
+    )
+
+
+def test_the_model_is_what_its_source_says() -> None:
+    assert _unpacked(MODEL.read_text(encoding="utf-8")) == _unpacked(script("drawing").draw(_plan()))
+    assert script("expected").expected_model(_plan(), script("drawing").draw_page) == EXPECTED_MODEL
+
+
+def test_the_inventory_is_what_its_source_says(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl", reason="openpyxl is installed by the dependency group 'samples' only")
+    script("exporting").write_workbook(tmp_path / "new.xlsx", _exported(), "2026-09-14 08_30")
+    assert read_workbook(tmp_path / "new.xlsx") == read_workbook(INVENTORY)
+    assert script("exporting").expected_inventory(_exported()) == expected("expected_inventory.json")
+
+
+def test_the_model_is_read_as_exactly_what_was_drawn() -> None:
+    assert without_notes(read(MODEL).artefacts["enterprise_model"]) == EXPECTED_MODEL
+    assert without_notes(read(MODEL, "leanix_model").artefacts["enterprise_model"]) == EXPECTED_MODEL
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_attributes_changes_nothing(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "model.drawio"
+    chance = Random(seed)  # noqa: S311
+    path.write_text(script("drawing").draw(_plan(), chance), encoding="utf-8")
+    assert path.read_bytes() != MODEL.read_bytes()
+    assert without_notes(read(path).artefacts["enterprise_model"]) == EXPECTED_MODEL
+
+
+@pytest.mark.parametrize("deflated", [(), (1,), (1, 2)])
+def test_packing_diagrams_changes_nothing(tmp_path: Path, deflated: tuple[int, ...]) -> None:
+    path = tmp_path / "model.xml"
+    path.write_text(script("drawing").draw(replace(_plan(), deflated=frozenset(deflated))), encoding="utf-8")
+    assert without_notes(read(path).artefacts["enterprise_model"]) == EXPECTED_MODEL
+
+
+def test_a_diagram_on_its_own_is_a_model_too(tmp_path: Path) -> None:
+    plan = _plan()
+    text = script("drawing").draw(replace(plan, deflated=frozenset()))
+    found = re.search(r"<mxGraphModel.*?</mxGraphModel>", text, re.DOTALL)
+    assert found is not None
+    path = tmp_path / "one.xml"
+    path.write_text(found.group(), encoding="utf-8")
+    wanted = [shape.name for shape in plan.shapes if shape.page == 1]
+    assert sorted(entity.name for entity in model_of(read(path)).entities) == sorted(wanted)
+
+
+def test_the_gaps_of_the_model_are_named() -> None:
+    assert read(MODEL).notes == (
+        "96 entities in 9 domains, 127 relationships",
+        "fact sheets without an id: 3 (Club Data Contact, Travel Claim, Newsletter Subscription)",
+        "relations with an end without an entity: 1 (Club Portal - ?)",
+    )
+
+
+@pytest.mark.parametrize("reader", ["auto", "leanix_inventory"])
+def test_the_inventory_is_read_as_exactly_what_was_exported(reader: str) -> None:
+    document = read(INVENTORY, reader)
+    assert without_notes(document.artefacts["inventory"]) == expected("expected_inventory.json")
+    assert document.notes == (
+        "fact sheets without an id: 1 (Equipment Loan)",
+        "relations to a fact sheet that is not in the file: 2 (Newsletter Subscription (relApplicationToDataObject), "
+        "Paper Archive (relApplicationToITComponent))",
+    )
+
+
+def test_model_and_inventory_differ_where_they_were_made_to() -> None:
+    report = check_model(model_of(read(MODEL)), inventory_of(read(INVENTORY)))
+    source = script("render_model").read_source("model")
+    assert sorted(report.absent_from_inventory) == sorted(source["unknown_to_inventory"])
+    assert [each.name for each in report.under_other_ids] == source["under_another_id"]
+    assert sorted(report.without_id) == sorted(source["without_id"])
+    undrawn = script("render_model").read_source("inventory")["undrawn_data_objects"]
+    assert set(report.absent_from_model) >= set(undrawn)
+    assert len(report.domains) == len(source["domains"]) + 1
+
+
+def test_the_drawing_uses_other_words_than_the_handbook() -> None:
+    handbook = (SAMPLES / "source" / "handbook.md").read_text(encoding="utf-8")
+    names = {entity["name"] for entity in EXPECTED_MODEL["entities"]}
+    assert all(term in handbook and term not in names for term in (*NOT_DRAWN, *OTHERWISE))
+    assert names >= set(OTHERWISE.values())
