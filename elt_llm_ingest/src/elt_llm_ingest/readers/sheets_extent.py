@@ -33,6 +33,10 @@ class Extent:
         """Whether its grid has more cells than are read."""
         return self.rows * self.columns > MOST_CELLS
 
+    def told(self) -> str:
+        """Its size in words, with the limit."""
+        return f"spreads over {self.rows:,} rows and {self.columns:,} columns, {MOST_CELLS:,} cells at most are read"
+
 
 def xlsx_extent(xml: bytes) -> Extent:
     """The extent of the XML of an XLSX sheet."""

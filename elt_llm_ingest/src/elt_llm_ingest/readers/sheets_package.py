@@ -7,6 +7,7 @@ from pathlib import Path
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
+from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.readers.archive import Archive, guarded_archive
@@ -46,7 +47,7 @@ def check_package(path: Path) -> Package:
 
 def _extents(archive: Archive) -> dict[str | int, Extent]:
     if _CONTENT in archive:
-        return dict(enumerate(ods_extents(archive.read_member(_CONTENT))))
+        return _open_document_extents(archive.read_member(_CONTENT))
     if _WORKBOOK not in archive or _RELATIONS not in archive:
         return {}
     targets = {part.get("Id"): part.get("Target", "") for part in parse_xml(archive.read_member(_RELATIONS))}
@@ -57,6 +58,15 @@ def _extents(archive: Archive) -> dict[str | int, Extent]:
         if part in archive:
             extents[sheet.get("name", "")] = xlsx_extent(archive.read_member(part))
     return extents
+
+
+def _open_document_extents(content: bytes) -> dict[str | int, Extent]:
+    """By number from 0. One sheet beyond the limit refuses the file, as the library lays all out when it opens it."""
+    extents = ods_extents(content)
+    for number, extent in enumerate(extents, 1):
+        if extent.is_too_large:
+            raise UnreadableDocument(f"cannot be laid out: sheet {number} {extent.told()}")
+    return dict(enumerate(extents))
 
 
 def _metadata(archive: Archive) -> dict[str, MetadataValue]:

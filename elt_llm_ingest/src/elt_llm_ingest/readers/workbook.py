@@ -19,7 +19,7 @@ from python_calamine import (
 )
 
 from elt_llm_ingest.readers.document_reader import read_bytes
-from elt_llm_ingest.readers.sheets_extent import MOST_CELLS, Extent
+from elt_llm_ingest.readers.sheets_extent import Extent
 from elt_llm_ingest.readers.sheets_package import Package, check_package
 
 Cell = str | int | float | bool | datetime | date | time | timedelta
@@ -72,15 +72,11 @@ def _sheet(book: CalamineWorkbook, number: int, package: Package) -> Sheet:
     if about.typ != SheetTypeEnum.WorkSheet:
         return Sheet(about.name, (), hidden)
     if extent.is_too_large:
-        return Sheet(about.name, (), hidden, note=_too_large(extent.rows, extent.columns))
+        return Sheet(about.name, (), hidden, note=f"is not read: it {extent.told()}")
     sheet = book.get_sheet_by_index(number)
-    if sheet.height * sheet.width > MOST_CELLS:
-        return Sheet(about.name, (), hidden, note=_too_large(sheet.height, sheet.width))
+    if (laid_out := Extent(sheet.height, sheet.width)).is_too_large:
+        return Sheet(about.name, (), hidden, note=f"is not read: it {laid_out.told()}")
     return Sheet(about.name, _rows(sheet, extent), hidden, tuple(_merged(sheet)))
-
-
-def _too_large(rows: int, columns: int) -> str:
-    return f"is not read: its cells spread over {rows:,} rows and {columns:,} columns, {MOST_CELLS:,} cells at most"
 
 
 def _rows(sheet: CalamineSheet, extent: Extent) -> tuple[tuple[Cell, ...], ...]:

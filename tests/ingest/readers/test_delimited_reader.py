@@ -1,0 +1,82 @@
+"""CSV and TSV: what parts cells is found, rows stay whole."""
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.delimited import DelimitedReader
+from elt_llm_ingest.readers.delimited_dialect import delimiter_of, rows_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def _read(folder: Path, source: str | bytes, suffix: str = ".csv") -> ParsedDocument:
+    path = folder / f"list{suffix}"
+    path.write_bytes(source if isinstance(source, bytes) else source.encode())
+    return DelimitedReader().read(path)
+
+
+def test_rows_are_blocks_with_the_header_as_context(tmp_path: Path) -> None:
+    document = _read(tmp_path, 'Club,Town\nA,"B, by\nthe lake"\n\nC,D\n')
+    assert document.text == "Club | Town\nA | B, by the lake\nC | D"
+    assert [(block.kind, block.header) for block in document.blocks] == [
+        *(("table", ""), ("table", "Club | Town"), ("table", "Club | Town")),
+    ]
+    assert document.title == "list"
+
+
+@pytest.mark.parametrize(
+    ("source", "delimiter"),
+    [
+        *(("a,b\n1,2\n", ","), ("a;b\n1,5;2,5\n3,5;4,5\n", ";"), ("a\tb\nx, y\tz\n", "\t"), ("a|b\n1|2\n", "|")),
+        ("name;text\nx;one, two, three\ny;four, five\nz;six\n", ";"),
+        ('name,note\nx,"a;b;c"\ny,"d;e;f"\n', ","),
+        ("name,list\nx,a;b;c\ny,d;e\nz,f\n", ","),
+        ("a,amount\nx,1.5\ny,2.25\n", ","),
+        ("Words and nothing else\nin two lines\n", ","),
+        ("date;sum\n01.02.2024;1.234,56\n02.02.2024;2.345,67\n", ";"),
+    ],
+)
+def test_the_delimiter_is_found(source: str, delimiter: str) -> None:
+    assert delimiter_of(source) == delimiter
+
+
+def test_a_first_line_may_name_the_delimiter(tmp_path: Path) -> None:
+    assert _read(tmp_path, "sep=^\na^b\n1^2\n").text == "a | b\n1 | 2"
+
+
+def test_quotes_that_never_close_do_not_swallow_the_file(tmp_path: Path) -> None:
+    source = 'a,b\n1,"2\n' + "3,4\n" * 1000
+    document = _read(tmp_path, source)
+    assert document.notes == ("quotes do not balance: each line is read as a row",)
+    assert document.text.count("\n") == 1001
+
+
+def test_without_a_header_rows_have_none_and_titles_are_headings(tmp_path: Path) -> None:
+    assert {block.header for block in _read(tmp_path, "1,2\n3,4\n").blocks} == {""}
+    titled = _read(tmp_path, "Members of the club\n\na,b\nx,1\n")
+    assert [section.title for section in titled.sections] == ["Members of the club"]
+    assert titled.blocks[-1].header == "a | b"
+
+
+@pytest.mark.parametrize("charset", ["utf-8-sig", "utf-16", "cp1252"])
+def test_charsets_are_those_of_other_texts(tmp_path: Path, charset: str) -> None:
+    rows = "Stra\u00dfe;Stadt\nM\u00fchlgasse;K\u00f6ln\n" * 5
+    assert "M\u00fchlgasse | K\u00f6ln" in _read(tmp_path, rows.encode(charset)).text
+
+
+def test_tabs_part_the_cells_of_a_tsv(tmp_path: Path) -> None:
+    assert _read(tmp_path, "name\tnote\nx\tone, two\n", ".tsv").text == "name | note\nx | one, two"
+
+
+_CELLS = st.text(st.sampled_from('ab1.,;\t|" \n'), max_size=8)
+
+
+@given(st.lists(st.lists(_CELLS, min_size=2, max_size=2), min_size=1, max_size=8), st.sampled_from(",;\t|"))
+def test_what_was_written_with_a_delimiter_is_read_with_it(rows: list[list[str]], delimiter: str) -> None:
+    target = StringIO()
+    csv.writer(target, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    assert rows_of(target.getvalue(), delimiter)[0] == rows
+    assert delimiter_of(target.getvalue()) in ",;\t|"

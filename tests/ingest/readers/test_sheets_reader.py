@@ -1,0 +1,195 @@
+"""Workbooks: what a person sees on each sheet, table by table and row by row."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.sheets import SheetsReader
+from elt_llm_ingest.readers.sheets_cells import shown
+from elt_llm_ingest.readers.sheets_extent import MOST_CELLS, ods_extents, xlsx_extent
+from elt_llm_ingest.readers.sheets_tables import table_areas
+from elt_llm_ingest.readers.workbook import Cell, read_workbook
+from hypothesis import given
+from hypothesis import strategies as st
+from packages import Value, ods, package, sheet_rows, xlsx
+
+CORE = (
+    '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
+    'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"><dc:title>Register</dc:title>'
+    "<dc:creator>A. Writer</dc:creator><dcterms:created>2021-05-06T00:00:00Z</dcterms:created></cp:coreProperties>"
+)
+
+
+def _read(folder: Path, data: bytes, suffix: str = ".xlsx") -> ParsedDocument:
+    path = folder / f"book{suffix}"
+    path.write_bytes(data)
+    return SheetsReader().read(path)
+
+
+def _rows(document: ParsedDocument) -> list[tuple[str, str]]:
+    return [(document.text[b.start : b.end], b.header) for b in document.blocks if b.kind == "table"]
+
+
+def test_each_sheet_is_a_page_under_its_name_and_hidden_ones_are_noted(tmp_path: Path) -> None:
+    sheets: dict[str, Sequence[Sequence[Value]] | str] = {
+        "First": [["a", "b"], [1.0, 2.5]],
+        "Empty": [],
+        "Old": [["x", "y"], ["1", "2"]],
+    }
+    document = _read(tmp_path, xlsx(sheets, hidden=["Old"]))
+    assert document.text == "First\n\na | b\n1 | 2.5\n\nOld\n\nx | y\n1 | 2"
+    assert document.pages == (0, document.text.index("Old"), document.text.index("Old"))
+    assert [section.title for section in document.sections] == ["First", "Old"]
+    assert document.notes == ("sheet 'Old' is hidden in the workbook, and read all the same",)
+    assert document.metadata == {"page_unit": "sheet"}
+
+
+def test_properties_tell_title_authors_and_year(tmp_path: Path) -> None:
+    document = _read(tmp_path, xlsx({"S": [["words"]]}, properties=CORE))
+    assert document.title == "Register"
+    assert document.metadata == {"authors": "A. Writer", "year": 2021, "page_unit": "sheet"}
+
+
+def test_tables_side_by_side_and_cornerwise_are_told_apart(tmp_path: Path) -> None:
+    rows: list[list[Value]] = [
+        ["a", "b", None, None, None, None],
+        [1, 2, None, None, "c", "d"],
+        [3, 4, None, None, 5, 6],
+        [None, None, "e", "f", None, None],
+        [None, None, 7, 8, None, None],
+    ]
+    found = _rows(_read(tmp_path, xlsx({"S": rows})))
+    assert found == [
+        *(("a | b", ""), ("1 | 2", "a | b"), ("3 | 4", "a | b")),
+        *(("c | d", ""), ("5 | 6", "c | d")),
+        *(("e | f", ""), ("7 | 8", "e | f")),
+    ]
+
+
+def test_a_table_goes_on_after_an_empty_row_and_over_a_spacer_column(tmp_path: Path) -> None:
+    rows: list[list[Value]] = [["a", None, "b"], [1, None, 2], [None, None, None], [3, None, 4]]
+    assert _rows(_read(tmp_path, xlsx({"S": rows})))[-1] == ("3 | | 4", "a | | b")
+
+
+def test_merged_cells_give_each_row_its_value_and_name_columns(tmp_path: Path) -> None:
+    rows: list[list[Value]] = [["Name", "Seats", None], [None, "old", "new"], ["Hall", 1, 2], [None, 3, 4]]
+    merged = '<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="A3:A4"/></mergeCells>'
+    found = _rows(_read(tmp_path, xlsx({"S": f"<sheetData>{sheet_rows(rows)}</sheetData>{merged}"})))
+    assert found[-1] == ("Hall | 3 | 4", "Name | Seats old | Seats new")
+
+
+def test_a_title_over_a_table_is_a_heading_and_a_single_column_is_prose(tmp_path: Path) -> None:
+    document = _read(tmp_path, xlsx({"S": [["Clubs 2024", None], ["a", "b"], ["c", "d"]], "T": [["One."], ["Two."]]}))
+    assert [(section.title, section.level) for section in document.sections] == [("S", 1), ("Clubs 2024", 2), ("T", 1)]
+    assert [block.kind for block in document.blocks[-2:]] == ["prose", "prose"]
+
+
+def test_rows_of_a_wide_table_name_the_column_of_each_value(tmp_path: Path) -> None:
+    rows: list[list[Value]] = [[f"c{n}" for n in range(12)], ["x", *([None] * 10), 5]]
+    assert _rows(_read(tmp_path, xlsx({"S": rows})))[1] == ("c0: x | c11: 5", "")
+
+
+def test_a_table_of_figures_only_has_no_header(tmp_path: Path) -> None:
+    assert _rows(_read(tmp_path, xlsx({"S": [[1, 2], [3, 4]]}))) == [("1 | 2", ""), ("3 | 4", "")]
+
+
+def test_errors_of_formulas_are_told_as_the_sheet_shows_them(tmp_path: Path) -> None:
+    assert _rows(_read(tmp_path, xlsx({"S": [["a", "b"], [1, "#DIV/0!"]]})))[1] == ("1 | #DIV/0!", "a | b")
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        *(
+            (1.0, "1"),
+            (0.1 + 0.2, "0.3"),
+            (-0.0, "0"),
+            (1e20, "1e+20"),
+            (0.00001, "0.00001"),
+            (True, "TRUE"),
+            ("x", "x"),
+        ),
+        *((date(2024, 1, 2), "2024-01-02"), (datetime(2024, 1, 2), "2024-01-02"), (time(3, 4), "03:04")),  # noqa: DTZ001
+        *((datetime(2024, 1, 2, 3, 4, 5), "2024-01-02 03:04:05"), (timedelta(hours=30), "30:00:00")),  # noqa: DTZ001
+        (timedelta(seconds=-90), "-0:01:30"),
+    ],
+)
+def test_cells_are_shown_as_people_see_them(cell: Cell, text: str) -> None:
+    assert shown(cell) == text
+
+
+@given(st.floats(-1e300, 1e300))
+def test_a_number_is_shown_to_fifteen_digits(number: float) -> None:
+    assert float(shown(number)) == pytest.approx(number, rel=1e-14)
+
+
+def test_a_sheet_that_claims_more_cells_than_memory_holds_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    corners = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
+    document = _read(tmp_path, xlsx({"Vast": f"<sheetData>{corners}</sheetData>", "Small": [["words"]]}))
+    assert document.text == "Small\n\nwords"
+    [note] = document.notes
+    assert "sheet 'Vast' is not read: it spreads over 1,048,576 rows and 16,384 columns" in note
+
+
+def test_formatted_empty_cells_and_rows_cost_nothing(tmp_path: Path) -> None:
+    empty = (
+        '<sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576" s="1"/></row></sheetData>'
+    )
+    assert _read(tmp_path, xlsx({"S": empty})).text == "S\n\n1"
+
+
+def test_repeated_cells_of_an_open_document_are_counted_before_they_are_laid_out(tmp_path: Path) -> None:
+    cell = '<table:table-cell table:number-columns-repeated="16000" office:value-type="float" office:value="1"/>'
+    vast = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
+    with pytest.raises(UnreadableDocument, match="sheet 1 spreads over 1,000,000 rows and 16,000 columns"):
+        _read(tmp_path, ods({"Vast": vast}), ".ods")
+    [extent] = ods_extents(f"<table:table>{vast}</table:table>".encode())
+    assert extent.rows * extent.columns > MOST_CELLS
+
+
+def test_empty_rows_at_the_end_of_an_open_document_do_not_count() -> None:
+    row = '<table:table-row><table:table-cell office:value-type="float" office:value="1"/></table:table-row>'
+    empty = '<table:table-cell table:number-columns-repeated="16384"/>'
+    rest = f'<table:table-row table:number-rows-repeated="1048575">{empty}</table:table-row>'
+    [extent] = ods_extents(f"<table:table>{row}{rest}</table:table>".encode())
+    assert (extent.rows, extent.columns) == (1, 1)
+
+
+def test_the_workbook_gives_typed_cells_of_all_sheets(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(xlsx({"A": [["x", None, 1.0], [True, "#N/A", "y"]], "B": []}))
+    first, second = read_workbook(path)
+    assert first.rows == (("x", "", 1.0), (True, "#N/A", "y"))
+    assert (second.name, second.rows) == ("B", ())
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"words", "is no workbook"),
+        (b"PK\x03\x04 and no more", "no zip package"),
+        (package({"word/document.xml": "<w/>"}), "is no workbook"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is no workbook"),
+    ],
+)
+def test_what_is_no_workbook_is_refused_by_name(tmp_path: Path, data: bytes, reason: str) -> None:
+    with pytest.raises(UnreadableDocument, match=reason):
+        _read(tmp_path, data)
+
+
+@given(st.lists(st.lists(st.sampled_from(["", "", "a", "1"]), min_size=6, max_size=6), min_size=1, max_size=12))
+def test_every_filled_cell_is_in_exactly_one_area(rows: list[list[str]]) -> None:
+    areas = table_areas(rows)
+    for number, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            homes = [a for a in areas if a.top <= number <= a.bottom and a.left <= column <= a.right]
+            assert len(homes) == 1 if cell else len(homes) <= 1
+
+
+@given(st.binary(max_size=400))
+def test_the_extent_of_any_bytes_is_found(data: bytes) -> None:
+    assert xlsx_extent(b'<c r="B2"><v>1</v></c>' + data).rows >= 1
+    assert ods_extents(b"<table:table>" + data)
