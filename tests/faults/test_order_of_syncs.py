@@ -1,0 +1,73 @@
+"""What is on the disk before what: the system calls of a publication, in their order."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from folders import generated_files, write_files
+
+pytestmark = pytest.mark.faults
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from folders import run_ingest
+if __name__ == "__main__":
+    run_ingest(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+CALL = re.compile(r"^\d+\s+(?:fsync|fdatasync)\(\d+<([^>]{1,500})>\)\s+= 0")
+RENAME = re.compile(r'^\d+\s+rename(?:at2?)?\(.{0,200}"([^"]{1,500})".{0,200}"([^"]{1,500})"')
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """The data directory of a second ingest, and its calls: `sync PATH` and `rename FROM TO`."""
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("needs strace")
+    place = tmp_path_factory.mktemp("syncs")
+    data_dir, log = place / "data", place / "log"
+    command = [sys.executable, "-c", SCRIPT, str(data_dir)]
+    support = str(Path(__file__).parents[1] / "support")
+    for count in (3, 4):
+        docs = write_files(place / "docs", generated_files(count))
+        trace = [strace, "-f", "-y", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o", str(log)]
+        subprocess.run([*trace, *command, str(docs), support], check=True)
+    return data_dir, list(filter(None, map(_call, log.read_text().splitlines())))
+
+
+def _call(line: str) -> str:
+    if synced := CALL.match(line):
+        return f"sync {synced.group(1)}"
+    if renamed := RENAME.match(line):
+        return f"rename {renamed.group(1)} {renamed.group(2)}"
+    return ""
+
+
+def test_everything_is_on_the_disk_before_the_pointer_moves(calls: tuple[Path, list[str]]) -> None:
+    data_dir, made = calls
+    folder = data_dir / "collections" / "library"
+    renamed = made.index(f"rename {folder}/building-2 {folder}/2")
+    before, after = made[:renamed], made[renamed + 1 :]
+    published = folder / "2"
+    inside = [published, *(path for path in published.rglob("*") if not path.name.startswith("chroma.sqlite3-"))]
+    assert len(inside) > 15
+    for path in inside:
+        building = str(path).replace(str(published), f"{folder}/building-2")
+        assert f"sync {building}" in before, building
+    pointer = after.index(f"sync {data_dir}/store.sqlite3-wal")
+    assert {f"sync {folder}", f"sync {folder.parent}", f"sync {data_dir}"} <= set(after[:pointer])
+
+
+def test_a_generation_is_synced_from_the_innermost_file_outwards(calls: tuple[Path, list[str]]) -> None:
+    data_dir, made = calls
+    building = f"{data_dir}/collections/library/building-2"
+    last = {call.removeprefix("sync "): place for place, call in enumerate(made) if call.startswith("sync ")}
+    for path, place in last.items():
+        parent = str(Path(path).parent)
+        if path.startswith(f"{building}/") and "journal" not in path:
+            assert place < last[parent], path
