@@ -27,7 +27,7 @@ def detect_language(text: str) -> str:
 
 
 def _share(counts: Counter[str], total: int, stopwords: frozenset[str]) -> float:
-    return sum(count for word, count in counts.items() if word in stopwords) / total
+    return sum(counts[word] for word in counts.keys() & stopwords) / total
 
 
 def _unspaced_language(characters: list[str]) -> str:

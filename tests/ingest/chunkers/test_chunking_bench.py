@@ -1,0 +1,144 @@
+"""How fast each chunker cuts the handbooks, and how well half-remembered sentences are found in what it cuts."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean, median
+from typing import get_args
+
+import bm25s
+import numpy as np
+import pytest
+from elt_llm_core.models.embedded import EmbeddedMiniLm
+from elt_llm_core.settings import ChunkingSettings
+from elt_llm_core.text.language import detect_language
+from elt_llm_core.text.sentences import sentence_spans
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_ingest.chunkers import create_chunker
+from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import create_reader
+from numpy.typing import NDArray
+
+STRATEGIES = get_args(ChunkingSettings.model_fields["strategy"].annotation)
+HANDBOOKS = {
+    "debian-policy": ("debian-policy/html/ch-*.html",),
+    "govuk": ("govuk-data-standards/content/**/*.md",),
+}
+QUESTIONS = 200
+READ = 8  # passages given to whoever answers
+
+pytestmark = pytest.mark.bench
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A chunk of document number `document`."""
+
+    document: int
+    span: ChunkSpan
+    embedded: str
+
+    def shows(self, document: int, place: int) -> bool:
+        """Whether a reader of this passage, or of its parent, sees a place."""
+        start, end = self.span.parent or (self.span.start, self.span.end)
+        return document == self.document and start <= place < end
+
+
+def _documents(datasets: Path, name: str) -> list[ParsedDocument]:
+    paths = sorted(path for pattern in HANDBOOKS[name] for path in (datasets / "handbooks").glob(pattern))
+    readers = [(path, create_reader(path)) for path in paths]
+    return [reader.read(path) for path, reader in readers if reader is not None]
+
+
+def _passages(documents: Sequence[ParsedDocument], strategy: str, model: EmbeddedMiniLm) -> list[Passage]:
+    chunker = create_chunker(ChunkingSettings.model_validate({"strategy": strategy}), model)
+    return [
+        Passage(number, span, f"{span.context}\n{document.text[span.start : span.end]}")
+        for number, document in enumerate(documents)
+        for span in chunker.spans(document)
+    ]
+
+
+def _questions(documents: Sequence[ParsedDocument]) -> list[tuple[str, int, int]]:
+    """Every second word of sentences from everywhere, and where each sentence has its middle."""
+    found = [
+        (" ".join(words[::2]), number, (start + end) // 2)
+        for number, document in enumerate(documents)
+        for start, end in sentence_spans(document.text)
+        if 12 <= len(words := document.text[start:end].split()) <= 40
+    ]
+    return found[:: max(1, len(found) // QUESTIONS)][:QUESTIONS]
+
+
+def _rankings(
+    passages: Sequence[Passage], questions: Sequence[str], model: EmbeddedMiniLm
+) -> Iterator[NDArray[np.intp]]:
+    """Passages best first for each question: half cosine, half keywords, as the default ranking has it."""
+    tokeniser = KeywordTokeniser("en")
+    keywords = bm25s.BM25()
+    keywords.index([tokeniser.stems(passage.embedded) for passage in passages], show_progress=False)
+    vectors = model.embed_texts([passage.embedded for passage in passages])
+    for question in questions:
+        cosines = vectors @ model.embed_question(question)
+        scores = keywords.get_scores(tokeniser.stems(question))
+        blended = (cosines - cosines.min()) / np.ptp(cosines) + scores / max(float(scores.max()), 1e-9)
+        yield np.argsort(-blended, kind="stable")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("handbook", sorted(HANDBOOKS))
+def test_half_of_a_sentence_finds_where_it_stands(
+    datasets: Path, handbook: str, strategy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = EmbeddedMiniLm()
+    documents = _documents(datasets, handbook)
+    passages = _passages(documents, strategy, model)
+    questions = _questions(documents)
+    ranks = [
+        next((rank for rank, found in enumerate(ranking) if passages[found].shows(document, place)), len(passages))
+        for ranking, (_, document, place) in zip(
+            _rankings(passages, [question for question, _, _ in questions], model), questions, strict=True
+        )
+    ]
+    figures = [
+        f"{len(passages)} passages",
+        f"median {median(passage.span.tokens for passage in passages):.0f} tokens",
+        f"first {fmean(rank == 0 for rank in ranks):.3f}",
+        f"within {READ} {fmean(rank < READ for rank in ranks):.3f}",
+        f"reciprocal rank {fmean(1 / (rank + 1) for rank in ranks):.3f}",
+    ]
+    _say(capsys, f"{handbook} {strategy}: {', '.join(figures)}")
+    assert fmean(rank < READ for rank in ranks) > 0.6
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_cutting_is_a_small_part_of_embedding(
+    datasets: Path, strategy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = EmbeddedMiniLm()
+    model.token_spans("load the vocabulary")
+    marks = [time.process_time()]
+    documents = [document for name in HANDBOOKS for document in _documents(datasets, name)]
+    marks.append(time.process_time())
+    passages = _passages(documents, strategy, model)
+    marks.append(time.process_time())
+    languages = {detect_language(document.text) for document in documents}
+    marks.append(time.process_time())
+    tokenisers = [KeywordTokeniser(language) for language in languages]
+    for passage in passages:
+        tokenisers[0].stems(passage.embedded)
+    marks.append(time.process_time())
+    each = [1000 * (after - before) / len(passages) for before, after in pairwise(marks)]
+    names = ("reading", "cutting", "language", "stems")
+    told = ", ".join(f"{name} {cost:.3f}" for name, cost in zip(names, each, strict=True))
+    speed = f"{1000 / each[1]:.0f} passages cut a second of one processor"
+    _say(capsys, f"{strategy}: {speed}; ms a passage: {told}, all {sum(each):.3f}")
+    assert sum(each) < 7  # ten times what it takes
+
+
+def _say(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    with capsys.disabled():
+        print(f"\n{line}", end="")  # noqa: T201 - figures are what a bench is for
