@@ -34,13 +34,24 @@ NoteMark = Callable[[str, str], str]
 
 @dataclass
 class Paragraph:
-    """`segments` is the text, cut where a page began; `term` is how much of its beginning is bold."""
+    """Its text in pieces as they were read, None where a page began; boxes and notes are set aside."""
 
-    segments: list[str] = field(default_factory=lambda: [""])
+    pieces: list[str | None] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
-    term: str = ""
     hidden: bool = False
+    _bold: int = 0
     _bold_ended: bool = False
+
+    @property
+    def segments(self) -> list[str]:
+        """The text, cut where a page began."""
+        segments: list[list[str]] = [[]]
+        for piece in self.pieces:
+            if piece is None:
+                segments.append([])
+            else:
+                segments[-1].append(piece)
+        return ["".join(segment) for segment in segments]
 
     @property
     def text(self) -> str:
@@ -48,15 +59,20 @@ class Paragraph:
         return "\n".join(filter(None, (" ".join(line.split()) for line in "".join(self.segments).split("\n"))))
 
     @property
+    def term(self) -> str:
+        """How much of its beginning is bold."""
+        return "".join(piece or "" for piece in self.pieces[: self._bold])
+
+    @property
     def is_bold(self) -> bool:
         """Whether all of it is bold."""
-        return bool(self.term.strip()) and not self._bold_ended
+        return not self._bold_ended and bool(self.term.strip())
 
     def append(self, text: str, *, bold: bool) -> None:
         """Go on with `text`."""
-        self.segments[-1] += text
+        self.pieces.append(text)
         if bold and not self._bold_ended:
-            self.term += text
+            self._bold = len(self.pieces)
         elif text.strip():
             self._bold_ended = True
 
@@ -73,7 +89,7 @@ def read_paragraph(paragraph: "_Element", mark: NoteMark) -> Paragraph:
         elif tag in _NOTES:
             read.append(mark(_NOTES[tag], element.get(f"{WORD}id", "")), bold=False)
         elif tag == PAGE_BREAK:
-            read.segments.append("")
+            read.pieces.append(None)
         elif tag == BOX:
             read.boxes.append(element)
         elif tag == f"{WORD}r":

@@ -1,5 +1,6 @@
 """The text of one OpenDocument paragraph: blanks and breaks spelled out, frames and notes set aside."""
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _MOST_BLANKS = 100
+_LINE_END = re.compile(r"[\r\n\t]")
 _LEFT_OUT = frozenset(
     (f"{OFFICE}annotation", f"{TEXT}ruby-text", f"{TEXT}script", f"{TEXT}hidden-text", f"{TEXT}page-number")
 )
@@ -22,13 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class OdtParagraph:
-    """`raw` is the text with its blanks; `boxes` are frames and shapes, `notes` bodies by their sign."""
+    """Its text in pieces as they were read; `boxes` are frames and shapes, `notes` bodies by their sign."""
 
-    raw: str = ""
-    term: str = ""
+    pieces: list[str] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
     notes: "list[tuple[str, _Element]]" = field(default_factory=list)
-    bold_ended: bool = False
+    _bold: int = 0
+    _bold_ended: bool = False
+
+    @property
+    def raw(self) -> str:
+        """The text with all its blanks."""
+        return "".join(self.pieces)
 
     @property
     def text(self) -> str:
@@ -36,17 +43,22 @@ class OdtParagraph:
         return "\n".join(filter(None, (" ".join(line.split()) for line in self.raw.split("\n"))))
 
     @property
+    def term(self) -> str:
+        """How much of its beginning is bold."""
+        return "".join(self.pieces[: self._bold])
+
+    @property
     def is_bold(self) -> bool:
         """Whether all of it is bold."""
-        return bool(self.term.strip()) and not self.bold_ended
+        return not self._bold_ended and bool(self.term.strip())
 
     def append(self, text: str, *, bold: Bold) -> None:
         """Go on with `text`."""
-        self.raw += text
-        if bold and not self.bold_ended:
-            self.term += text
+        self.pieces.append(text)
+        if bold and not self._bold_ended:
+            self._bold = len(self.pieces)
         elif text.strip():
-            self.bold_ended = True
+            self._bold_ended = True
 
 
 def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OdtParagraph:
@@ -58,7 +70,7 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OdtParagraph
         item, bold = pending.pop()
         if isinstance(item, str):
             # Line ends within the XML are blanks; only text:line-break is one.
-            read.append(" ".join(item.splitlines()) if item.strip("\n") else " ", bold=bold)
+            read.append(_LINE_END.sub(" ", item), bold=bold)
         elif not is_comment(item):
             pending += _enter(item, bold, read, styles)
     return read

@@ -47,6 +47,7 @@ class Package:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._names = {name.casefold(): name for name in archive.names}
+        self._relations: dict[str, dict[str, Relation]] = {}
         mains = self.related("", "officeDocument")
         if not mains:
             raise UnreadableDocument("is no office document: none is named in its package")
@@ -70,16 +71,19 @@ class Package:
 
     def relations(self, part: str) -> dict[str, Relation]:
         """The relations of a part by id ("" for the package); what lies outside or is missing is left out."""
+        if part not in self._relations:
+            self._relations[part] = dict(self._read_relations(part))
+        return self._relations[part]
+
+    def _read_relations(self, part: str) -> Iterator[tuple[str, Relation]]:
         folder, name = posixpath.split(part)
         relations = posixpath.join(folder, "_rels", f"{name}.rels")
         if relations.casefold() not in self._names:
-            return {}
-        found = {}
+            return
         for element in self.part(relations).iter(f"{_RELATIONS}Relationship"):
             target = posixpath.normpath(posixpath.join("/", folder, element.get("Target", ""))).lstrip("/")
             if element.get("TargetMode") != "External" and target.casefold() in self._names:
-                found[element.get("Id", "")] = Relation(element.get("Type", "").rpartition("/")[2], target)
-        return found
+                yield element.get("Id", ""), Relation(element.get("Type", "").rpartition("/")[2], target)
 
 
 @contextmanager
