@@ -26,7 +26,11 @@ COMMANDS = (
     CommandEntry("status", "elt_llm_api.commands.status", "What a collection holds and what happened last."),
     CommandEntry("verify", "elt_llm_api.commands.verify", "Check collections against their record, and mend them."),
     CommandEntry("rollback", "elt_llm_api.commands.rollback", "Publish a collection's previous generation."),
+    CommandEntry("forget", "elt_llm_api.commands.forget", "Take a document out for good, and leave it out."),
     CommandEntry("drop", "elt_llm_api.commands.drop", "Delete a collection."),
+    CommandEntry("purge", "elt_llm_api.commands.purge", "Erase from the disk what is no longer published."),
+    CommandEntry("export", "elt_llm_api.commands.export", "Write a collection into one file."),
+    CommandEntry("import", "elt_llm_api.commands.import_collection", "Read a collection from an exported file."),
     CommandEntry("eval", "elt_llm_api.commands.eval", "Measure how well passages are found."),
     CommandEntry("doctor", "elt_llm_api.commands.doctor", "What works, what does not, and the command that mends it."),
 )

@@ -9,6 +9,7 @@
     ├── StoreError               1   the data directory cannot do what was asked
     │   ├── LockHeld            75   another process is writing
     │   ├── OutdatedStore        1   an older version wrote the data directory; a writing command migrates it
+    │   ├── ImportRefused        1   a file to import is damaged, or is not what it says
     │   ├── FingerprintMismatch  1   the collection was built with another embedding model
     │   └── CorruptIndex         1   a file of a generation is damaged
     ├── IngestError              1   nothing could be ingested
@@ -60,6 +61,10 @@ class LockHeld(StoreError):
 
 class OutdatedStore(StoreError):
     """An older version wrote the store: it is migrated by the next command that writes."""
+
+
+class ImportRefused(StoreError):
+    """A file to import is damaged, or is not what it says; nothing was imported."""
 
 
 class FingerprintMismatch(StoreError):

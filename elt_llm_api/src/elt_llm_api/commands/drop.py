@@ -1,10 +1,9 @@
 """`elt-llm drop`: delete collections with everything that only they hold."""
 
-import sys
-
 import click
 from elt_llm_core.errors import UsageError
 
+from elt_llm_api.confirmation import confirm
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.render import print_json
 
@@ -28,7 +27,7 @@ def command(context: CommandContext, names: tuple[str, ...], prefix: str | None,
     if not chosen:
         raise UsageError(f"No collection begins with '{prefix}'.", hint="Run: elt-llm collections")
     if not yes:
-        _confirm(chosen, as_json=as_json)
+        confirm(f"Delete {', '.join(chosen)} for good?", as_json=as_json)
     from elt_llm_core.store.lock import writer_lock
 
     with writer_lock(data_dir, "elt-llm drop"):
@@ -42,16 +41,3 @@ def command(context: CommandContext, names: tuple[str, ...], prefix: str | None,
     else:
         click.echo(f"Deleted {', '.join(chosen)}.")
     return 0
-
-
-def _confirm(chosen: list[str], *, as_json: bool) -> None:
-    """Raises UsageError unless somebody says yes."""
-    question = f"Delete {', '.join(chosen)} for good?"
-    try:
-        agreed = not as_json and click.confirm(question, err=True)
-    except click.Abort as end:
-        if sys.stdin.isatty():
-            raise
-        raise UsageError("Nothing was deleted: nobody answered.", hint="Without asking: add --yes") from end
-    if not agreed:
-        raise UsageError("Nothing was deleted.", hint="Without asking: add --yes")

@@ -45,11 +45,19 @@ def _rows(status: dict[str, Any], *, writing: bool) -> list[tuple[str, str]]:
         ("generation", published if status["generation"] is not None else "none is published yet"),
         ("contents", f"{contents}, {status['size'] / 1e6:.1f} MB of indexes"),
         ("hash", status["collection_hash"] or "-"),
-        ("embedding", status["embedding"]),
+        ("embedding", f"{status['embedding']}, {status['dimension']} numbers" if status["dimension"] else "-"),
         ("chunker", f"{status['chunker']}, language {status['language']}"),
+        *((("besides", _besides(status)),) if _besides(status) else ()),
         *(("folder", root) for root in status["roots"]),
         ("last run", f"{local_time(status['last_run'])}{f', {unfinished}' if status['unfinished_run'] else ''}"),
     ]
+
+
+def _besides(status: dict[str, Any]) -> str:
+    told = [f"artefacts: {', '.join(status['artefacts'])}"] if status["artefacts"] else []
+    told += [f"{counted(status['duplicates'], 'duplicate')} indexed once"] if status["duplicates"] else []
+    told += [f"{counted(status['forgotten'], 'document')} forgotten"] if status["forgotten"] else []
+    return "; ".join(told)
 
 
 def _trouble(status: dict[str, Any]) -> list[str]:

@@ -57,9 +57,9 @@ class Documents:
         for one in (document, *parts):
             _check_spans(one)
         with self._database.transaction():
-            version = self._insert(collection, document, None)
+            version = self.add_within(collection, document)
             for part in parts:
-                self._insert(collection, part, version)
+                self.add_within(collection, part, version)
         return version
 
     def with_parts(self, versions: Sequence[int]) -> list[int]:
@@ -171,8 +171,11 @@ class Documents:
                 groups[bytes(digest), part].append((root, path, int(version), identity))
         return groups.values()
 
-    def _insert(self, collection: int, document: NewDocument, part_of: int | None) -> int:
-        version = self._insert_version(collection, document, part_of)
+    def add_within(
+        self, collection: int, document: NewDocument, part_of: int | None = None, created_at: str | None = None
+    ) -> int:
+        """As `add` of one document, within a transaction that the caller began; an import tells when it was made."""
+        version = self._insert_version(collection, document, part_of, created_at or now())
         self._database.execute_many(
             "INSERT INTO nodes (version, ordinal, node_id, start, end, page, section, text, context, metadata,"
             " embedded_hash, stems) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -184,7 +187,7 @@ class Documents:
         )
         return version
 
-    def _insert_version(self, collection: int, document: NewDocument, part_of: int | None) -> int:
+    def _insert_version(self, collection: int, document: NewDocument, part_of: int | None, created_at: str) -> int:
         checked = _checked_values(document)
         stems = [node.stems for node in document.nodes]
         artefacts = [canonical_json(document.artefacts[name]) for name in sorted(document.artefacts)]
@@ -198,7 +201,7 @@ class Documents:
             "size": document.size,
             "text": self._text_id(document.text),
             "checksum": _checksum(checked, document.text, stems, artefacts),
-            "created_at": now(),
+            "created_at": created_at,
         }
         return self._database.execute(
             f"INSERT INTO document_versions ({', '.join(values)}) VALUES ({marks(list(values))})", list(values.values())

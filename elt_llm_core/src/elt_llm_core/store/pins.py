@@ -75,6 +75,16 @@ def discard(directory: Path, trash: Path) -> bool:
     return True
 
 
+def pin_holders(path: Path) -> list[int]:
+    """Ids of the processes that have a pin file locked; empty where the system does not tell."""
+    locks = Path("/proc/locks")
+    if not locks.exists():
+        return []
+    inode = f":{path.stat().st_ino}"
+    rows = (line.split() for line in locks.read_text(encoding="ascii", errors="replace").splitlines())
+    return sorted({int(row[4]) for row in rows if len(row) > 5 and row[1] == "FLOCK" and row[5].endswith(inode)})
+
+
 def _lock(path: Path, kind: int) -> int | None:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -10,7 +10,11 @@ from elt_llm_core.store.store import Store
 
 @dataclass(frozen=True)
 class CollectionStatus:
-    """A collection as people ask about it. Sizes are bytes."""
+    """A collection as people ask about it. Sizes are bytes.
+
+    `artefacts` are the kinds of them; `duplicates` counts documents with the bytes of another one, which are indexed
+    once; `forgotten` those that ingest leaves out.
+    """
 
     collection: str
     generation: int | None
@@ -21,12 +25,16 @@ class CollectionStatus:
     collection_hash: str
     kept_generations: tuple[int, ...]
     embedding: str
+    dimension: int
     language: str
     chunker: str
     size: int
     roots: tuple[str, ...]
     last_run: str | None
     unfinished_run: bool
+    artefacts: tuple[str, ...]
+    duplicates: int
+    forgotten: int
     files_in_trouble: tuple[dict[str, str], ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -41,6 +49,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
     passport: dict[str, Any] = json.loads(seen.passport) if seen else {}
     embedding = passport.get("fingerprint", {})
     last = store.collections.last_run(record.id)
+    versions = store.generations.versions(record.id, seen.number) if seen else []
     return CollectionStatus(
         collection=record.name,
         generation=record.published,
@@ -51,12 +60,16 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         collection_hash=seen.collection_hash.hex() if seen else "",
         kept_generations=tuple(row.number for row in rows),
         embedding=f"{embedding.get('provider')} {embedding.get('model')}" if embedding else "-",
+        dimension=int(embedding.get("dimension", 0)),
         language=passport.get("language", "-"),
         chunker=passport.get("chunker", "-"),
         size=_size(store, record.name),
         roots=tuple(f"{name} = {path}" for name, (path, _) in store.collections.roots(record.id).items()),
         last_run=(last.finished_at or last.started_at) if last else None,
         unfinished_run=bool(last and not last.finished_at),
+        artefacts=tuple(sorted({name for name, _, _ in store.documents.artefacts(versions)})),
+        duplicates=len(versions) - len(store.documents.indexed(versions)),
+        forgotten=store.forgotten.count(record.id),
         files_in_trouble=tuple(
             {"path": file.path, "outcome": file.outcome, "reason": file.reason}
             for file in store.files.of_collection(record.id).values()

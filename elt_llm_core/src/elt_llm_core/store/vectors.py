@@ -30,13 +30,17 @@ class Vectors:
     def add(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         """Store one vector a hash, all or none; a vector that is there already stays as it is."""
         with self._database.transaction():
-            self._database.execute_many(
-                "INSERT OR IGNORE INTO vectors (key, vector) VALUES (?, ?)",
-                [
-                    (vector_key(fingerprint, digest), vector.astype("<f4").tobytes())
-                    for digest, vector in zip(embedded_hashes, vectors, strict=True)
-                ],
-            )
+            self.add_within(fingerprint, embedded_hashes, vectors)
+
+    def add_within(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
+        """As `add`, within a transaction that the caller began."""
+        self._database.execute_many(
+            "INSERT OR IGNORE INTO vectors (key, vector) VALUES (?, ?)",
+            [
+                (vector_key(fingerprint, digest), vector.astype("<f4").tobytes())
+                for digest, vector in zip(embedded_hashes, vectors, strict=True)
+            ],
+        )
 
     def matrix(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
         """Vectors of `embedded_hashes`, in their order, shape (len, dimension). Raises StoreError if one is missing."""
