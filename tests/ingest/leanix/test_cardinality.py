@@ -1,0 +1,74 @@
+"""Cardinalities as arrows and as people write them."""
+
+import pytest
+from elt_llm_ingest.leanix.cardinality import arrow_cardinality, label_cardinality, pair_of_cardinalities
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("arrow", "cardinality"),
+    [
+        ("ERone", "1"),
+        ("ERmandOne", "1"),
+        ("ERmany", "*"),
+        ("ERoneToMany", "1..*"),
+        ("ERzeroToMany", "0..*"),
+        ("ERzeroToOne", "0..1"),
+        ("classic", ""),
+        ("none", ""),
+        ("", ""),
+    ],
+)
+def test_crow_s_feet_tell_how_many(arrow: str, cardinality: str) -> None:
+    assert arrow_cardinality(arrow) == cardinality
+
+
+@pytest.mark.parametrize(
+    ("label", "cardinality"),
+    [
+        ("1", "1"),
+        ("1..1", "1"),
+        ("(0..1)", "0..1"),
+        ("0...1", "0..1"),
+        ("[1..*]", "1..*"),
+        ("1 .. n", "1..*"),
+        ("N", "*"),
+        ("*", "*"),
+        ("0..n", "0..*"),
+        ("0-n", "0..*"),
+        ("Zero or many", "0..*"),
+        ("holds", ""),
+        ("2", ""),
+        ("1:n", ""),
+        ("", ""),
+    ],
+)
+def test_labels_tell_how_many(label: str, cardinality: str) -> None:
+    assert label_cardinality(label) == cardinality
+
+
+@pytest.mark.parametrize(
+    ("label", "pair"),
+    [
+        ("1:n", ("1", "*")),
+        ("1 : 0..n", ("1", "0..*")),
+        ("n:m", ("*", "*")),
+        ("0..1:1..*", ("0..1", "1..*")),
+        ("1-n", ("1", "*")),
+        ("1\u2013n", ("1", "*")),
+        ("one to many", ("1", "*")),
+        ("one to one or many", ("1", "1..*")),
+        ("leads to", None),
+        ("1:2", None),
+        ("10:30", None),
+        ("n", None),
+    ],
+)
+def test_a_label_may_tell_both_ends(label: str, pair: tuple[str, str] | None) -> None:
+    assert pair_of_cardinalities(label) == pair
+
+
+@given(st.text(alphabet="01nm*.:- to", max_size=40))
+def test_no_label_is_both_one_cardinality_and_two(label: str) -> None:
+    assert not (label_cardinality(label) and pair_of_cardinalities(label))
