@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from elt_llm_ingest.readers.html import HtmlReader
 from elt_llm_ingest.readers.inline_images import without_inline_images
 from elt_llm_ingest.readers.markdown import MarkdownReader
 from hypothesis import given
@@ -39,6 +40,12 @@ def test_megabytes_of_pictures_cost_nothing(tmp_path: Path) -> None:
     document = MarkdownReader().read(path)
     assert time.monotonic() - started < 20
     assert document.text.startswith("# Report\n\n![a]()\n\nWords.\n")
+
+
+def test_pictures_within_html_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(f'<h1>Report</h1><p>Words <img alt="crest" src="{PICTURE}"> and more.</p>')
+    assert "iVBOR" not in HtmlReader().read(path).text
 
 
 def test_definitions_without_end_take_linear_time() -> None:
