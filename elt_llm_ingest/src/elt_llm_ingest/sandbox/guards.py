@@ -4,6 +4,7 @@ import ctypes
 import os
 import resource
 import signal
+import subprocess
 import sys
 
 from elt_llm_ingest.sandbox.limits import MEGABYTE
@@ -52,6 +53,15 @@ def leave_network() -> bool:
         return False
     library = ctypes.CDLL(None, use_errno=True)
     return any(library.unshare(flags) == 0 for flags in (_CLONE_NEWNET, _CLONE_NEWUSER | _CLONE_NEWNET))
+
+
+def network_can_be_left() -> bool:
+    """Whether workers will be without a network here: tried in a process of its own, since there is no way back."""
+    if sys.platform != "linux":
+        return False
+    asked = "import sys; from elt_llm_ingest.sandbox.guards import leave_network; sys.exit(not leave_network())"
+    done = subprocess.run([sys.executable, "-s", "-P", "-c", asked], check=False, stderr=subprocess.DEVNULL)  # noqa: S603
+    return done.returncode == 0
 
 
 def peak_memory_mb() -> float:

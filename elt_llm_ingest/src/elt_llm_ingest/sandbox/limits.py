@@ -11,13 +11,15 @@ MEGABYTE = 1024 * 1024
 class ParseLimits:
     """What a file may take to read: memory and size in megabytes, times in seconds, its text in characters.
 
-    `files_per_worker` and `worker_megabytes` say when a process is replaced by a fresh one between two files.
+    `computing_share` is how much of the time may be processor time. `files_per_worker` and `worker_megabytes` say
+    when a process is replaced by a fresh one between two files.
     """
 
     memory_mb: int = 1536
     seconds: float = 120
     file_mb: int = 256
     characters: int = 20_000_000
+    computing_share: float = 0.5
     files_per_worker: int = 1000
     worker_megabytes: int = 600
 
@@ -33,8 +35,8 @@ class ParseLimits:
 
     @property
     def computing_seconds(self) -> int:
-        """Processor time a file may take: half of the time it may take, and at least one second."""
-        return max(1, round(self.seconds / 2))
+        """Processor time a file may take, at least one second."""
+        return max(1, round(self.seconds * self.computing_share))
 
     @property
     def answer_bytes(self) -> int:

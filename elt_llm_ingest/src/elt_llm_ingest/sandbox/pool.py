@@ -43,14 +43,14 @@ class ParsePool(Closeable):
 
     def read(self, request: ParseRequest) -> ParsedDocument:
         """The parsed file. Raises UnreadableDocument with the reason, and IngestError if no worker can be started."""
-        return self._threads.submit(self._read, request).result()
+        return self._submit(request).result()
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """What each file came to, in the order of the requests; at most twice as many as workers are under way."""
         waiting: deque[Future[ParsedDocument]] = deque()
         try:
             for request in requests:
-                waiting.append(self._threads.submit(self._read, request))
+                waiting.append(self._submit(request))
                 if len(waiting) >= _AHEAD * self._workers:
                     yield _outcome(waiting.popleft())
             while waiting:
@@ -70,6 +70,15 @@ class ParsePool(Closeable):
             worker.bury()
         self._alive.clear()
         self._idle.clear()
+
+    def _submit(self, request: ParseRequest) -> Future[ParsedDocument]:
+        with self._lock:
+            self._refuse_if_closed()
+            return self._threads.submit(self._read, request)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise IngestError("Files are not read any more: the work was ended.")
 
     def _read(self, request: ParseRequest) -> ParsedDocument:
         check_file(request.path, request.within, self._limits.file_mb)
@@ -109,8 +118,7 @@ class ParsePool(Closeable):
 
     def _new(self) -> WorkerProcess:
         with self._lock:
-            if self._closed:
-                raise IngestError("Files are not read any more: the work was ended.")
+            self._refuse_if_closed()
             worker = WorkerProcess(self._limits)
             self._alive.add(worker)
             return worker

@@ -154,7 +154,8 @@ class WorkerProcess:
         if code == -signal.SIGKILL:
             return WorkerDied("the system ended the reader, most likely for want of memory", again=True)
         if code < 0:
-            return WorkerDied(f"the reader crashed (signal {-code})", again=True)
+            hint = _PERHAPS_MEMORY if -code in _WANT_OF_MEMORY else ""
+            return WorkerDied(f"the reader crashed (signal {-code})", hint, again=True)
         return WorkerDied(f"the reader ended unexpectedly (exit code {code})", again=True)
 
     def _end(self) -> tuple[int, float]:
@@ -168,6 +169,7 @@ class WorkerProcess:
         return self._process.returncode, usage.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
+_PERHAPS_MEMORY = "If it wanted more memory at once than it may have, raise ingest.parse_memory_mb."
 _SLOW = "Raise ingest.parse_seconds; half of it is computing."
 
 

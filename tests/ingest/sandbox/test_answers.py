@@ -1,0 +1,138 @@
+"""What a worker answers is a document, checked, or refused: nothing else reaches the parent."""
+
+import json
+from typing import Any
+
+import pytest
+from elt_llm_core.outline import Section
+from elt_llm_ingest.parsed_document import Block, ParsedDocument, Part
+from elt_llm_ingest.sandbox.answers import MalformedAnswer, decode_document, parse_json
+from elt_llm_ingest.sandbox.wire import encode_document, to_bytes
+from hypothesis import given
+from hypothesis import strategies as st
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+SCALARS = st.one_of(
+    TEXTS, st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False)
+)
+METADATA = st.dictionaries(TEXTS, st.one_of(SCALARS, st.lists(TEXTS, max_size=3)), max_size=4)
+JSON = st.recursive(st.one_of(st.none(), SCALARS), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner))
+
+
+@st.composite
+def documents(draw: st.DrawFn, *, parts: bool = True) -> ParsedDocument:
+    """Any document that a reader may give."""
+    text = draw(TEXTS)
+    offsets = st.lists(st.integers(0, len(text)), max_size=6).map(sorted)
+    edges = draw(offsets)
+    blocks = [
+        Block(start, end, draw(st.sampled_from(("prose", "table"))), draw(st.sampled_from(("", "a | b"))))
+        for start, end in zip(edges[::2], edges[1::2], strict=False)
+    ]
+    held = draw(st.lists(documents(parts=False), max_size=2)) if parts else []
+    return ParsedDocument(
+        text=text,
+        title=draw(TEXTS),
+        pages=tuple(draw(offsets)),
+        sections=tuple(Section(start, draw(st.integers(1, 9)), draw(TEXTS)) for start in draw(offsets)),
+        blocks=tuple(blocks),
+        metadata=draw(METADATA),
+        notes=tuple(draw(st.lists(TEXTS, max_size=3))),
+        parts=tuple(Part(f"part {number}", draw(TEXTS), document) for number, document in enumerate(held)),
+        artefacts=draw(st.dictionaries(TEXTS, JSON, max_size=2)) if parts else {},
+    )
+
+
+def decoded(value: Any) -> ParsedDocument:
+    return decode_document(parse_json(to_bytes(value)), 1000)
+
+
+@given(documents())
+def test_a_document_arrives_as_it_was(document: ParsedDocument) -> None:
+    assert decoded(encode_document(document)) == document
+
+
+@given(documents(), st.data())
+def test_a_document_with_anything_else_in_it_is_refused_or_harmless(
+    document: ParsedDocument, data: st.DataObject
+) -> None:
+    value = encode_document(document)
+    value[data.draw(st.sampled_from(sorted(value)))] = data.draw(JSON)
+    try:
+        arrived = decoded(value)
+    except MalformedAnswer:
+        return
+    assert all(0 <= block.start <= block.end <= len(arrived.text) for block in arrived.blocks)
+    assert all(0 <= page <= len(arrived.text) for page in arrived.pages)
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_answer_are_refused(data: bytes) -> None:
+    try:
+        assert isinstance(parse_json(data), dict)
+    except MalformedAnswer:
+        return
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"a": NaN}',
+        b'{"a": ' + b"9" * 10_000 + b"}",
+        b'{"a": "\\ud800"}',
+        b'{"\\udfff": 1}',
+        b'{"a": "\xff"}',
+        b"[]",
+        b"",
+    ],
+)
+def test_json_that_could_harm_is_refused(payload: bytes) -> None:
+    with pytest.raises(MalformedAnswer):
+        parse_json(payload)
+
+
+def test_a_backslash_before_a_u_is_text_like_any_other() -> None:
+    assert parse_json(to_bytes({"a": "\\ud800"})) == {"a": "\\ud800"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("pages", [3, 2]),
+        ("pages", [True]),
+        ("pages", [6]),
+        ("sections", [[0, 0, "A"]]),
+        ("sections", [[0, 1]]),
+        ("blocks", [[0, 3, "prose", 0], [2, 4, "prose", 0]]),
+        ("blocks", [[0, 3, "poem", 0]]),
+        ("blocks", [[0, 3, "prose", 1]]),
+        ("blocks", [[0, 3, ["prose"], 0]]),
+        ("metadata", {"a": 2**64}),
+        ("metadata", {"a": {"b": "c"}}),
+        ("notes", [1]),
+        ("text", None),
+    ],
+)
+def test_what_no_reader_says_is_refused(key: str, value: Any) -> None:
+    whole = encode_document(ParsedDocument("words", "T", blocks=(Block(0, 5, "prose"),)))
+    assert decoded(whole).text == "words"
+    with pytest.raises(MalformedAnswer):
+        decoded(whole | {key: value})
+
+
+def test_parts_have_names_of_their_own_and_no_parts() -> None:
+    part = Part("a", "", ParsedDocument("words", "T"))
+    with pytest.raises(MalformedAnswer):
+        decoded(encode_document(ParsedDocument("", "T", parts=(part, part))))
+    nested = ParsedDocument("", "T", parts=(Part("a", "", ParsedDocument("", "T", parts=(part,))),))
+    with pytest.raises(MalformedAnswer):
+        decoded(encode_document(nested))
+
+
+def test_more_text_than_was_allowed_is_refused_wherever_it_stands() -> None:
+    half = ParsedDocument("x" * 600, "T")
+    document = ParsedDocument(half.text, "T", parts=(Part("a", "", half),))
+    with pytest.raises(MalformedAnswer):
+        decoded(json.loads(to_bytes(encode_document(document))))

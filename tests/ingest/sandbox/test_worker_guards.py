@@ -1,0 +1,103 @@
+"""A worker has no secrets and no network, and does not outlive its parent, however that ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from elt_llm_ingest.sandbox.guards import network_can_be_left
+from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool
+from workers import ENDLESS_PDF, reason_for, runs, wait_until, workers_of
+
+PARENT = """
+import sys
+from pathlib import Path
+from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
+
+with ParsePool(ParseLimits(), 2) as pool:
+    requests = [ParseRequest(Path(name)) for name in sys.argv[1:]]
+    print(len(pool.read(requests[0]).text), *[worker.identifier for worker in pool._alive], flush=True)
+    list(pool.read_all(requests[1:]))
+"""
+linux = pytest.mark.xfail(sys.platform != "linux", reason="looks into /proc")
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The process id of a worker whose parent knows a secret."""
+    monkeypatch.setenv("API_TOKEN", "a secret")
+    (tmp_path / "a.txt").write_text("word")
+    with ParsePool(ParseLimits(memory_mb=777), 1) as pool:
+        assert reason_for(pool, tmp_path / "a.txt") == ""
+        yield workers_of(pool).pop()
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A process in the middle of reading two files, and the id of one of its workers."""
+    (tmp_path / "a.txt").write_text("word")
+    for name in ("b.pdf", "c.pdf"):
+        (tmp_path / name).write_bytes(ENDLESS_PDF)
+    names = [str(tmp_path / name) for name in ("a.txt", "b.pdf", "c.pdf")]
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        length, identifier = process.stdout.readline().split()
+        assert length == "4"
+        time.sleep(0.5)
+        yield process, int(identifier)
+        process.kill()
+
+
+@linux
+def test_a_worker_knows_no_secrets(worker: int) -> None:
+    variables = Path(f"/proc/{worker}/environ").read_bytes().split(b"\0")
+    assert not [variable for variable in variables if b"secret" in variable or variable.startswith(b"HOME=")]
+
+
+@linux
+def test_a_worker_is_limited(worker: int) -> None:
+    limits = Path(f"/proc/{worker}/limits").read_text()
+    rows = {line[:26].strip(): line[26:47].strip() for line in limits.splitlines()}
+    assert rows["Max address space"] == str(777 * 1024 * 1024)
+    assert rows["Max file size"] == str(256 * 1024 * 1024)
+    assert rows["Max core file size"] == "0"
+
+
+@linux
+def test_a_worker_has_no_network_where_the_system_allows_that(worker: int) -> None:
+    interfaces = Path(f"/proc/{worker}/net/dev").read_text().splitlines()[2:]
+    alone = os.readlink(f"/proc/{worker}/ns/net") != os.readlink("/proc/self/ns/net")
+    assert alone is network_can_be_left()
+    assert not alone or [line.split(":")[0].strip() for line in interfaces] == ["lo"]
+
+
+@linux
+def test_a_worker_dies_with_its_parent(parent: tuple[subprocess.Popen[str], int]) -> None:
+    process, worker = parent
+    assert runs(worker)
+    process.kill()
+    assert wait_until(lambda: not runs(worker), 5)
+
+
+@linux
+def test_an_interrupted_parent_ends_within_two_seconds_and_its_workers_with_it(
+    parent: tuple[subprocess.Popen[str], int],
+) -> None:
+    process, worker = parent
+    process.send_signal(signal.SIGINT)
+    process.wait(2)
+    assert process.returncode != 0
+    assert wait_until(lambda: not runs(worker), 2)
+
+
+@linux
+def test_a_worker_pays_no_heed_to_an_interrupt(worker: int) -> None:
+    os.kill(worker, signal.SIGINT)
+    time.sleep(0.2)
+    assert runs(worker)
