@@ -45,6 +45,8 @@ class Name:
 def names_of(run: Run, language: str) -> Iterator[Name]:
     """The names in a run, from left to right, not overlapping."""
     words, first, place = run.words, 0, 0
+    if len(words) == 1 and language != "de":
+        return
     while place < len(words):
         name = _name_at(run, first, place, language)
         if name is not None:
@@ -60,7 +62,7 @@ def _name_at(run: Run, first: int, place: int, language: str) -> Name | None:
     word = run.words[place]
     if not word.capitalised:
         return None
-    first = _trimmed(run, first, place)
+    first = trimmed(run, first, place)
     if word.text in LEGAL_FORMS or (word.text in PARTNERS and run.words[place - 1].text == "&"):
         return Name(first, place, place) if first < place else None
     if word.text in HEADS or word.text in LONG_HEADS or word.text in HEADS_BEFORE_OF:
@@ -144,7 +146,7 @@ def _closes(words: Sequence[Word], place: int) -> bool:
     return word.text in _ARTICLES and place > 0
 
 
-def _trimmed(run: Run, first: int, head: int) -> int:
+def trimmed(run: Run, first: int, head: int) -> int:
     """The first word of the name: articles dropped, and what merely begins the sentence."""
     words = run.words
     while first < head:

@@ -7,7 +7,7 @@ from elt_llm_ingest.metadata.announced_names import announced_names
 from elt_llm_ingest.metadata.foreign_names import foreign_names
 from elt_llm_ingest.metadata.known_organisations import KNOWN_ORGANISATIONS
 from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, name_runs
-from elt_llm_ingest.metadata.organisation_names import Name, names_of
+from elt_llm_ingest.metadata.organisation_names import Name, names_of, trimmed
 from elt_llm_ingest.metadata.organisation_words import LISTING_HEADS
 from elt_llm_ingest.metadata.repeated_names import repeated_names
 
@@ -63,8 +63,14 @@ def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
         yield from _acronyms(text, start, end)
     last = run.words[-1]
     if not named and (legal := _LEGAL_AFTER.match(text, last.end)):
-        yield run.words[0].start, legal.end()
+        yield _company_start(run), legal.end()
     yield from ((word.start, word.end) for word in run.words if word.text in KNOWN_ORGANISATIONS)
+
+
+def _company_start(run: Run) -> int:
+    """Where a company's name begins whose legal form follows the run: after an "and", and after an article."""
+    links = [place + 1 for place, word in enumerate(run.words) if word.text in {"and", "und", "et"}]
+    return run.words[trimmed(run, links[-1] if links else 0, len(run.words) - 1)].start
 
 
 def _span(text: str, run: Run, name: Name) -> _Span:

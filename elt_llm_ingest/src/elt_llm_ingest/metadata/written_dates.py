@@ -12,6 +12,7 @@ _LETTERS = re.compile(rf"[^\W\d_]{{3,{LONGEST_MONTH}}}")
 _SUFFIX = r"(?:st|nd|rd|th|er|\.)?"
 _BETWEEN = r"(?:\s?[-\u2013\u2014/]\s?|,\s|,?\s(?:and|to|or|until|und|bis|oder|et|au|ou|ir|iki|&)\s)"
 _DAYS = rf"\d{{1,2}}{_SUFFIX}(?:{_BETWEEN}\d{{1,2}}{_SUFFIX}){{0,5}}"
+_BUT_JOINED = re.compile(r"[\d,.\s]|st|nd|rd|th|er")
 _DAY = re.compile(r"\d{1,2}")
 _YEAR = r"(?P<year>1\d{3}|2[01]\d\d)(?![\d%]|[.,/]\d|[-\u2013]\d{2}(?!\d))"
 # What may stand before the month: days, or in Lithuanian the year.
@@ -100,7 +101,7 @@ def _year_after(text: str, end: int, *, hyphenated: bool) -> tuple[int | None, i
 def _days(written: str) -> tuple[int, ...]:
     """All days of "3 and 4" or "1-3"; only the last where nothing but commas joins them, as in "Rule 3, 4 May"."""
     days = tuple(map(int, _DAY.findall(written)))
-    joined = re.sub(r"[\d,.\s]|st|nd|rd|th|er", "", written)
+    joined = _BUT_JOINED.sub("", written)
     return days if joined else days[-1:]
 
 

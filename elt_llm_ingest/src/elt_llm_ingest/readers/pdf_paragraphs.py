@@ -12,7 +12,7 @@ from elt_llm_ingest.readers.pdf_lines import HYPHEN_AT_LINE_END, Line
 
 _NEIGHBOURS = 8
 _WORD = re.compile(r"[^\W\d_]+")
-_PARTS = re.compile(rf"([^\W\d_]*)({HYPHEN_AT_LINE_END})([^\W\d_]*)")
+_PARTS = re.compile(rf"([^\W\d_]{{0,80}})({HYPHEN_AT_LINE_END})([^\W\d_]{{0,80}})")
 _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
 
 

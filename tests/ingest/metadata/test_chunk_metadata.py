@@ -1,0 +1,69 @@
+"""What a chunk is given from its own text."""
+
+import time
+
+import pytest
+from elt_llm_ingest.metadata.chunk_metadata import WINDOW, ChunkMetadata
+
+TOPICS = {"money": ["fee", "bank transfer"], "welfare": ["safeguarding", "café"]}
+
+
+def test_everything_a_chunk_tells_is_found() -> None:
+    text = "The Audit Committee met on 3 March 2024 and set the fees."
+    assert ChunkMetadata(TOPICS).of(text, "en") == {
+        "words": 12,
+        "dates": ["2024-03-03"],
+        "organisations": ["Audit Committee"],
+        "topics": ["money"],
+    }
+
+
+def test_what_a_chunk_does_not_tell_is_left_out() -> None:
+    assert ChunkMetadata(TOPICS).of("Nothing to see.", "en") == {"words": 3}
+    assert ChunkMetadata().of("", "en") == {"words": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "topics"),
+    [
+        ("FEES are due", ["money"]),
+        ("pay by bank transfers", ["money"]),
+        ("a transfer to the bank", None),
+        ("coffee", None),
+        ("in the Cafe", ["welfare"]),
+        ("safeguarding fee", ["money", "welfare"]),
+    ],
+)
+def test_topics_are_found_by_whole_words_in_any_form(text: str, topics: list[str] | None) -> None:
+    assert ChunkMetadata(TOPICS).of(text, "en").get("topics") == topics
+
+
+def test_a_language_without_a_stemmer_is_compared_as_english() -> None:
+    assert ChunkMetadata(TOPICS).of("two fees", "xx")["topics"] == ["money"]
+
+
+def test_the_fingerprint_changes_with_the_topics_only() -> None:
+    assert ChunkMetadata().fingerprint == ChunkMetadata({}).fingerprint
+    assert ChunkMetadata(TOPICS).fingerprint == ChunkMetadata(dict(reversed(TOPICS.items()))).fingerprint
+    assert ChunkMetadata().fingerprint != ChunkMetadata(TOPICS).fingerprint
+
+
+@pytest.mark.parametrize(
+    "piece", ["1 May ", "A of ", "Board of A and ", "A ", "1.1.", "May 1, ", "companies such as A, "]
+)
+def test_a_huge_hostile_chunk_is_read_in_a_moment(piece: str) -> None:
+    began = time.perf_counter()
+    ChunkMetadata(TOPICS).of(piece * (4 * WINDOW // len(piece)), "en")
+    assert time.perf_counter() - began < 10  # seconds; a hang would be minutes
+
+
+@pytest.mark.bench
+def test_what_a_chunk_costs_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "The Audit Committee met on 3 March 2024 and set the fees for Acme Ltd, as Rule 4.2 demands. " * 8
+    metadata, rounds = ChunkMetadata(), 500
+    began = time.process_time()
+    for _ in range(rounds):
+        metadata.of(text, "en")
+    taken = (time.process_time() - began) / rounds
+    with capsys.disabled():
+        print(f"\n{taken * 1e3:.3f} ms for a chunk of {len(text)} characters")  # noqa: T201

@@ -1,0 +1,112 @@
+"""Dates and organisations against chunks that a person marked; the rules of marking are in decision 10."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.text.language import detect_language
+from elt_llm_ingest.metadata.chunk_metadata import ChunkMetadata
+
+CHUNKS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "labelled_chunks.jsonl").read_text(encoding="utf-8").splitlines()
+]
+FIELDS = ("dates", "organisations")
+LEAST_F1 = 0.9
+TextOf = Callable[[dict[str, Any]], str]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Counts over all chunks together."""
+
+    right: int
+    extra: int
+    missing: int
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.right / max(1, 2 * self.right + self.extra + self.missing)
+
+    def __str__(self) -> str:
+        precision = self.right / max(1, self.right + self.extra)
+        recall = self.right / max(1, self.right + self.missing)
+        return f"{self.right + self.missing:3} marked  P {precision:.3f}  R {recall:.3f}  F1 {self.f1:.3f}"
+
+
+def score(chunks: Iterable[dict[str, Any]], field: str, text_of: TextOf) -> Score:
+    right = extra = missing = 0
+    metadata = ChunkMetadata()
+    for chunk in chunks:
+        text = text_of(chunk)
+        found = metadata.of(text, detect_language(text)).get(field, [])
+        assert isinstance(found, list)
+        got, marked = set(map(alike, found)), set(map(alike, chunk[field]))
+        right, extra, missing = right + len(got & marked), extra + len(got - marked), missing + len(marked - got)
+    return Score(right, extra, missing)
+
+
+def alike(name: str) -> str:
+    """Names that differ in case, the form of an apostrophe or of "and" are the same."""
+    return name.casefold().replace("\u2019", "'").replace(" & ", " and ")
+
+
+@pytest.fixture(scope="module")
+def referenced_text(datasets: Path) -> TextOf:
+    """Gives the text of any chunk, looked up in the real data where the set holds but a reference."""
+
+    @cache
+    def load(name: str) -> Any:
+        text = (datasets / name).read_text(encoding="utf-8")
+        return {r["_id"]: r["text"] for r in map(json.loads, text.splitlines())} if name.endswith(".jsonl") else text
+
+    def text_of(chunk: dict[str, Any]) -> str:
+        if "text" in chunk:
+            return str(chunk["text"])
+        whole = load(chunk["file"])
+        return str((whole[chunk["record"]] if "record" in chunk else whole)[chunk["start"] : chunk["end"]])
+
+    return text_of
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_our_own_chunks_are_read_as_a_person_reads_them(field: str) -> None:
+    own = [chunk for chunk in CHUNKS if "text" in chunk]
+    assert score(own, field, lambda chunk: str(chunk["text"])).f1 >= LEAST_F1
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_all_chunks_are_read_nearly_as_a_person_reads_them(field: str, referenced_text: TextOf) -> None:
+    assert score(CHUNKS, field, referenced_text).f1 >= LEAST_F1
+
+
+def test_the_referenced_chunks_are_still_what_was_marked(referenced_text: TextOf) -> None:
+    changed = [c["id"] for c in CHUNKS if hashlib.sha256(referenced_text(c).encode()).hexdigest() != c["sha256"]]
+    assert not changed
+
+
+def test_the_set_is_large_and_half_of_it_from_elsewhere() -> None:
+    own = sum("text" in chunk for chunk in CHUNKS)
+    assert own >= 50
+    assert len(CHUNKS) - own >= 50
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("field", FIELDS)
+def test_how_close_they_come_is_printed(
+    field: str, referenced_text: TextOf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = {
+        "tuned on": [chunk for chunk in CHUNKS if chunk["part"] == "dev"],
+        "kept aside": [chunk for chunk in CHUNKS if chunk["part"] == "test"],
+        "own": [chunk for chunk in CHUNKS if "text" in chunk],
+        "all": CHUNKS,
+    }
+    with capsys.disabled():
+        for name, chunks in parts.items():
+            print(f"\n{field:14} {name:10} {len(chunks):3} chunks {score(chunks, field, referenced_text)}", end="")  # noqa: T201
