@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from elt_llm_core.outline import Section
@@ -59,7 +60,7 @@ def _slices(parsed: ParsedDocument) -> Iterator[_Slice]:
             yield _Slice(BEFORE_THE_FIRST, 0, end)
     elif starts:
         starts[0] = 0  # headings above the first section, and nothing else: they go with it
-    for section, start, end in zip(tops, starts, [*starts[1:], len(parsed.text)], strict=True):
+    for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
         title = " ".join(section.title.split()) or WITHOUT_TYPE
         name, number = title, 1
         while name in taken:

@@ -1,0 +1,109 @@
+"""A project with a configuration and jobs, run as `elt-llm ingest --job` runs them, but in this process."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.settings_loader import LoadedSettings, load_settings
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.job_file import Job, find_job_file, load_jobs
+from elt_llm_ingest.jobs import JobReport, JobRunner
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.plan import Plan
+from elt_llm_ingest.plan_jobs import plan_job
+from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sandbox.request import ParseRequest
+from folders import write_files
+from shelf import writing
+
+
+class CountingParser:
+    """Reads in this process, and remembers what it was asked to read."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
+        """What each file came to."""
+        listed = list(requests)
+        self.read += [request.path.name for request in listed]
+        yield from DirectParser().read_all(listed)
+
+
+@dataclass
+class JobProject:
+    """A folder with `config/`; jobs are written as YAML and run by name."""
+
+    folder: Path
+    settings: str = "embedding: {provider: fake}\n"
+    parser: CountingParser = field(default_factory=CountingParser)
+
+    def __post_init__(self) -> None:
+        """Write the settings."""
+        write_files(self.folder, {"config/rag_config.yaml": self.settings})
+
+    @property
+    def loaded(self) -> LoadedSettings:
+        """The settings as the command loads them."""
+        return load_settings(None, {}, self.folder)
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write texts by path from the project's folder."""
+        write_files(self.folder, files)
+
+    def job(self, name: str, yaml: str) -> Path:
+        """Write a job down."""
+        self.write({f"config/ingest/{name}.yaml": yaml})
+        return self.folder / "config" / "ingest" / f"{name}.yaml"
+
+    def load(self, name: str) -> Job:
+        """The job of this name."""
+        [job] = load_jobs(find_job_file(name, self.loaded, self.folder), self.loaded)
+        assert isinstance(job, Job)
+        return job
+
+    def run(self, name: str, **flags: Any) -> JobReport:
+        """Run one job; raises what makes it impossible."""
+        with writing(self.loaded.data_dir) as store:
+            return JobRunner(
+                self.loaded,
+                FakeEmbedding(),
+                store,
+                self.parser,
+                SilentProgress(),
+                flags,  # type: ignore[arg-type]
+            ).run(self.load(name))
+
+    def run_all(self, name: str) -> list[JobReport]:
+        """Run a list of jobs."""
+        jobs = load_jobs(find_job_file(name, self.loaded, self.folder), self.loaded)
+        with writing(self.loaded.data_dir) as store:
+            return JobRunner(self.loaded, FakeEmbedding(), store, self.parser, SilentProgress(), {}).run_all(jobs)
+
+    def plan(self, name: str, **flags: Any) -> Plan:
+        """What running a job would do."""
+        if not self.loaded.data_dir.exists():
+            return plan_job(self.load(name), self.loaded, FakeEmbedding(), None, flags)  # type: ignore[arg-type]
+        with open_store(self.loaded.data_dir) as store:
+            return plan_job(self.load(name), self.loaded, FakeEmbedding(), store, flags)  # type: ignore[arg-type]
+
+    def collections(self) -> list[str]:
+        """The names of all collections."""
+        with open_store(self.loaded.data_dir) as store:
+            return [record.name for record in store.collections.all()]
+
+    def texts(self, collection: str) -> dict[str, str]:
+        """The text of each document of a collection by its path."""
+        with open_store(self.loaded.data_dir) as store:
+            record = store.collections.get(collection)
+            documents = store.documents.in_generation(record.id, record.published or 0)
+            return {document.source: store.documents.text(document.version) for document in documents}
+
+
+def outcomes(report: JobReport) -> dict[str, dict[str, str]]:
+    """Status of each file by path, by collection."""
+    return {one.collection: {file.path: file.status for file in one.files} for one in report.reports}
