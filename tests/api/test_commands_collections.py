@@ -18,6 +18,10 @@ STATUS_KEYS = {
     "collection_hash",
     "kept_generations",
     "embedding",
+    "dimension",
+    "artefacts",
+    "duplicates",
+    "forgotten",
     "language",
     "chunker",
     "size",
@@ -87,10 +91,11 @@ def test_rolling_back_shows_the_former_text_and_ingest_asks_how_to_go_on(ship: C
     assert not ship.done("status", "--json").json["collections"][0]["rolled_back"]
 
 
-def test_rolling_back_twice_undoes_it(ship: CommandLine) -> None:
+def test_rolling_back_again_undoes_it(ship: CommandLine) -> None:
     ship.done("rollback", "-c", "ship")
-    ship.done("rollback", "-c", "ship")
+    ship.done("rollback", "-c", "ship", "--again")
     assert "fifteen" in answer(ship)
+    ship.done("ingest", "-c", "ship")
 
 
 def test_the_list_and_the_status_say_the_same(ship: CommandLine) -> None:

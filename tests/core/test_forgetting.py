@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection import collect_garbage, open_generation, publish, roll_back
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.forgetting import choose_to_forget, forget
+from elt_llm_core.forget_choice import choose_to_forget
+from elt_llm_core.forgetting import forget
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.store.records import NewDocument, document_id, sha256

@@ -21,8 +21,12 @@ from typing import Any, Literal
 import numpy as np
 from elt_llm_core.collection import drop, open_generation, roll_back
 from elt_llm_core.errors import EltError
+from elt_llm_core.failpoints import FAILPOINT_VARIABLE
+from elt_llm_core.forgetting import forget
+from elt_llm_core.importing import import_collection
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
+from elt_llm_core.purging import purge
 from elt_llm_core.store.database import STORE_NAME, Database
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.migrations import migrate
@@ -33,9 +37,12 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray
 from shelf import COLLECTION, writing
 
-Action = Literal["create", "ingest", "heal", "roll_back", "drop"]
+Action = Literal["create", "ingest", "heal", "roll_back", "drop", "forget", "purge", "import"]
 Listener = Callable[[str], None]
 HEAVY = (
+    "elt_llm_core.forgetting",
+    "elt_llm_core.importing",
+    "elt_llm_core.purging",
     "elt_llm_core.verification",
     "elt_llm_core.models.fakes",
     "elt_llm_ingest.pipeline",
@@ -46,11 +53,16 @@ HEAVY = (
 
 @dataclass(frozen=True)
 class Work:
-    """One command on one data directory; `folder` is what an ingest reads."""
+    """One command on one data directory; `folder` is what an ingest or an import reads.
+
+    `document` is what is forgotten, `failpoint` where to fail, see `elt_llm_core.failpoints`.
+    """
 
     action: Action
     data_dir: Path
     folder: Path | None = None
+    document: str = ""
+    failpoint: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,8 @@ class SlowEmbedding(FakeEmbedding):
 
 def do(work: Work, listener: Listener | None = None) -> None:
     """Do the work as its command would, in this process; `listener` is told each SQL statement before it runs."""
+    if work.failpoint:
+        os.environ[FAILPOINT_VARIABLE] = work.failpoint
     if work.action == "create":
         _create(work.data_dir, listener)
     elif work.action == "ingest":
@@ -99,7 +113,7 @@ def do(work: Work, listener: Listener | None = None) -> None:
         run_ingest(work.data_dir, work.folder, embedding=SlowEmbedding(), batch_size=16, listener=listener)
     else:
         with writing(work.data_dir, listener) as store:
-            _change(store, work.action)
+            _change(store, work)
 
 
 def _create(data_dir: Path, listener: Listener | None) -> None:
@@ -111,13 +125,21 @@ def _create(data_dir: Path, listener: Listener | None) -> None:
         database.close()
 
 
-def _change(store: Store, action: Action) -> None:
-    if action == "heal":
-        heal(store, find_damage(store, COLLECTION), SilentProgress())
-    elif action == "roll_back":
-        roll_back(store, COLLECTION)
-    else:
-        drop(store, COLLECTION)
+def _change(store: Store, work: Work) -> None:
+    match work.action:
+        case "heal":
+            heal(store, find_damage(store, COLLECTION), SilentProgress())
+        case "roll_back":
+            roll_back(store, COLLECTION)
+        case "forget":
+            forget(store, COLLECTION, work.document, SilentProgress())
+        case "purge":
+            purge(store, [], SilentProgress())
+        case "import":
+            assert work.folder is not None
+            import_collection(store, work.folder, SilentProgress())
+        case _:
+            drop(store, COLLECTION)
 
 
 @cache
@@ -145,6 +167,15 @@ def killed_after(work: Work, seconds: float) -> bool:
 def killed_at(work: Work, moment: Moment) -> bool:
     """Begin the work, which kills itself at the moment; tells whether that ever came."""
     process = processes().Process(target=_do_until, args=(work, moment))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def killed_by_failpoint(work: Work) -> bool:
+    """Do the work in a process with its failpoint set; tells whether that killed it."""
+    process = processes().Process(target=do, args=(work,))
     process.start()
     process.join()
     assert process.exitcode in (0, -signal.SIGKILL), process.exitcode

@@ -136,11 +136,16 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
 
 
 def drop(store: Store, name: str) -> None:
-    """Delete a collection: first its rows, so that nobody can open it, then its folder, then what only it held."""
-    record = store.collections.get(name)
-    store.collections.delete(record.id)
-    _trash_folder(store, store.folder(name))
+    """Delete a collection: first its rows, so that nobody can open it, then what only it held, its folder last.
+
+    A folder without rows is one whose dropping was cut off; it is finished. Raises UnknownCollection.
+    """
+    if store.is_half_dropped(name):
+        shutil.rmtree(store.trash, ignore_errors=True)
+    else:
+        store.collections.delete(store.collections.get(name).id)
     sweep(store.database, store.collections.with_unfinished_runs())
+    _trash_folder(store, store.folder(name))
 
 
 def clear_leftovers(store: Store) -> None:

@@ -23,7 +23,8 @@ def command(context: CommandContext, names: tuple[str, ...], prefix: str | None,
     data_dir = context.load().data_dir
     with open_store(data_dir) as store:
         matching = [record.name for record in store.collections.all() if prefix and record.name.startswith(prefix)]
-        chosen = list(dict.fromkeys([*(store.collections.get(name).name for name in names), *matching]))
+        known = [name if store.is_half_dropped(name) else store.collections.get(name).name for name in names]
+        chosen = list(dict.fromkeys([*known, *matching]))
     if not chosen:
         raise UsageError(f"No collection begins with '{prefix}'.", hint="Run: elt-llm collections")
     if not yes:

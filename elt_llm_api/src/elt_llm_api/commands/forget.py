@@ -45,7 +45,7 @@ def command(context: CommandContext, document: str, collection: str, yes: bool, 
 
 
 def _ask(context: CommandContext, collection: str, document: str, *, as_json: bool) -> None:
-    from elt_llm_core.forgetting import choose_to_forget
+    from elt_llm_core.forget_choice import choose_to_forget
     from elt_llm_core.store.store import open_store
 
     with open_store(context.load().data_dir) as store:

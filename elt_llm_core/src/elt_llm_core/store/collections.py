@@ -16,12 +16,17 @@ _COLUMNS = "id, name, created_at, published, previous, last_number, rolled_back"
 
 def check_collection_name(name: str) -> str:
     """The name itself. Raises UsageError if it could not name a folder safely."""
-    if not _NAME.fullmatch(name):
+    if not is_collection_name(name):
         raise UsageError(
             f"'{name}' cannot name a collection.",
             hint="Use 1 to 63 lower-case letters, digits, '-' and '_', beginning with a letter or digit.",
         )
     return name
+
+
+def is_collection_name(name: str) -> bool:
+    """Whether it can name a collection, and so a folder."""
+    return _NAME.fullmatch(name) is not None
 
 
 class Collections:

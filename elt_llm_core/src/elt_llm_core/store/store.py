@@ -4,7 +4,7 @@ from pathlib import Path
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import OutdatedStore, StoreError
-from elt_llm_core.store.collections import Collections
+from elt_llm_core.store.collections import Collections, is_collection_name
 from elt_llm_core.store.database import STORE_NAME, Database
 from elt_llm_core.store.documents import Documents
 from elt_llm_core.store.files import Files
@@ -33,6 +33,11 @@ class Store(Closeable):
     def folder(self, collection: str) -> Path:
         """Where the generations of a collection are."""
         return self.data_dir / "collections" / collection
+
+    def is_half_dropped(self, collection: str) -> bool:
+        """Whether a collection was dropped, but for files that were still there when that was cut off."""
+        known = is_collection_name(collection) and self.folder(collection).is_dir()
+        return known and self.collections.find(collection) is None
 
     @property
     def trash(self) -> Path:

@@ -1,0 +1,188 @@
+"""Killed while it forgets, purges, imports or drops: readers see a whole collection, and repeating it finishes it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import clear_leftovers, open_generation
+from elt_llm_core.errors import StoreError
+from elt_llm_core.exporting import export_collection
+from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.verification import examine, store_damage
+from killing import Moment, Scene, Work, do, killed_at, killed_by_failpoint
+from shelf import COLLECTION, writing
+
+pytestmark = pytest.mark.faults
+
+DOCUMENT = "part-2/note-07.md"
+FORGET_STATEMENTS = [
+    Moment("statement", "INSERT OR IGNORE INTO forgotten"),
+    Moment("statement", "INSERT INTO generations"),
+    Moment("statement", "UPDATE collections SET previous"),
+    Moment("statement", "DELETE FROM generations"),
+    Moment("statement", "DELETE FROM document_versions"),
+    Moment("statement", "DELETE FROM vectors"),
+    Moment("statement", "DELETE FROM files"),
+    Moment("event", "os.rename", 1),
+    Moment("event", "os.rename", 2),
+    Moment("event", "os.remove", 3),
+]
+PURGE_MOMENTS = [
+    Moment("event", "os.remove", 1),
+    Moment("statement", "UPDATE collections SET published"),
+    Moment("statement", "DELETE FROM generations"),
+    Moment("statement", "UPDATE runs"),
+    Moment("statement", "COMMIT", 3),
+    Moment("event", "os.rename", 1),
+    Moment("event", "os.rename", 2),
+    Moment("event", "os.remove", 8),
+    Moment("statement", "PRAGMA secure_delete"),
+    Moment("statement", "VACUUM"),
+    Moment("statement", "PRAGMA wal_checkpoint"),
+]
+
+
+@pytest.fixture
+def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
+    """A library of two generations, and a backup."""
+    before = scenes[1].before
+    assert before is not None
+    shutil.copytree(before, tmp_path / "data")
+    (tmp_path / "data" / "backups").mkdir()
+    (tmp_path / "data" / "backups" / "store-schema-1-20200101T000000Z.sqlite3").write_bytes(b"")
+    return tmp_path / "data"
+
+
+def _sources(data_dir: Path) -> set[str]:
+    """What readers see, every text of it read."""
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        assert generation.notes == ()
+        assert store_damage(store) == []
+        assert len(generation.nodes(generation.ids)) == generation.size
+        return {document.source for document in generation.documents()}
+
+
+def _check_undamaged(store: Store) -> None:
+    assert examine(store, COLLECTION, deep=True).damage == ()
+    assert store.database.rows("PRAGMA foreign_key_check") == []
+    assert not store.trash.exists() or list(store.trash.iterdir()) == []
+
+
+def _finish_forgetting(data_dir: Path, before: set[str]) -> None:
+    assert _sources(data_dir) in (before, before - {DOCUMENT})
+    do(Work("forget", data_dir, document=DOCUMENT))
+    assert _sources(data_dir) == before - {DOCUMENT}
+    with open_store(data_dir) as store:
+        _check_undamaged(store)
+        assert store.database.rows("SELECT count(*) FROM document_versions WHERE path = ?", (DOCUMENT,)) == [(0,)]
+        assert store.database.rows("SELECT count(*) FROM files WHERE path = ?", (DOCUMENT,)) == [(0,)]
+        assert len(list(store.folder(COLLECTION).iterdir())) == 1
+
+
+@pytest.mark.parametrize("moment", FORGET_STATEMENTS, ids=str)
+def test_forgetting_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+    before = _sources(data_dir)
+    assert DOCUMENT in before
+    assert killed_at(Work("forget", data_dir, document=DOCUMENT), moment)
+    _finish_forgetting(data_dir, before)
+
+
+@pytest.mark.parametrize(
+    "place", [f"forget-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
+)
+def test_forgetting_can_be_killed_around_each_stage(data_dir: Path, place: str) -> None:
+    before = _sources(data_dir)
+    assert killed_by_failpoint(Work("forget", data_dir, document=DOCUMENT, failpoint=place))
+    _finish_forgetting(data_dir, before)
+
+
+def _finish_purging(data_dir: Path, before: set[str]) -> None:
+    assert _sources(data_dir) == before
+    do(Work("purge", data_dir))
+    assert _sources(data_dir) == before
+    with open_store(data_dir) as store:
+        _check_undamaged(store)
+        record = store.collections.get(COLLECTION)
+        assert [it.number for it in store.generations.of_collection(record.id)] == [record.published]
+        assert [it.name for it in store.folder(COLLECTION).iterdir()] == [str(record.published)]
+        assert list((data_dir / "backups").iterdir()) == []
+        assert store.database.rows("PRAGMA freelist_count") == [(0,)]
+
+
+@pytest.mark.parametrize("moment", PURGE_MOMENTS, ids=str)
+def test_purging_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+    before = _sources(data_dir)
+    do(Work("forget", data_dir, document=DOCUMENT))
+    if not killed_at(Work("purge", data_dir), moment):
+        pytest.fail("the moment never came")
+    _finish_purging(data_dir, before - {DOCUMENT})
+
+
+@pytest.mark.parametrize(
+    "place", [f"purge-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3, 4, 5)]
+)
+def test_purging_can_be_killed_around_each_stage(data_dir: Path, place: str) -> None:
+    before = _sources(data_dir)
+    assert killed_by_failpoint(Work("purge", data_dir, failpoint=place))
+    _finish_purging(data_dir, before)
+
+
+@pytest.mark.parametrize(
+    "place", [f"import-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
+)
+def test_an_import_can_be_killed_and_repeated(data_dir: Path, tmp_path: Path, place: str) -> None:
+    with open_store(data_dir) as store:
+        report = export_collection(store, COLLECTION, tmp_path / "library.zip")
+    work = Work("import", tmp_path / "other", tmp_path / "library.zip", failpoint=place)
+    assert killed_by_failpoint(work)
+    do(Work("import", tmp_path / "other", tmp_path / "library.zip"))
+    assert _sources(tmp_path / "other") == _sources(data_dir)
+    with writing(tmp_path / "other") as store:
+        clear_leftovers(store)
+        _check_undamaged(store)
+        record = store.collections.get(COLLECTION)
+        row = store.generations.get(record.id, record.published or 0)
+        assert row.collection_hash.hex() == report.collection_hash
+        assert store.collections.unfinished_runs() == []
+        assert len(list(store.folder(COLLECTION).iterdir())) == 1
+
+
+@pytest.mark.parametrize("place", ["export-before:1:kill", "export-after:1:kill", "export-before:2:kill"])
+def test_an_export_that_is_killed_leaves_no_file_of_that_name(data_dir: Path, tmp_path: Path, place: str) -> None:
+    target = tmp_path / "library.zip"
+    command = [sys.executable, "-m", "elt_llm_api.cli", "--data-dir", str(data_dir), "export", COLLECTION, str(target)]
+    killed = subprocess.run(command, env={**os.environ, "ELT_LLM_FAILPOINT": place}, capture_output=True, check=False)
+    assert killed.returncode < 0
+    assert not target.exists()
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert target.exists()
+    assert list(tmp_path.glob(".*unfinished")) == []
+
+
+DROP_MOMENTS = [
+    Moment("statement", "DELETE FROM collections"),
+    Moment("statement", "DELETE FROM texts"),
+    Moment("statement", "DELETE FROM vectors"),
+    Moment("event", "os.rename", 1),
+    Moment("event", "os.remove", 3),
+    Moment("event", "os.rename", 2),
+    Moment("event", "os.rmdir", 2),
+]
+
+
+@pytest.mark.parametrize("moment", DROP_MOMENTS, ids=str)
+def test_dropping_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+    assert killed_at(Work("drop", data_dir), moment)
+    try:
+        do(Work("drop", data_dir))
+    except StoreError:
+        pytest.fail("what was cut off cannot be repeated")
+    with open_store(data_dir) as store:
+        assert store.collections.all() == []
+        for table in ("document_versions", "texts", "vectors", "nodes", "generations"):
+            assert store.database.rows(f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - a name from here
+        assert list((data_dir / "collections").iterdir()) == []
+        assert not store.trash.exists() or list(store.trash.iterdir()) == []
