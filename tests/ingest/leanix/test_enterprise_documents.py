@@ -59,9 +59,7 @@ def test_a_relationship_tells_both_ends_and_where_they_are() -> None:
     relationship = _part(model_document(MODEL, "Members"), "relationship/e")
     assert relationship.title == "Member holds Membership"
     assert relationship.text == (
-        "Member holds Membership (one to many).\n\n"
-        "Member is a fact sheet of type DataObject in the domain People.\n"
-        "Membership is a fact sheet of type DataObject."
+        "Member holds Membership (one to many).\n\nMember: DataObject in People\nMembership: DataObject"
     )
     assert relationship.metadata["domain"] == "People"
 

@@ -74,7 +74,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
     builder.add(relationship.sentence)
     ends = [entities[end.entity_id] for end in (relationship.source, relationship.target)]
     for number, entity in enumerate(dict.fromkeys(ends)):
-        builder.add(f"{entity.name} is {_described(entity)}.", tight=number > 0)
+        builder.add(f"{entity.name}: {_place(entity)}", "list", tight=number > 0)
     verb = relationship.name or "is related to"
     return builder.build(
         f"{relationship.source.name} {verb} {relationship.target.name}",
@@ -98,6 +98,13 @@ def _described(entity: Entity) -> str:
     if entity.subgroup:
         described += f", subgroup {entity.subgroup}"
     return described
+
+
+def _place(entity: Entity) -> str:
+    """Such as "DataObject in Members, Clubs"."""
+    where = ", ".join(filter(None, (entity.domain, entity.subgroup)))
+    kind = entity.type or "fact sheet"
+    return f"{kind} in {where}" if where else kind
 
 
 def _given(**values: str) -> dict[str, MetadataValue]:

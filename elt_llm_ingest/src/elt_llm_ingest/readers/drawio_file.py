@@ -68,7 +68,20 @@ def _unpack(packed: str, number: int, most: int) -> bytes:
         data = _inflate(deflated, number, most)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise UnreadableDocument(f"is damaged: diagram {number} cannot be unpacked") from error
-    return data if data.lstrip().startswith(b"<") else unquote_to_bytes(data)
+    return data if data.lstrip().startswith(b"<") else _unquote(data)
+
+
+def _unquote(data: bytes) -> bytes:
+    """Without percent signs; in pieces, as the library makes an object of every sign."""
+    pieces: list[bytes] = []
+    start = 0
+    while start < len(data):
+        end = start + _PIECE
+        inside = data.rfind(b"%", end - 2, end)  # a sign of three bytes is not cut
+        end = inside if inside >= 0 else end
+        pieces.append(unquote_to_bytes(data[start:end]))
+        start = end
+    return b"".join(pieces)
 
 
 def _inflate(deflated: bytes, number: int, most: int) -> bytes:
