@@ -23,6 +23,7 @@ from elt_llm_ingest.metadata.organisation_words import (
     PROPER_ANYWAY,
     SINGLE_HEADS,
     STARTERS,
+    SURELY_FRENCH,
 )
 
 _OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
@@ -67,6 +68,8 @@ def _name_at(run: Run, first: int, place: int, language: str) -> Name | None:
         return Name(first, place, place) if first < place else None
     if word.text in HEADS or word.text in LONG_HEADS or word.text in HEADS_BEFORE_OF:
         return _named_by_head(run, first, place)
+    if word.text in SURELY_FRENCH and place + 1 < len(run.words) and run.words[place + 1].capitalised:
+        return Name(place, place, _group_end(run.words, place) or place)
     return _german(run.words, first, place) if language == "de" else None
 
 
@@ -165,7 +168,8 @@ def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
     text = words[head].text
     if text.startswith(GERMAN_STATE) and text.endswith(GERMAN_ENDINGS):
         return Name(first if _is_adjective(words, head - 1, first) else head, head, _field_end(words, head))
-    if text not in GERMAN_HEADS and not (text.endswith(GERMAN_ENDINGS) and len(text) > 6):
+    bare = text.removesuffix("s")
+    if not {text, bare} & GERMAN_HEADS and not (bare.endswith(GERMAN_ENDINGS) and len(bare) > 6):
         return None
     start = head
     while _is_adjective(words, start - 1, first):
@@ -173,6 +177,8 @@ def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
     last = _field_end(words, head)
     if text in {"Universität", "Hochschule"} and start == head and _goes_on(words, head):
         last = head + 1
+    if text == "Partei" and _goes_on(words, head) and words[head + 1].text.endswith("s"):
+        last = head + 1  # Partei Deutschlands
     return Name(start, head, last) if start < head or last > head else None
 
 

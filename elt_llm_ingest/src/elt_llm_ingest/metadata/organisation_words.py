@@ -19,7 +19,8 @@ HEADS = _set(
     " Association Federation Confederation Society Union Alliance Coalition Consortium Guild Forum Chamber Party"
     " Foundation Trust Fund Charity Church Museum Hospital Laboratory Observatory"
     " Bank Company Corporation Cooperative Airlines Airways Holdings Industries Technologies Enterprises Laboratories"
-    " Pharmaceuticals Brewery Press Productions Pictures Studios Records Comics Entertainment Publishing"
+    " Pharmaceuticals Brewery Press Productions Pictures Studios Records Comics Entertainment"
+    " Publishing Publications Magazines Archives"
     " Network Club Army Navy Police Constabulary Orchestra"
     " Organisation Organization Partnership"
 )
@@ -42,7 +43,7 @@ BELONGINGS = _set(
     "Code Guidance Guidelines Report Reports Regulation Regulations Directive Directives Treaties Treaty Handbook"
     " Website Headquarters Chair Chairman Chairwoman Director Secretary Treasurer Spokesman Officials"
 )
-HEADS_BEFORE_OF = HEADS | _set("School Division League House Centre Center Order Library Campaign")
+HEADS_BEFORE_OF = HEADS | _set("School Division League House Centre Center Order Library Gallery Campaign")
 
 # Heads whose field may be a list: "Department for Environment, Food and Rural Affairs".
 LISTING_HEADS = _set(
@@ -79,6 +80,9 @@ GERMAN_ENDINGS = (
     "amt",
 )
 GERMAN_STATE = ("Bundes", "Landes", "Reichs")
+
+# Those that are French wherever they stand: "Fédération Internationale de ..." in an English text.
+SURELY_FRENCH = _set("Fédération Société Confédération Ministère Université Académie École")
 
 FRENCH_HEADS = _set(
     "Université École Académie Institut Ministère Agence Autorité Conseil Commission Comité Cour Chambre Association"
