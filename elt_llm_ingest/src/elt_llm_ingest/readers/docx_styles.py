@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from elt_llm_ingest.readers.ooxml import WORD
@@ -25,11 +26,16 @@ class Numbered(NamedTuple):
     style: str
 
 
+@lru_cache
+def _path(path: str) -> str:
+    return "/".join(WORD + step for step in path.split("/"))
+
+
 def value(parent: "_Element | None", path: str) -> str | None:
     """The w:val of a descendant such as `pPr/pStyle`, or None."""
     if parent is None:
         return None
-    found = parent.find("/".join(WORD + step for step in path.split("/")))
+    found = parent.find(_path(path))
     return None if found is None else found.get(VALUE)
 
 
@@ -40,7 +46,7 @@ def number(text: str | None) -> int | None:
 
 def is_on(parent: "_Element | None", path: str) -> bool:
     """Whether a switch such as `rPr/b` is set."""
-    found = None if parent is None else parent.find("/".join(WORD + step for step in path.split("/")))
+    found = None if parent is None else parent.find(_path(path))
     return found is not None and found.get(VALUE, "true") not in {"0", "false", "off", "none"}
 
 
@@ -50,18 +56,21 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         found = [] if root is None else root.findall(f"{WORD}style")
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in found}
+        self._outlines: dict[str | None, int | None] = {}
 
     def heading_level(self, paragraph: "_Element") -> int | None:
         """1 to 9 for a heading, None for other text. A level in the paragraph itself outweighs its style's."""
         outline = number(value(paragraph, "pPr/outlineLvl"))
-        for style in self._chain(value(paragraph, "pPr/pStyle")):
-            if outline is not None:
-                break
-            outline = number(value(style, "pPr/outlineLvl"))
-            # Names are English in every language of the program; only the ids are translated.
-            if outline is None and (match := _HEADING.match(_name(style))):
-                outline = int(match.group(1)) - 1
+        if outline is None:
+            outline = self._outline_of(value(paragraph, "pPr/pStyle"))
         return outline + 1 if outline is not None and outline < _BODY_LEVEL else None
+
+    def _outline_of(self, style_id: str | None) -> int | None:
+        if style_id not in self._outlines:
+            self._outlines[style_id] = next(
+                (level for style in self._chain(style_id) for level in _outlines(style)), None
+            )
+        return self._outlines[style_id]
 
     def is_title(self, paragraph: "_Element") -> bool:
         """Whether it is the title of the document."""
@@ -120,3 +129,13 @@ class Styles:
 
 def _name(style: "_Element") -> str:
     return (value(style, "name") or "").casefold()
+
+
+def _outlines(style: "_Element") -> Iterator[int]:
+    """The outline level, from 0, that a style itself tells, if any."""
+    outline = number(value(style, "pPr/outlineLvl"))
+    if outline is not None:
+        yield outline
+    # Names are English in every language of the program; only the ids are translated.
+    elif match := _HEADING.match(_name(style)):
+        yield int(match.group(1)) - 1

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 from elt_llm_ingest.readers.docx_paragraph import LEFT_OUT
 from elt_llm_ingest.readers.docx_styles import Styles, is_on, number, value
 from elt_llm_ingest.readers.ooxml import WORD
-from elt_llm_ingest.readers.table_rows import WIDEST, may_be_header
+from elt_llm_ingest.readers.table_rows import may_be_header
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _FIRST_ROW = 0x20
+_WIDEST = 63  # columns, as in Word itself
 
 
 def rows_of(table: "_Element") -> "list[_Element]":
@@ -54,14 +55,14 @@ def grid(table: "_Element", read_cell: "Callable[[_Element], str]") -> list[list
     rows: list[list[str]] = []
     for row in rows_of(table):
         above = rows[-1] if rows else []
-        texts = [""] * min(number(value(row, "trPr/gridBefore")) or 0, WIDEST)
+        texts = [""] * min(number(value(row, "trPr/gridBefore")) or 0, _WIDEST)
         for cell in cells_of(row):
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
             covered = merge is not None and merge.get(f"{WORD}val", "continue") == "continue"
             text = read_cell(cell)
             if covered and not text and len(texts) < len(above):
                 text = above[len(texts)]
-            texts += [text] * max(1, min(number(value(cell, "tcPr/gridSpan")) or 1, WIDEST - len(texts)))
+            texts += [text] * max(1, min(number(value(cell, "tcPr/gridSpan")) or 1, _WIDEST - len(texts)))
         rows.append(texts)
     return rows
 

@@ -7,7 +7,7 @@ from elt_llm_ingest.readers.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.docx_styles import number
 from elt_llm_ingest.readers.headings import begins_item, begins_rule
 from elt_llm_ingest.readers.odt_styles import OFFICE, TABLE, TEXT, Counter, OdtStyles
-from elt_llm_ingest.readers.odt_tables import odt_cells, odt_grid, odt_lays_out, odt_rows
+from elt_llm_ingest.readers.odt_tables import Repeats, odt_cells, odt_grid, odt_lays_out, odt_rows
 from elt_llm_ingest.readers.odt_text import OdtParagraph, read_odt_paragraph
 from elt_llm_ingest.readers.table_rows import may_be_header, row_text, write_rows
 from elt_llm_ingest.readers.unstyled import is_definition, unstyled_level
@@ -40,6 +40,7 @@ class OdtWriter:
         self._has_headings = has_headings
         self._outline = Counter(styles.outline)
         self._lists: dict[str, Counter] = {}
+        self._repeats = Repeats()
         self._before: BlockKind = "prose"
         self._apart = 0
 
@@ -121,7 +122,7 @@ class OdtWriter:
                     self.write(cell)
             return
         aside = OdtParagraph()
-        rows, header_rows = odt_grid(table, lambda cell: self._cell(cell, aside))
+        rows, header_rows = odt_grid(table, lambda cell: self._cell(cell, aside), self._repeats)
         if not header_rows and len(rows) > 1 and may_be_header(rows[0]) and self._first_is_bold(table):
             header_rows = 1
         write_rows(self.builder, rows, header_rows)
@@ -138,7 +139,7 @@ class OdtWriter:
                 aside.notes += paragraph.notes
                 texts.append(" ".join(paragraph.text.split()))
             elif child.tag == f"{TABLE}table":
-                rows, _ = odt_grid(child, lambda inner: self._cell(inner, aside))
+                rows, _ = odt_grid(child, lambda inner: self._cell(inner, aside), self._repeats)
                 texts.append("; ".join(filter(None, map(row_text, rows))))
             elif child.tag not in _LEFT_OUT and not is_comment(child):
                 texts.append(self._cell(child, aside))
