@@ -9,7 +9,7 @@ from malformed_damage import OUTSIDE, damage_drawio, damage_html, damage_package
 from malformed_seeds import good_files, packages_by_suffix
 from malformed_traps import traps
 
-# Of every 24 files 3 are of each of the six chief kinds, and six of the others.
+# Of every 25 files 19 are of the six chief kinds, and six of the others.
 _KINDS = (".pdf", ".docx", ".pptx", ".xlsx", ".html", ".drawio")
 _OTHERS = (".csv", ".md", ".txt", ".odt", ".epub", ".xml")
 _NOTHING_INSIDE = (".csv", ".md", ".txt")
@@ -31,7 +31,7 @@ def malformed_files(count: int, seed: int) -> Iterator[MalformedFile]:
     random.shuffle(traps_left)
     packages = packages_by_suffix()
     wholes = good_files()
-    kinds = cycle((*_KINDS, *_KINDS, *_KINDS, *_OTHERS))
+    kinds = cycle((*_KINDS, *_KINDS, ".pdf", *_KINDS, *_OTHERS))
     made: set[bytes] = set()
     while len(made) < count:
         if len(made) % 6 == 5 and traps_left:

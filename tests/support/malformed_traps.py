@@ -62,7 +62,6 @@ def _package_traps() -> dict[str, bytes]:
         main = max((name for name in members if name.endswith((".xml", ".xhtml"))), key=lambda name: len(members[name]))
         whole = packed(members)
         changes: dict[str, dict[str, bytes]] = {
-            "bomb": {f"x{n}.xml": bomb for n in range(10)},
             "bomb-in-place": {main: bomb},
             "nested": {"inner.zip": nested},
             "laughs": {main: f"{ENTITY_BOMB}<x>&a9;</x>".encode()},
@@ -74,6 +73,7 @@ def _package_traps() -> dict[str, bytes]:
         found[f"lying-size{suffix}"] = _lying(whole)
         found[f"encrypted{suffix}"] = _flagged(whole)
         found[f"overlapping{suffix}"] = _overlapping(whole)
+    found["bomb.docx"] = packed(docx_members() | {f"x{n}.xml": bomb for n in range(10)})
     found["many-entries.docx"] = _many_entries(docx_members())
     return found
 

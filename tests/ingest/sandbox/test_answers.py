@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from elt_llm_core.outline import Section
 from elt_llm_ingest.parsed_document import Block, ParsedDocument, Part
-from elt_llm_ingest.sandbox.answers import MalformedAnswer, decode_document, parse_json
+from elt_llm_ingest.sandbox.answers import MalformedAnswer, decode_document, parse_json, printable
 from elt_llm_ingest.sandbox.wire import encode_document, to_bytes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ def documents(draw: st.DrawFn, *, parts: bool = True) -> ParsedDocument:
         sections=tuple(Section(start, draw(st.integers(1, 9)), draw(TEXTS)) for start in draw(offsets)),
         blocks=tuple(blocks),
         metadata=draw(METADATA),
-        notes=tuple(draw(st.lists(TEXTS, max_size=3))),
+        notes=tuple(draw(st.lists(st.sampled_from(("page 1 is damaged", "a note")), max_size=3))),
         parts=tuple(Part(f"part {number}", draw(TEXTS), document) for number, document in enumerate(held)),
         artefacts=draw(st.dictionaries(TEXTS, JSON, max_size=2)) if parts else {},
     )
@@ -136,3 +136,10 @@ def test_more_text_than_was_allowed_is_refused_wherever_it_stands() -> None:
     document = ParsedDocument(half.text, "T", parts=(Part("a", "", half),))
     with pytest.raises(MalformedAnswer):
         decoded(json.loads(to_bytes(encode_document(document))))
+
+
+@given(st.text(max_size=600))
+def test_a_reason_is_one_line_that_no_terminal_obeys(said: str) -> None:
+    assert printable(said).isprintable()
+    assert len(printable(said)) <= 400
+    assert printable("a \x1b[2J\n b") == "a \ufffd[2J b"

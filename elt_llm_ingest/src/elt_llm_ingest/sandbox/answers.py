@@ -15,6 +15,7 @@ from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument, Par
 _KINDS = frozenset(get_args(BlockKind))
 _DEEPEST_HEADING = 1000
 _MOST_NOTES = 1000
+_MOST_REASON = 400
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -46,6 +47,12 @@ def decode_document(value: Any, most_characters: int) -> ParsedDocument:
     return document
 
 
+def printable(value: Any) -> str:
+    """A reason on one line, without what a terminal would obey; libraries put bytes of the file into theirs."""
+    line = " ".join(str(value or "").split())
+    return "".join(character if character.isprintable() else "\ufffd" for character in line[:_MOST_REASON])
+
+
 def _document(value: dict[str, Any], *, is_part: bool = False) -> ParsedDocument:
     text = _text(value.get("text"))
     parts = () if is_part else tuple(_part(item) for item in _list(value.get("parts")))
@@ -60,7 +67,7 @@ def _document(value: dict[str, Any], *, is_part: bool = False) -> ParsedDocument
         sections=_sections(value, text),
         blocks=_blocks(value, text),
         metadata={key: _metadata_value(item) for key, item in _object(value.get("metadata")).items()},
-        notes=tuple(_text(item) for item in _list(value.get("notes"))[:_MOST_NOTES]),
+        notes=tuple(printable(_text(item)) for item in _list(value.get("notes"))[:_MOST_NOTES]),
         parts=parts,
         artefacts=_object(value.get("artefacts")),
     )

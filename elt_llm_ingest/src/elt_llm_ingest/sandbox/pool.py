@@ -9,7 +9,7 @@ from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import IngestError, UnreadableDocument
 
 from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.sandbox.answers import MalformedAnswer, decode_document
+from elt_llm_ingest.sandbox.answers import MalformedAnswer, decode_document, printable
 from elt_llm_ingest.sandbox.limits import ParseLimits
 from elt_llm_ingest.sandbox.opening import check_file
 from elt_llm_ingest.sandbox.request import ParseRequest
@@ -103,7 +103,7 @@ class ParsePool(Closeable):
             usable = worker.usable
             if "document" in answer:
                 return decode_document(answer["document"], self._limits.characters)
-            raise UnreadableDocument(str(answer.get("unreadable")), hint=str(answer.get("hint") or ""))
+            raise UnreadableDocument(printable(answer.get("unreadable")), hint=printable(answer.get("hint")))
         except MalformedAnswer as error:
             usable = False
             raise UnreadableDocument(f"the reader answered with what is no document: {error}") from error

@@ -1,0 +1,82 @@
+"""Malformed files among good ones: each is named with what became of it, and the good ones are all read.
+
+A sample of them, or as many as MALFORMED says: 1000 are all there are meant to be.
+"""
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
+from malformed import malformed_files
+from malformed_seeds import good_files
+
+SEED = 20
+LIMITS = ParseLimits(seconds=20, computing_share=0.2, memory_mb=768)
+FEWEST_OF_A_KIND = 100
+KINDS = (".pdf", ".docx", ".pptx", ".xlsx", ".html", ".drawio")
+GOOD = "0000-good"
+
+
+def written(folder: Path, count: int) -> list[Path]:
+    """The malformed files in a folder, with a good one of each kind at the beginning and again after every tenth."""
+    good = sorted((suffix, data) for suffix, data in good_files().items() if suffix in SUPPORTED_SUFFIXES)
+    files = [(f"{GOOD}{suffix}", data) for suffix, data in good]
+    for number, file in enumerate(malformed_files(count, SEED)):
+        files.append((file.name, file.data))
+        if number % 10 == 9:
+            suffix, data = good[number // 10 % len(good)]
+            files.append((f"{number:04}-good{suffix}", data))
+    for name, data in files:
+        (folder / name).write_bytes(data)
+    return [folder / name for name, _ in files]
+
+
+def outcome(answer: ParsedDocument | UnreadableDocument) -> str:
+    """As a report has it: a reason, or how much was read."""
+    return str(answer) if isinstance(answer, UnreadableDocument) else f"{len(answer.text)} characters"
+
+
+@pytest.mark.faults
+def test_every_malformed_file_is_named_and_every_good_one_read(tmp_path: Path) -> None:
+    paths = written(tmp_path, int(os.environ.get("MALFORMED", "120")))
+    outcomes, slowest, before = {}, 0.0, time.monotonic()
+    with ParsePool(LIMITS, 2) as pool:
+        requests = [ParseRequest(path) for path in paths]
+        for path, answer in zip(paths, pool.read_all(requests), strict=True):
+            outcomes[path.name] = outcome(answer)
+            slowest = max(slowest, time.monotonic() - before)
+            before = time.monotonic()
+            if "good" in path.name:
+                assert isinstance(answer, ParsedDocument), f"{path.name}: {answer}"
+                assert "ship" in answer.text.lower(), path.name
+    assert set(outcomes) == {path.name for path in paths}
+    assert not [reason for reason in outcomes.values() if not reason.strip() or not reason.isprintable()]
+    assert not [name for name, reason in outcomes.items() if "no document" in reason]
+    assert slowest < 3 * LIMITS.seconds
+
+
+@pytest.mark.faults
+def test_the_thousand_are_of_every_kind_and_half_of_them_damaged_inside() -> None:
+    files = list(malformed_files(1000, SEED))
+    kinds = Counter(Path(file.name).suffix for file in files)
+    assert min(kinds[kind] for kind in KINDS) >= FEWEST_OF_A_KIND
+    assert sum(file.inside for file in files) >= 500
+    assert len({file.name for file in files}) == len({file.data for file in files}) == 1000
+    assert list(malformed_files(50, SEED)) == files[:50]
+
+
+def test_a_malformed_file_comes_to_the_same_however_many_workers_there_are(tmp_path: Path) -> None:
+    paths = written(tmp_path, 24)
+
+    def outcomes(workers: int, chosen: list[Path]) -> dict[Path, str]:
+        with ParsePool(LIMITS, workers) as pool:
+            answers = pool.read_all(ParseRequest(path) for path in chosen)
+            return {path: outcome(answer) for path, answer in zip(chosen, answers, strict=True)}
+
+    assert outcomes(1, paths) == outcomes(3, paths[::-1])
