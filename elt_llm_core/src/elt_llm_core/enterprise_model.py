@@ -138,8 +138,10 @@ class Inventory(Record):
     @property
     def by_type(self) -> dict[str, list[FactSheet]]:
         """Fact sheets by their type, types in alphabetical order."""
-        types = sorted({sheet.type for sheet in self.fact_sheets})
-        return {kind: [sheet for sheet in self.fact_sheets if sheet.type == kind] for kind in types}
+        found: dict[str, list[FactSheet]] = {}
+        for sheet in self.fact_sheets:
+            found.setdefault(sheet.type, []).append(sheet)
+        return dict(sorted(found.items()))
 
     def to_json(self) -> dict[str, Any]:
         """`{"fact_sheets": {id: {...}}, "notes": [...]}`."""

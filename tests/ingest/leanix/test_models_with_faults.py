@@ -98,3 +98,11 @@ def test_thousands_of_doubled_and_nested_cells_end_soon() -> None:
     nested = [fact_sheet(f"n{number}", "Deep", f"d{number}", f"n{number - 1}") for number in range(3000)]
     found = model(*doubled, *nested)
     assert len(found.entities) == 6000
+
+
+def test_a_book_in_place_of_a_name_is_not_repeated_with_every_relation() -> None:
+    lines = [edge(f"e{number}", "a", "b", value="x" * 5000) for number in range(20)]
+    found = model(fact_sheet("a", "Member " * 1000, "m"), fact_sheet("b", "Club", "c"), *lines)
+    [club, member] = found.entities
+    assert (club.name, len(member.name), member.name[-1]) == ("Club", 1000, "…")
+    assert len(str(found.to_json())) < 100_000

@@ -3,7 +3,7 @@
 import json
 
 from elt_llm_core.enterprise_model import End, EnterpriseModel, Entity, FactSheet, Inventory, Relationship
-from elt_llm_ingest.leanix.sanity import Renamed, check_model
+from elt_llm_ingest.leanix.sanity import Absent, Renamed, check_model
 
 
 def _entity(identifier: str, name: str, domain: str = "", fact_sheet_id: str | None = None) -> Entity:
@@ -53,8 +53,8 @@ def test_a_model_alone_is_counted_and_its_gaps_listed() -> None:
 def test_model_and_inventory_are_compared_by_id_and_then_by_name() -> None:
     report = check_model(MODEL, INVENTORY)
     assert report.under_other_ids == (Renamed("Remade", "x", "x2"),)
-    assert report.absent_from_inventory == ("Drawn only",)
-    assert report.absent_from_model == ("Exported only",)  # types that nobody draws are not missed
+    assert report.absent_from_inventory == (Absent("Drawn only", "y"),)
+    assert report.absent_from_model == (Absent("Exported only", "z"),)  # types that nobody draws are not missed
     assert report.inventory_checked
 
 

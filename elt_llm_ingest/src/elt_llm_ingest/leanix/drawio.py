@@ -44,7 +44,7 @@ class _ModelBuilder:
             relationships=tuple(self._relationships.values()),
             incomplete=tuple(self._incomplete.values()),
             diagrams=tuple(page.diagram.name for page in self._pages),
-            texts=tuple(dict.fromkeys(cell.name for page in self._pages for cell in page.texts if _says_more(cell))),
+            texts=tuple(dict.fromkeys(cell.words for page in self._pages for cell in page.texts if _says_more(cell))),
             notes=(*(note for page in self._pages for note in page.diagram.notes), *self._findings.notes),
         ).in_order()
 

@@ -72,11 +72,10 @@ def _level(text: str) -> int | None:
 
 
 def _fields(columns: Columns, row: Sequence[Cell]) -> dict[str, str]:
-    """Further columns that are filled, by their label, or by their key where two share a label."""
-    labels = [columns.labels[key] for key in columns.plain]
+    """Further columns that are filled, by their label."""
     return {
-        key if labels.count(columns.labels[key]) > 1 else columns.labels[key]: value
-        for key in columns.plain
+        label: value
+        for key, label in columns.labels.items()
         if key not in _OWN_FIELDS and (value := columns.value(row, key))
     }
 
@@ -135,5 +134,5 @@ class _Resolver:
 
     def _known_type(self, wanted: str) -> str:
         """A type of the file by its name, or by a role before it such as ProviderApplication; empty if none is."""
-        fitting = [kind for kind in self._types if kind and wanted.endswith(kind)]
-        return max(fitting, key=len, default="")
+        endings = (wanted[start:] for start in range(len(wanted)))
+        return next((ending for ending in endings if ending in self._types), "")

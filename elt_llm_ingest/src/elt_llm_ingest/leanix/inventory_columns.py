@@ -1,6 +1,7 @@
 """The columns of an exported inventory: machine keys in the first row, labels in the second."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,7 +13,6 @@ _NEEDED = {"id", "type", "name"}
 _TELLING = {"displayName", "lxState", "qualitySeal", "level", "status"}
 _RELATION = re.compile(r"(rel[A-Z]\w{0,80}?|relTo\w{1,80}):(\w{1,80})", re.ASCII)
 _DISPLAY_NAME = "displayName"
-_LABELS = {"id": "id", "type": "type", "name": "name"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column holds what; numbers count from 0."""
+    """Which column holds what; numbers count from 0. Columns that share a label have their key as label."""
 
     plain: dict[str, int]
     relations: tuple[RelationColumns, ...]
@@ -61,21 +61,27 @@ def read_columns(sheet: Sheet) -> Columns:
         if key:
             places.setdefault(key, number)
     labelled = _are_labels(second, places)
-    labels = {key: (cell_text(second[place]) if labelled else "") or key for key, place in places.items()}
     matches = {key: match for key in places if (match := _RELATION.fullmatch(key))}
+    plain = {key: place for key, place in places.items() if key not in matches}
     return Columns(
-        plain={key: place for key, place in places.items() if key not in matches},
+        plain=plain,
         relations=_relations(matches, places),
-        labels=labels,
+        labels=_labels(plain, second if labelled else ()),
         first_row=2 if labelled else 1,
     )
+
+
+def _labels(plain: dict[str, int], row: Sequence[Cell]) -> dict[str, str]:
+    labels = {key: (cell_text(row[place]) if row else "") or key for key, place in plain.items()}
+    counts = Counter(labels.values())
+    return {key: label if counts[label] == 1 else key for key, label in labels.items()}
 
 
 def _are_labels(row: Sequence[Cell], places: dict[str, int]) -> bool:
     """Exports have labels in the second row; where somebody deleted them, the first fact sheet stands there."""
     if not row:
         return False
-    texts = {key: cell_text(row[places[key]]).casefold().replace(" ", "") for key in _LABELS}
+    texts = {key: cell_text(row[places[key]]).casefold().replace(" ", "") for key in ("id", "type")}
     return texts["id"] in {"id", "externalid", "factsheetid", ""} and texts["type"] in {"type", "factsheettype", "typ"}
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from elt_llm_core.enterprise_model import EnterpriseModel, Entity, Inventory
@@ -23,6 +23,14 @@ class Renamed:
 
 
 @dataclass(frozen=True)
+class Absent:
+    """Something that only one side has, by its fact sheet id; the inventory's may have none yet."""
+
+    name: str
+    id: str
+
+
+@dataclass(frozen=True)
 class SanityReport:
     """Counts and gaps. Names and ids are in alphabetical order; lists about the inventory are empty without one."""
 
@@ -33,8 +41,8 @@ class SanityReport:
     without_id: tuple[str, ...]
     doubled_ids: tuple[str, ...]
     incomplete: tuple[str, ...]
-    absent_from_inventory: tuple[str, ...] = ()
-    absent_from_model: tuple[str, ...] = ()
+    absent_from_inventory: tuple[Absent, ...] = ()
+    absent_from_model: tuple[Absent, ...] = ()
     under_other_ids: tuple[Renamed, ...] = ()
     inventory_checked: bool = False
 
@@ -50,14 +58,13 @@ class SanityReport:
         yield f"{self.entities} entities and {self.relationships} relationships."
         yield f"Entities by domain: {_counts(self.domains)}."
         yield f"Entities by type: {_counts(self.types)}."
-        renamed = [each.name for each in self.under_other_ids]
         for what, names in (
             ("Without an id", self.without_id),
             ("Ids that stand for several entities", self.doubled_ids),
             ("Relationships with an open end", self.incomplete),
-            ("In the model, not in the inventory", self.absent_from_inventory),
-            ("In the inventory, not in the model", self.absent_from_model),
-            ("In both, under different ids", renamed),
+            ("In the model, not in the inventory", [each.name for each in self.absent_from_inventory]),
+            ("In the inventory, not in the model", [each.name for each in self.absent_from_model]),
+            ("In both, under different ids", [each.name for each in self.under_other_ids]),
         ):
             if names:
                 yield f"{what}: {len(names)} ({listed(list(names))})."
@@ -70,18 +77,7 @@ def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> S
     in the model and another in the inventory is listed as that, and not as absent on both sides.
     """
     ids = Counter(entity.fact_sheet_id for entity in model.entities if entity.fact_sheet_id)
-    sheets = inventory.fact_sheets if inventory else ()
-    renamed = list(_under_other_ids(model.entities, inventory, set(ids))) if inventory else []
-    explained = {each.model_id for each in renamed} | {each.inventory_id for each in renamed}
-    exported = {sheet.fact_sheet_id for sheet in sheets}
-    types = {entity.type for entity in model.entities}
-    absent = [entity for entity in model.entities if entity.fact_sheet_id not in exported | explained]
-    missing = [
-        sheet
-        for sheet in sheets
-        if sheet.fact_sheet_id not in ids and sheet.fact_sheet_id not in explained and sheet.type in types
-    ]
-    return SanityReport(
+    alone = SanityReport(
         entities=len(model.entities),
         relationships=len(model.relationships),
         domains=_tally(entity.domain or NO_DOMAIN for entity in model.entities),
@@ -89,10 +85,30 @@ def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> S
         without_id=_sorted(entity.name for entity in model.entities if not entity.fact_sheet_id),
         doubled_ids=_sorted(key for key, count in ids.items() if count > 1),
         incomplete=_sorted(f"{each.source.name or '?'} - {each.target.name or '?'}" for each in model.incomplete),
-        absent_from_inventory=_sorted(entity.name for entity in absent if entity.fact_sheet_id) if inventory else (),
-        absent_from_model=_sorted(sheet.display_name for sheet in missing),
-        under_other_ids=tuple(sorted(renamed, key=lambda each: (each.name, each.model_id, each.inventory_id))),
-        inventory_checked=inventory is not None,
+    )
+    return alone if inventory is None else _compared(alone, model, inventory, set(ids))
+
+
+def _compared(alone: SanityReport, model: EnterpriseModel, inventory: Inventory, drawn: set[str]) -> SanityReport:
+    exported = {sheet.fact_sheet_id for sheet in inventory.fact_sheets}
+    renamed = sorted(_under_other_ids(model.entities, inventory, drawn), key=lambda each: (each.name, each.model_id))
+    explained = {each.model_id for each in renamed} | {each.inventory_id for each in renamed}
+    known, shown = exported | explained, drawn | explained
+    types = {entity.type for entity in model.entities}
+    return replace(
+        alone,
+        absent_from_inventory=_absent(
+            (entity.name, entity.fact_sheet_id)
+            for entity in model.entities
+            if entity.fact_sheet_id and entity.fact_sheet_id not in known
+        ),
+        absent_from_model=_absent(
+            (sheet.display_name, sheet.fact_sheet_id)
+            for sheet in inventory.fact_sheets
+            if sheet.fact_sheet_id not in shown and sheet.type in types
+        ),
+        under_other_ids=tuple(renamed),
+        inventory_checked=True,
     )
 
 
@@ -116,6 +132,10 @@ def _tally(values: Iterable[str]) -> dict[str, int]:
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
+
+
+def _absent(found: Iterable[tuple[str, str]]) -> tuple[Absent, ...]:
+    return tuple(Absent(*each) for each in sorted(set(found)))
 
 
 def _counts(tally: dict[str, int]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from elt_llm_ingest.readers.drawio_labels import plain_lines
+from elt_llm_ingest.readers.drawio_labels import plain_lines, short_name
 from elt_llm_ingest.unique_names import UniqueNames
 
 if TYPE_CHECKING:
@@ -36,9 +36,14 @@ class Cell:
     data: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
+    def words(self) -> str:
         """Its label in one line."""
         return " ".join(self.label.split())
+
+    @property
+    def name(self) -> str:
+        """Its label in one line, cut off where it is longer than any name."""
+        return short_name(self.words)
 
 
 @dataclass(frozen=True)

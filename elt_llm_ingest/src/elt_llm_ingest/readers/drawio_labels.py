@@ -10,6 +10,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _NOT_TEXT = re.compile(r"<(style|script)\b[^<>]{0,500}>[^<]{0,20000}</\1>|<!--[^<>]{0,1000}-->", re.IGNORECASE)
+_LONGEST_NAME = 1000
 _ENDS_A_LINE = re.compile(r"</?(?:blockquote|br|div|h[1-6]|hr|li|ol|p|pre|table|tr|ul)\b", re.IGNORECASE)
 
 
@@ -22,8 +23,13 @@ def plain_lines(label: str) -> str:
 
 
 def plain_name(label: str) -> str:
-    """The words of a label in one line."""
-    return " ".join(plain_lines(label).split())
+    """The words of a label in one line, cut off where they are longer than any name."""
+    return short_name(" ".join(plain_lines(label).split()))
+
+
+def short_name(name: str) -> str:
+    """A name is repeated wherever it is related to something, so that a book in its place would become a library."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _replacement(tag: re.Match[str]) -> str:

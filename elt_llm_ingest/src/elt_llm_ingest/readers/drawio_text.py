@@ -25,7 +25,7 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
 def connector_line(diagram: Diagram, edge: Cell) -> str:
     """Such as "Order -> Invoice: leads to"; empty if nothing about the connector is named."""
     ends = [_end_name(diagram, end) for end in (edge.source, edge.target)]
-    labels = [cell.name for cell in (edge, *diagram.labels_of(edge)) if cell.label]
+    labels = [cell.words for cell in (edge, *diagram.labels_of(edge)) if cell.label]
     if not labels and not all(ends):
         return ""
     arrow = "-" if edge.style.get("endArrow") == "none" else "->"
@@ -72,17 +72,17 @@ class _Writer:
 
     def _write_shape(self, cell: Cell, level: int, *, is_container: bool) -> None:
         if is_container:
-            self._builder.add_heading(cell.name, min(level, _DEEPEST_HEADING))
+            self._builder.add_heading(cell.words, min(level, _DEEPEST_HEADING))
         else:
             self._builder.add(cell.label, "prose")
 
     def _write_table(self, table: Cell, rows: list[Cell]) -> None:
-        self._builder.add(table.name)
+        self._builder.add(table.words)
         header = ""
         for number, row in enumerate(_by_place(rows)):
             cells = list(self._diagram.inside(row))
             self._written.update((row.id, *(cell.id for cell in cells)))
-            line = " | ".join(cell.name for cell in sorted(cells, key=lambda cell: cell.x) if cell.label) or row.name
+            line = " | ".join(cell.words for cell in sorted(cells, key=lambda cell: cell.x) if cell.label) or row.words
             self._builder.add(line, "table", header=header, tight=number > 0)
             header = header or line
 
