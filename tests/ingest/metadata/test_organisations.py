@@ -21,6 +21,7 @@ from hypothesis import strategies as st
         ("The Youth and Schools Committee's report", ["Youth and Schools Committee"]),
         ("restaurants such as Joe's Diner, Alpha & Beta and Gamma.", ["Joe's Diner", "Alpha & Beta", "Gamma"]),
         ("The tool was acquired by Initech, which sold it.", ["Initech"]),
+        ("a company called Initech and a man called Peter", ["Initech"]),
         ("She was president of the Harvest League in 1930.", ["Harvest League"]),
         (
             "It was then passed on, as everybody had hoped, to the Northern\nGrounds Committee.",

@@ -27,6 +27,12 @@ _DEEDS = (
     *("released by ", "broadcast by ", "subsidiary of ", "affiliate of ", "merged with ", "übernommen von "),
     *("Tochter von ", "filiale de "),
 )
+_CALLED = ("known as ", "called ", "named ", "renamed ")
+_BODY_BEFORE = re.compile(
+    r"\b(?:company|firm|agency|organi[sz]ation|publisher|publishing house|party|charity|association|institute|bank"
+    r"|union|regulator|supplier)\b[^.;:\n]{0,25}$"
+)
+_REACH = 50  # characters before "called" that may say what is
 _ITEM = re.compile(rf"(?:the )?(?P<name>{CAPITALISED}(?: (?:(?:of|the|&) ){{0,2}}{CAPITALISED}){{0,5}})")
 _NEXT = re.compile(r",? (?:and|or|und|oder|et|ou) |, ")
 _PLURAL_NOUN = re.compile(r" [a-z]{3,30}s\b")
@@ -43,6 +49,10 @@ def announced_names(text: str) -> Iterator[tuple[int, int]]:
         for place in _ends(text, deed):
             if item := _ITEM.match(text, place):
                 yield item.span("name")
+    for called in _CALLED:
+        for place in _ends(text, called):
+            if _BODY_BEFORE.search(text[max(0, place - _REACH) : place - len(called)]):
+                yield from _listed(text, place)
 
 
 def _ends(text: str, words: str) -> Iterator[int]:
