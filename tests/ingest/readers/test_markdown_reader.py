@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.markdown import MarkdownReader
 
@@ -28,12 +29,23 @@ def test_the_text_is_the_source_and_headings_are_sections(tmp_path: Path) -> Non
     assert document.title == "The Book"
 
 
-def test_front_matter_gives_title_and_metadata_and_can_still_be_found(tmp_path: Path) -> None:
-    document = _read(tmp_path, "---\ntitle: 'The Rules'\nowner: board\ntags:\n- a\n---\n\n# Heading\n")
+def test_front_matter_gives_title_and_metadata_and_is_no_part_of_the_text(tmp_path: Path) -> None:
+    document = _read(tmp_path, "---\ntitle: 'The Rules'\nowner: board\ntags:\n- a\n- b\n---\n\n# Heading\n")
     assert document.title == "The Rules"
-    assert document.metadata == {"title": "The Rules", "owner": "board"}
-    assert _texts(document, "definition")[0].startswith("---\ntitle")
-    assert [section.title for section in document.sections] == ["Heading"]
+    assert document.metadata == {"title": "The Rules", "owner": "board", "tags": "a; b"}
+    assert document.text == "# Heading\n"
+    assert [(section.start, section.title) for section in document.sections] == [(0, "Heading")]
+
+
+@pytest.mark.parametrize(
+    "authors", ["author: A. B.; C. D.", "authors: [A. B., 'C. D.']", "authors:\n  - A. B.\n  - name: C. D."]
+)
+def test_front_matter_tells_authors_year_and_address_however_it_is_written(tmp_path: Path, authors: str) -> None:
+    document = _read(tmp_path, f"---\n{authors}\ndate: 3 March 2021\nsource: https://example.org/a\n---\nWords.\n")
+    assert document.metadata["authors"] == "A. B.; C. D."
+    assert document.metadata["year"] == 2021
+    assert document.metadata["url"] == "https://example.org/a"
+    assert "author" not in document.metadata
 
 
 def test_a_table_has_one_block_a_row_under_its_header(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Workbooks: what a person sees on each sheet, table by table and row by row."""
 
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -187,6 +189,20 @@ def test_every_filled_cell_is_in_exactly_one_area(rows: list[list[str]]) -> None
         for column, cell in enumerate(row):
             homes = [a for a in areas if a.top <= number <= a.bottom and a.left <= column <= a.right]
             assert len(homes) == 1 if cell else len(homes) <= 1
+
+
+def test_xml_that_breaks_off_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
+    unclosed = '<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell></t3'
+    with pytest.raises(UnreadableDocument, match=r"holds damaged XML, in 'content\.xml'"):
+        _read(tmp_path, ods({"S": unclosed}), ".ods")
+
+
+@given(st.text(st.sampled_from('<>/="rvc123AB# '), max_size=40), st.integers(0, 300))
+def test_a_sheet_with_damaged_markup_is_read_or_refused(damage: str, place: int) -> None:
+    inner = f"<sheetData>{sheet_rows([['a', 'b'], [1, 2], ['x', True]])}</sheetData>"
+    damaged = inner[:place] + damage + inner[place + len(damage) // 2 :]
+    with tempfile.TemporaryDirectory() as folder, suppress(UnreadableDocument):
+        assert _read(Path(folder), xlsx({"S": damaged})).title
 
 
 @given(st.binary(max_size=400))

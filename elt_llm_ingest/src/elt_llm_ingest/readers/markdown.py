@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
 from elt_llm_ingest.readers.charset import decode
 from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.readers.front_matter import split_front_matter
+from elt_llm_ingest.readers.front_matter import front_matter_metadata, split_front_matter
 from elt_llm_ingest.readers.headings import begins_rule
 from elt_llm_ingest.readers.inline_images import without_inline_images
 
@@ -23,48 +23,43 @@ _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 
 
 class MarkdownReader(DocumentReader):
-    """Reads .md; front matter becomes metadata and stays in the text, where it can be found and cited.
+    """Reads .md; front matter becomes metadata and is no part of the text, so that no answer quotes it.
 
-    The text is the source without the pictures written into it as `data:` addresses.
+    The text is the source below it, without the pictures written into it as `data:` addresses.
     """
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is not text."""
         source, notes = decode(read_bytes(path))
-        text = without_inline_images(source.replace("\f", "\n"))
-        body, values = split_front_matter(text)
-        blocks, sections = _Outline(text, body).parse()
+        whole = without_inline_images(source.replace("\f", "\n"))
+        body, values = split_front_matter(whole)
+        text = whole[body:].lstrip("\n") if body else whole
+        blocks, sections = _Outline(text).parse()
         heading = next((section.title for section in sections if section.level == 1 and section.title), "")
         title = values.get("title") or heading or values.get("name") or path.stem
-        return ParsedDocument(text, title, (), sections, blocks, dict(values), notes)
+        return ParsedDocument(text, title, (), sections, blocks, front_matter_metadata(values), notes)
 
 
 class _Outline:
     """The block tokens of markdown-it, which carry line numbers, as spans of the text."""
 
-    def __init__(self, text: str, body: int) -> None:
-        self.text, self.body = text, body
-        lines = text[body:].split("\n")
-        self.offsets = list(accumulate((len(line) + 1 for line in lines), initial=body))
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.offsets = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
         self.sections: list[Section] = []
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
-        found = [*self._front_matter(), *self._blocks()]
-        return tuple(_without_gaps(self.text, found)), tuple(self.sections)
-
-    def _front_matter(self) -> list[Block]:
-        start, end = _stripped(self.text, 0, self.body)
-        return [Block(start, end, "definition")] if end > start else []
+        return tuple(_without_gaps(self.text, list(self._blocks()))), tuple(self.sections)
 
     def _blocks(self) -> Iterator[Block]:
         parser = MarkdownIt("commonmark").enable("table")
         # Inline markup stays as written, so it need not be parsed.
         parser.core.ruler.enableOnly(["normalize", "block"])
         header = ""
-        for token in parser.parse(self.text[self.body :]):
+        for token in parser.parse(self.text):
             span = self._span(token)
             if token.type == "table_open":
                 header = ""

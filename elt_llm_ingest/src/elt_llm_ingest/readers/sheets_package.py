@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import join, normpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 _PROPERTIES = ("docProps/core.xml", "meta.xml")
 _CONTENT = "content.xml"
+_WITH_CELLS = re.compile(r"xl/(?:worksheets/)?[^/]{1,200}\.xml|xl/(?:worksheets/)?_rels/[^/]{1,200}\.rels")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
 # Names that a program or a library writes where nobody said who the author is.
 _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "unknown", "user", "author")
@@ -42,7 +43,30 @@ def check_package(path: Path) -> Package:
     with guarded_archive(path) as archive:
         archive.check_members()
         check_xml_members(archive)
+        for name in archive.names:
+            if name == _CONTENT or _WITH_CELLS.fullmatch(name):
+                _check_well_formed(archive, name)
         return Package(_extents(archive), _metadata(archive))
+
+
+def _check_well_formed(archive: Archive, name: str) -> None:
+    """Read XML to its end without keeping it: on XML that breaks off the library may wait for ever."""
+    from lxml import etree
+
+    nothing: Any = _Nothing()
+    parser = etree.XMLParser(target=nothing, resolve_entities=False, no_network=True, huge_tree=False)
+    try:
+        parser.feed(archive.read_member(name))
+        parser.close()
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise UnreadableDocument(f"holds damaged XML, in {name[:80]!a}: {error}") from error
+
+
+class _Nothing:
+    """What a parser builds here."""
+
+    def close(self) -> None:
+        """There is nothing to finish."""
 
 
 def _extents(archive: Archive) -> dict[str | int, Extent]:
