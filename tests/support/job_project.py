@@ -10,7 +10,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.settings_loader import LoadedSettings, load_settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.job_file import Job, find_job_file, load_jobs
+from elt_llm_ingest.job_file import IngestJob, Job, find_job_file, load_jobs
 from elt_llm_ingest.jobs import JobReport, JobRunner
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.plan import Plan
@@ -66,7 +66,15 @@ class JobProject:
         assert isinstance(job, Job)
         return job
 
+    def load_text(self, name: str, paths: list[str]) -> Job:
+        """A job that fills the collection `all` from these paths, whatever they are."""
+        return Job(name, self.folder, IngestJob(collection="all", paths=tuple(paths)))
+
     def run(self, name: str, **flags: Any) -> JobReport:
+        """Run one job of this name; raises what makes it impossible."""
+        return self.run_job(self.load(name), **flags)
+
+    def run_job(self, job: Job, **flags: Any) -> JobReport:
         """Run one job; raises what makes it impossible."""
         with writing(self.loaded.data_dir) as store:
             return JobRunner(
@@ -76,7 +84,7 @@ class JobProject:
                 self.parser,
                 SilentProgress(),
                 flags,  # type: ignore[arg-type]
-            ).run(self.load(name))
+            ).run(job)
 
     def run_all(self, name: str) -> list[JobReport]:
         """Run a list of jobs."""
