@@ -1,0 +1,202 @@
+"""`elt-llm ingest` as people and programs call it: jobs, dry run, watching, reports, progress."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from command_line import FAKE, CommandLine, command
+from folders import generated_files, write_files
+
+JOB = "description: Notes.\ncollection: notes\npaths: ['notes/**/*.md']\n"
+
+
+@pytest.fixture
+def project(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
+    """A folder with two notes and a job for them."""
+    notes(mast="The mast is twelve metres tall.", keel="The keel is made of oak.")
+    write_files(elt_llm.folder, {"config/rag_config.yaml": "", "config/ingest/notes.yaml": JOB})
+    return elt_llm
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "No collection is named."),
+        (["notes"], "No collection is named."),
+        (["notes", "--job", "notes"], "A job names its own paths"),
+        (["-c", "x", "--job", "notes"], "A job names its own paths"),
+        (["notes", "-c", "x", "--watch", "--json"], "neither --dry-run nor --json"),
+        (["--job", "nots"], "Did you mean notes?"),
+        (["notes", "-c", "x", "--report", "nowhere/r.json"], "no folder"),
+        (["--job", "notes\0"], "zero byte"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments: list[str], said: str, project: CommandLine) -> None:
+    ended = project("ingest", *arguments)
+    assert ended.code == 2
+    assert said in ended.err + ended.out
+    assert not (project.folder / ".elt_llm").exists()
+
+
+def test_a_job_fills_its_collection_and_remembers_it(project: CommandLine) -> None:
+    ran = project.done("ingest", "--job", "notes", "--json").json
+    [report] = ran["jobs"]
+    assert (report["job"], report["reports"][0]["collection"]) == ("notes", "notes")
+    assert "twelve" in str(project.done("ask", "How tall is the mast?", "-c", "notes", "--json").json["answer"])
+    refused = project("ingest", "-c", "notes")
+    assert (refused.code, "Run: elt-llm ingest --job notes" in refused.err) == (2, True)
+    shown = project.done("ingest", "--job", "config/ingest/notes.yaml").out
+    assert "Job notes" in shown
+    assert "nothing changed" in shown
+
+
+def test_a_list_of_jobs_reports_each_and_fails_if_any_did(project: CommandLine) -> None:
+    write_files(
+        project.folder,
+        {
+            "config/ingest/bad.yaml": "collection: bad\npaths: [nowhere]\n",
+            "config/ingest/load_all.yaml": "jobs: [bad, notes]\n",
+        },
+    )
+    ended = project("ingest", "--job", "load_all")
+    assert ended.code == 1
+    assert ended.out.index("Job bad") < ended.out.index("no file or folder nowhere") < ended.out.index("Job notes")
+    assert [it["error"] == "" for it in project("ingest", "--job", "load_all", "--json").json["jobs"]] == [False, True]
+
+
+def test_a_dry_run_leaves_nothing_behind(project: CommandLine) -> None:
+    new = project.done("ingest", "notes", "-c", "notes", "--dry-run", "--json").json
+    assert new["plans"][0]["counts"] == {"new": 2}
+    assert "2 new" in project.done("ingest", "--job", "notes", "--dry-run").out
+    assert not (project.folder / ".elt_llm").exists()
+    project.done("ingest", "--job", "notes")
+    assert "nothing would change (2 unchanged)" in project.done("ingest", "--job", "notes", "--dry-run").out
+    assert project("ingest", "-c", "nowhere", "--dry-run").code == 2
+
+
+def test_a_dry_run_does_not_wait_for_a_writer(project: CommandLine) -> None:
+    from elt_llm_core.store.lock import writer_lock
+
+    project.done("ingest", "notes", "-c", "notes")
+    with writer_lock(project.folder / ".elt_llm", "somebody"):
+        assert project("ingest", "notes", "-c", "notes", "--dry-run").code == 0
+        assert project("ingest", "--job", "notes").code == 75
+
+
+def test_every_file_is_listed_in_the_report_however_many(project: CommandLine) -> None:
+    write_files(project.folder / "many", {f"{number:02}.md": f"Plank {number}." for number in range(50)})
+    ended = project.done("ingest", "many", "-c", "many", "--report", "report.json")
+    assert "... and 10 more: --report FILE or --json lists them all." in ended.out
+    assert f"Every file is listed in {project.folder / 'report.json'}" in ended.out
+    listed = json.loads((project.folder / "report.json").read_text(encoding="utf-8"))
+    assert len(listed["files"]) == 50
+
+
+def test_one_long_name_does_not_pad_the_others(project: CommandLine) -> None:
+    write_files(project.folder / "long", {"a.md": "Short.", f"{'x' * 252}.md": "Long."})
+    lines = project.done("ingest", "long", "-c", "long").out.splitlines()
+    assert lines[0] == "ok  a.md  1 passage"
+    assert lines[1] == f"ok  {'x' * 252}.md  1 passage"
+
+
+def test_a_settings_file_that_is_none_is_refused_at_once(project: CommandLine) -> None:
+    for name in ("/dev/zero", "pipe.yaml", "notes"):
+        if name == "pipe.yaml":
+            os.mkfifo(project.folder / name)
+        refused = project("--config", name, "collections")
+        assert refused.code == 2, name
+    (project.folder / "large.yaml").write_text("# " + "x" * 1_100_000)
+    assert "more than 1,000,000 bytes" in project("--config", "large.yaml", "collections").err
+    wrong = "query:\n" + "".join(f"  wrong_{number}: 1\n" for number in range(5000))
+    (project.folder / "wrong.yaml").write_text(wrong)
+    said = project("--config", "wrong.yaml", "collections").err.splitlines()
+    assert "and 4,980 more mistakes" in said[20]
+    assert len(said) < 25
+
+
+@contextmanager
+def _terminal(folder: Path, *arguments: str) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
+    """The command in a terminal of 100 columns; the number is where its words come out."""
+    mine, its = pty.openpty()
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env={**os.environ, **FAKE, "ELT_LLM_EMBEDDING__BATCH_SIZE": "1", "TERM": "xterm-256color", "COLUMNS": "100"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - one thread
+    )
+    os.close(its)
+    try:
+        yield mine, process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(mine)
+
+
+def _read_until(terminal: int, what: str, seconds: float = 60) -> str:
+    """What comes out of a terminal up to these words, without its colours; or until its end."""
+    text, deadline = b"", time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                text += os.read(terminal, 65536)
+            except OSError:  # the end of a terminal nobody holds any more
+                break
+        if what and what in _plain(text):
+            break
+    return _plain(text)
+
+
+def _plain(text: bytes) -> str:
+    return re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text.decode("utf-8", "replace"))
+
+
+def test_a_terminal_shows_files_rate_and_what_is_left(elt_llm: CommandLine) -> None:
+    write_files(elt_llm.folder / "files", generated_files(60, sections=6))
+    with _terminal(elt_llm.folder, "ingest", "files", "-c", "all") as (terminal, process):
+        shown = _read_until(terminal, "published as generation 1")
+        assert process.wait(60) == 0
+    assert re.search(r"Reading files .{10,60}60 files in [0-9.]+ s, [0-9,]+/s", shown)
+    assert re.search(r"Embedding passages .{10,60}[0-9]+ passages in [0-9.]+ s", shown)
+    assert "60 ok" in shown
+
+
+def test_watching_ends_with_an_interrupt_and_tells_each_change(elt_llm: CommandLine) -> None:
+    write_files(elt_llm.folder / "files", {"a.md": "# A\n\nAn anchor.\n"})
+    with _terminal(elt_llm.folder, "ingest", "files", "-c", "all", "--watch") as (terminal, process):
+        assert "generation 1" in _read_until(terminal, "Ctrl-C ends it.")
+        write_files(elt_llm.folder / "files", {"b.md": "# B\n\nA basin.\n"})
+        told = _read_until(terminal, "after the change was seen")
+        assert re.search(r"all: 2 documents.{0,200}generation 2", told, re.DOTALL)
+        (elt_llm.folder / "files" / "c.pdf").write_bytes(b"%PDF-1.4 and no more")
+        assert "c.pdf" in _read_until(terminal, "c.pdf")
+        assert elt_llm("ingest", "files", "-c", "other").code == 1  # the lock is free, and the file as bad
+        process.send_signal(signal.SIGINT)
+        assert "Interrupted. Running the same command again" in _read_until(terminal, "stopped.")
+        assert process.wait(10) == 130
+
+
+def test_watching_a_job_follows_its_file(project: CommandLine) -> None:
+    write_files(project.folder, {"more/reef.md": "# Reef\n\nSharp.\n"})
+    with _terminal(project.folder, "ingest", "--job", "notes", "--watch") as (terminal, process):
+        _read_until(terminal, "Ctrl-C ends it.")
+        write_files(project.folder, {"config/ingest/notes.yaml": "collection: notes\npaths: 3\n"})
+        assert "paths = 3" in _read_until(terminal, "paths = 3")
+        write_files(project.folder, {"config/ingest/notes.yaml": JOB.replace("paths: [", "paths: [more, ")})
+        assert "3 documents" in _read_until(terminal, "Ctrl-C ends it.")
+        write_files(project.folder, {"more/buoy.md": "# Buoy\n\nRed.\n"})
+        assert "4 documents" in _read_until(terminal, "after the change was seen")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
