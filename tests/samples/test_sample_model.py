@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from elt_llm_core.model_graph import ModelGraph
 from elt_llm_ingest.leanix.sanity import check_model
 from elt_llm_ingest.readers.workbook import read_workbook
 from sample_model import ENTERPRISE, SAMPLES, expected, inventory_of, model_of, read, script, without_notes
@@ -120,3 +121,16 @@ def test_the_drawing_uses_other_words_than_the_handbook() -> None:
     names = {entity["name"] for entity in EXPECTED_MODEL["entities"]}
     assert all(term in handbook and term not in names for term in (*NOT_DRAWN, *OTHERWISE))
     assert names >= set(OTHERWISE.values())
+
+
+def test_the_model_is_a_graph_of_neighbours_and_ways() -> None:
+    graph = ModelGraph(model_of(read(MODEL)))
+    ids = {entity["name"]: entity["id"] for entity in EXPECTED_MODEL["entities"]}
+    names = {identifier: name for name, identifier in ids.items()}
+    feed = graph.neighbours(ids["INT001 Eligibility feed"])
+    assert {names[each] for each in feed} == {"Player Register", "Matchday App"}
+    ways = graph.paths(ids["Sponsor"], ids["Ground Grade"], 2)
+    assert [names[each] for each in ways[0]] == ["Sponsor", "Member Club", "Ground", "Ground Grade"]
+    around = graph.ego_graph(ids["Ground Grade"], 2)
+    assert {entity.name for entity in around.entities} >= {"Ground Grade", "Ground", "Pitch", "Member Club"}
+    assert len(around.relationships) >= len(around.entities) - 1

@@ -12,8 +12,10 @@ from elt_llm_ingest.leanix.part_names import PartNames
 from elt_llm_ingest.parsed_document import ParsedDocument
 from hypothesis import given
 from hypothesis import strategies as st
+from packages import ods, xlsx
 from sample_model import ENTERPRISE, read
 
+ODS_CELL = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
 ARROWS = "startArrow=ERone;endArrow=ERmany"
 MODEL = model(
     shape("d", "People"),
@@ -139,3 +141,15 @@ def test_part_names_are_unique_and_lead_nowhere(ids: list[str]) -> None:
 def test_entities_whose_ids_look_alike_are_still_two_parts() -> None:
     model_ = EnterpriseModel(entities=(Entity(id="a b", name="One"), Entity(id="a?b", name="Two")))
     assert [part.name for part in model_document(model_, "M").parts] == ["entity/a-b", "entity/a-b~2"]
+
+
+def test_an_inventory_in_another_kind_of_workbook_is_read_alike(tmp_path: Path) -> None:
+    rows = [["id", "type", "name", "displayName"], ["ID", "Type", "Name", "Display Name"], ["u", "Project", "P", "P"]]
+    written = "".join(
+        f"<table:table-row>{''.join(ODS_CELL.format(value) for value in row)}</table:table-row>" for row in rows
+    )
+    (tmp_path / "export.ods").write_bytes(ods({"Export": written}))
+    (tmp_path / "export.xlsx").write_bytes(xlsx({"Export": rows, "ReadMe": [["Words."]]}))
+    one, other = read(tmp_path / "export.ods"), read(tmp_path / "export.xlsx")
+    assert [part.name for part in one.parts] == ["fact-sheet/u"]
+    assert one == other

@@ -3,7 +3,7 @@
 import json
 
 from elt_llm_core.enterprise_model import End, EnterpriseModel, Entity, FactSheet, Inventory, Relationship
-from elt_llm_ingest.leanix.sanity import Absent, Renamed, check_model
+from elt_llm_ingest.leanix.sanity import Absent, Renamed, check_artefacts, check_model
 
 
 def _entity(identifier: str, name: str, domain: str = "", fact_sheet_id: str | None = None) -> Entity:
@@ -76,3 +76,12 @@ def test_the_report_reads_line_by_line_and_as_json() -> None:
 
 def test_an_empty_model_has_an_empty_report() -> None:
     assert check_model(EnterpriseModel()).lines()[1] == "Entities by domain: none."
+
+
+def test_all_models_of_a_collection_are_checked_together_as_its_artefacts_keep_them() -> None:
+    other = EnterpriseModel(entities=(_entity("m", "Member"), _entity("7", "Nameless", fact_sheet_id="")))
+    report = check_artefacts([MODEL.to_json(), other.to_json()], [INVENTORY.to_json(), INVENTORY.to_json()])
+    assert report.entities == 7  # the member once, two without an id
+    assert report.doubled_ids == ("c",)
+    assert report.absent_from_model == check_model(MODEL, INVENTORY).absent_from_model
+    assert not check_artefacts([MODEL.to_json()]).inventory_checked

@@ -1,7 +1,7 @@
 """What was understood of a model, and how far model and inventory agree."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -87,6 +87,34 @@ def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> S
         incomplete=_sorted(f"{each.source.name or '?'} - {each.target.name or '?'}" for each in model.incomplete),
     )
     return alone if inventory is None else _compared(alone, model, inventory, set(ids))
+
+
+def check_artefacts(
+    models: Iterable[Mapping[str, Any]], inventories: Iterable[Mapping[str, Any]] | None = None
+) -> SanityReport:
+    """Look at all models of a collection together, as the artefacts keep them, beside all inventories of another.
+
+    An entity that several files draw under one id and name counts once, and so does an exported fact sheet.
+    """
+    read = [EnterpriseModel.from_json(value) for value in models]
+    entities = {
+        (entity.fact_sheet_id or f"{number} {entity.id}", entity.name): entity
+        for number, model in enumerate(read)
+        for entity in model.entities
+    }
+    joined = EnterpriseModel(
+        entities=tuple(entities.values()),
+        relationships=tuple(each for model in read for each in model.relationships),
+        incomplete=tuple(each for model in read for each in model.incomplete),
+    )
+    if inventories is None:
+        return check_model(joined)
+    sheets = {
+        (sheet.fact_sheet_id or f"{number} {sheet.id}", sheet.display_name): sheet
+        for number, value in enumerate(inventories)
+        for sheet in Inventory.from_json(value).fact_sheets
+    }
+    return check_model(joined, Inventory(fact_sheets=tuple(sheets.values())))
 
 
 def _compared(alone: SanityReport, model: EnterpriseModel, inventory: Inventory, drawn: set[str]) -> SanityReport:
