@@ -74,6 +74,16 @@ def test_any_part_may_be_missing_cut_off_or_another(suffix: str, data: st.DataOb
     assert _read_or_reason(_packed(members), suffix)
 
 
+@pytest.mark.parametrize("suffix", OFFICE)
+def test_entities_declared_in_any_part_are_refused(suffix: str) -> None:
+    members = _members(SAMPLES[suffix])
+    declared = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>'
+    read = [name for name in members if name.endswith((".xml", ".rels")) and "slide2" not in name]
+    for name in read:
+        refusal = _read_or_reason(_packed({**members, name: declared + members[name]}), suffix)
+        assert refusal == "holds XML with a DOCTYPE, which could declare entities", name
+
+
 @pytest.mark.parametrize("error", [KeyError("a"), ValueError("b"), EOFError(), OverflowError(), IndexError()])
 def test_what_damage_raises_is_told_as_damage(error: Exception) -> None:
     with pytest.raises(UnreadableDocument, match="is damaged"), damage_refused():
