@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_core.failpoints import FAILPOINT_VARIABLE
-from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from folders import run_ingest
 from killing import processes
 
@@ -26,3 +26,17 @@ def ingest_killed_at(place: str, data_dir: Path, folder: Path, flags: Changes, v
 def _ingest(plan: str, data_dir: Path, folder: Path, flags: Changes, version: str) -> None:
     os.environ[FAILPOINT_VARIABLE] = plan
     run_ingest(data_dir, folder, embedding=FakeEmbedding(version=version), batch_size=4, **flags)
+
+
+def enriching_killed_at(plan: str, data_dir: Path, folder: Path) -> bool:
+    """Ingest with contexts by a language model, perhaps until a failpoint; tells whether it was reached."""
+    process = processes().Process(target=_enrich, args=(plan, data_dir, folder))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def _enrich(plan: str, data_dir: Path, folder: Path) -> None:
+    os.environ[FAILPOINT_VARIABLE] = plan
+    run_ingest(data_dir, folder, llm=ScriptedLLM(["It is about the water and what lies in it."] * 9))

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from elt_llm_core.collection import drop, open_generation, roll_back
 from elt_llm_core.errors import EltError
+from elt_llm_core.exporting import export_collection
 from elt_llm_core.failpoints import FAILPOINT_VARIABLE
 from elt_llm_core.forgetting import forget
 from elt_llm_core.importing import import_collection
@@ -37,7 +38,7 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray
 from shelf import COLLECTION, writing
 
-Action = Literal["create", "ingest", "heal", "roll_back", "drop", "forget", "purge", "import"]
+Action = Literal["create", "ingest", "heal", "roll_back", "drop", "forget", "purge", "import", "export"]
 Listener = Callable[[str], None]
 HEAVY = (
     "elt_llm_core.forgetting",
@@ -138,6 +139,9 @@ def _change(store: Store, work: Work) -> None:
         case "import":
             assert work.folder is not None
             import_collection(store, work.folder, SilentProgress())
+        case "export":
+            assert work.folder is not None
+            export_collection(store, COLLECTION, work.folder, force=True)
         case _:
             drop(store, COLLECTION)
 
