@@ -45,9 +45,9 @@ def gather_facts(context: CommandContext) -> "Facts":
 
 def examine(facts: "Facts") -> dict[str, "Verdict"]:
     """The verdict of each check by its name, in the order they are shown."""
-    from elt_llm_api.diagnosis import configuration, data, installation, machine
+    from elt_llm_api.diagnosis import configuration, data, installation, machine, reading
 
-    checks = (*machine.CHECKS, *installation.CHECKS, *configuration.CHECKS, *data.CHECKS)
+    checks = (*machine.CHECKS, *installation.CHECKS, *reading.CHECKS, *configuration.CHECKS, *data.CHECKS)
     return {check.name: check.verdict(facts) for check in checks}
 
 

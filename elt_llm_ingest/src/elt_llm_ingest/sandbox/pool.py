@@ -41,6 +41,12 @@ class ParsePool(Closeable):
         """Start one worker now, while its parent does something else; not needed, but the first file comes sooner."""
         self._threads.submit(self._start_idle)
 
+    def check(self) -> None:
+        """Start a worker and wait until it is ready. Raises IngestError if it does not get so far."""
+        self._threads.submit(self._start_idle).result()
+        for worker in self._idle:
+            worker.await_greeting()
+
     def read(self, request: ParseRequest) -> ParsedDocument:
         """The parsed file. Raises UnreadableDocument with the reason, and IngestError if no worker can be started."""
         return self._submit(request).result()

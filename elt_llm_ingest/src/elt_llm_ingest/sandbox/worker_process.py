@@ -64,10 +64,23 @@ class WorkerProcess:
         """Its process id."""
         return self._process.pid
 
+    def await_greeting(self) -> None:
+        """Wait until it is ready, if it is not yet. Raises IngestError if it ends or takes a minute."""
+        if self._ready:
+            return
+        deadline = time.monotonic() + _SECONDS_TO_START
+        try:
+            greeting = parse_json(self._read(self._length(deadline, _MOST_GREETING), deadline))
+        except (WorkerDied, MalformedAnswer) as error:
+            self.kill()
+            raise IngestError(
+                f"The process that reads files does not start: {error}", hint="Run: elt-llm doctor"
+            ) from error
+        self._ready = bool(greeting.get("ready"))
+
     def ask(self, request: ParseRequest) -> dict[str, Any]:
         """Its answer to a request. Raises WorkerDied, after which this is of no more use, and MalformedAnswer."""
-        if not self._ready:
-            self._await_greeting()
+        self.await_greeting()
         question = {
             "path": os.fspath(request.path.absolute()),
             "reader": request.reader,
@@ -102,17 +115,6 @@ class WorkerProcess:
 
     def _arguments(self) -> list[str]:
         return [str(os.getpid()), str(self._limits.memory_mb)]
-
-    def _await_greeting(self) -> None:
-        deadline = time.monotonic() + _SECONDS_TO_START
-        try:
-            greeting = parse_json(self._read(self._length(deadline, _MOST_GREETING), deadline))
-        except (WorkerDied, MalformedAnswer) as error:
-            self.kill()
-            raise IngestError(
-                f"The process that reads files does not start: {error}", hint="Run: elt-llm doctor"
-            ) from error
-        self._ready = bool(greeting.get("ready"))
 
     def _length(self, deadline: float, most: int) -> int:
         length = int.from_bytes(self._read(PREFIX, deadline), "big")
