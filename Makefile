@@ -27,8 +27,8 @@ format: ## Put the code into shape
 test: ## Run the tests alone
 	uv run pytest
 
-faults: ## Kill an ingest a hundred times at random moments, and look at what is left
-	KILLS=100 uv run pytest -m faults
+faults: ## Kill an ingest a hundred times at random moments, read a thousand malformed files, and look at what is left
+	KILLS=100 MALFORMED=1000 uv run pytest -m faults
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS
 	uv run pytest -m bench -n 0
