@@ -77,10 +77,10 @@ def test_a_pattern_is_linear_on_a_million_hostile_characters(pattern: "re.Patter
 
 def _assert_linear(pattern: "re.Pattern[str]", piece: str, size: int) -> None:
     text = (piece * (size // len(piece)))[: size - 1] + "\0"
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in pattern.finditer(text):
         pass
-    taken = time.perf_counter() - began
+    taken = time.process_time() - began
     assert taken < SECONDS + size * SECONDS_A_CHARACTER, f"{taken:.1f} s for {size} characters of {piece!r}"
 
 

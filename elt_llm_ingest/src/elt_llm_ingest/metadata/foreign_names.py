@@ -15,7 +15,8 @@ _LITHUANIAN_HEADS = (
     *("universitetas", "universiteto", "institutas", "instituto", "komitetas", "komiteto", "bankas", "banko"),
 )
 _LITHUANIAN = re.compile(
-    rf"{CAPITALISED}(?:,? (?!ir\b)[^\W\d_A-Z]{{3,20}}){{0,3}}(?: ir [^\W\d_]{{3,20}})?(?: [^\W\d_A-Z]{{3,20}})?"
+    rf"(?<!\w)(?>{CAPITALISED})(?:,? (?!ir\b)[^\W\d_A-Z]{{3,20}}+){{0,3}}"
+    r"(?: ir [^\W\d_]{3,20}+)?(?: [^\W\d_A-Z]{3,20}+)?"
     rf" (?:{'|'.join(_LITHUANIAN_HEADS)})(?:a|os|ai|ą|oje|as|o|ui|e|us)?\b"
 )
 _FRENCH_ADJECTIVE = r"(?: [a-zéèêàç]{3,20}(?:ale|enne|aise|ique|aine|al|en|ais|ain)\b)"
