@@ -1,6 +1,7 @@
 """The one way to `store.sqlite3`: a connection whose transactions survive a crash or did not happen."""
 
 import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ T = TypeVar("T")
 
 _BUSY_MILLISECONDS = 20_000
 _BATCH = 500
+_ROOM_TO_WRITE = 1 << 20  # bytes of log that a small change may take
 
 
 def sqlite_version() -> tuple[int, int, int]:
@@ -100,7 +102,17 @@ class Database:
         try:
             yield
         except sqlite.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite.SQLITE_FULL:
+                raise _full(self.path) from error
             raise StoreError(f"{self.path}: {error}.", hint="Run: elt-llm doctor") from error
+
+
+def _full(path: Path) -> StoreError:
+    free = shutil.disk_usage(path.parent).free
+    return StoreError(
+        f"{path} has too little room: {_ROOM_TO_WRITE} bytes or more are needed, {free} are free.",
+        hint="Readers keep what is published. Make room on that disk, then run the same command again.",
+    )
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -1,0 +1,117 @@
+"""Run as a program: what a collection does on a disk that is full or may only be read. Prints one JSON document.
+
+`python hard_disks.py KIND SOURCE PLACE` copies the data directory SOURCE and its folder `docs` to PLACE, which the
+caller has mounted as a small disk, or else a limit on the size of files stands for one.
+"""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.collection import open_generation
+from elt_llm_core.errors import EltError
+from elt_llm_core.generation import Generation
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.store.store import open_store
+from elt_llm_core.verification import examine
+from folders import run_ingest, write_files
+from llama_index.core.vector_stores.types import VectorStoreQuery
+from shelf import COLLECTION
+
+QUESTIONS = ("anchor and basin", "a reef", "ferry harbour island")
+
+
+def answers(generation: Generation) -> list[Any]:
+    """Cosines of what is nearest to each question, and the best place by words; every text is read."""
+    model = FakeEmbedding()
+    found: list[Any] = []
+    for question in QUESTIONS:
+        query = VectorStoreQuery(query_embedding=model.embed_question(question).tolist(), similarity_top_k=5)
+        result = generation.vector_store.query(query)
+        assert all(node.text for node in generation.nodes(result.ids or []))
+        cosines = [round(cosine, 4) for cosine in result.similarities or []]
+        found.append([cosines, int(generation.keyword.scores(question).argmax())])
+    return found
+
+
+def ask_anew(data_dir: Path) -> dict[str, Any]:
+    """What a new process answers, or the error it refuses with."""
+    try:
+        with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+            told = {"answers": answers(generation), "notes": list(generation.notes)}
+        with open_store(data_dir) as store:
+            findings = examine(store, COLLECTION)
+        return {**told, "damage": [it.what for it in findings.damage], "unchecked": list(findings.unchecked)}
+    except EltError as error:
+        return {"error": type(error).__name__, "said": str(error), "hint": error.hint}
+
+
+def _elsewhere(data_dir: Path) -> dict[str, Any]:
+    ended = subprocess.run(
+        [sys.executable, __file__, "ask", str(data_dir)], capture_output=True, text=True, check=False, timeout=120
+    )
+    return dict(json.loads(ended.stdout)) if ended.returncode == 0 else {"crashed": ended.stderr[-2000:]}
+
+
+def _harden(kind: str, place: Path) -> None:
+    if kind == "limit":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    elif kind == "readonly":
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    else:
+        with (place / "filler").open("wb", buffering=0) as filler:
+            size = 1 << 20
+            while size:
+                try:
+                    filler.write(bytes(size))
+                except OSError:
+                    size //= 2
+
+
+def _soften(kind: str, place: Path) -> None:
+    if kind == "limit":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    elif kind == "readonly":
+        subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
+    else:
+        (place / "filler").unlink()
+
+
+def _ingest(data_dir: Path, folder: Path) -> dict[str, Any]:
+    try:
+        return {"documents": run_ingest(data_dir, folder).documents}
+    except (EltError, OSError) as error:
+        return {"error": type(error).__name__, "said": str(error), "hint": getattr(error, "hint", "")}
+
+
+def main(kind: str, source: Path, place: Path) -> dict[str, Any]:
+    """Ask before, on the hard disk and after."""
+    shutil.copytree(source, place / "data")
+    folder = write_files(place / "docs", {"new.md": "A new note of the tide.\n"})
+    data_dir = place / "data"
+    told: dict[str, Any] = {"before": ask_anew(data_dir)["answers"]}
+    if kind != "readonly":  # a disk cannot be made so while a file is open for writing
+        with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+            _harden(kind, place)
+            told["still"] = answers(generation)
+            told["anew_beside"] = _elsewhere(data_dir)
+    else:
+        _harden(kind, place)
+    told["anew"] = _elsewhere(data_dir)
+    told["ingest"] = _ingest(data_dir, folder)
+    told["anew_after"] = _elsewhere(data_dir)
+    _soften(kind, place)
+    told["ingest_after"] = _ingest(data_dir, folder)
+    told["after"] = ask_anew(data_dir)
+    return told
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TMPDIR", "/tmp")  # noqa: S108 - SQLite's temporary files are not what is tried here
+    result = ask_anew(Path(sys.argv[2])) if sys.argv[1] == "ask" else main(sys.argv[1], *map(Path, sys.argv[2:4]))
+    sys.stdout.write(json.dumps(result))
