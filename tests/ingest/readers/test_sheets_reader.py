@@ -160,6 +160,14 @@ def test_empty_rows_at_the_end_of_an_open_document_do_not_count() -> None:
     assert (extent.rows, extent.columns) == (1, 1)
 
 
+def test_a_sheet_of_megabytes_is_read(tmp_path: Path) -> None:
+    words = [f"row {number} of many, with words that go on" for number in range(40_000)]
+    cells = "".join(f'<row><c t="inlineStr"><is><t>{"x" * 200}{said}</t></is></c></row>' for said in words)
+    document = _read(tmp_path, xlsx({"S": f"<sheetData>{cells}</sheetData>"}))
+    assert len(document.blocks) == 40_001
+    assert document.text.endswith(words[-1])
+
+
 def test_the_workbook_gives_typed_cells_of_all_sheets(tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     path.write_bytes(xlsx({"A": [["x", None, 1.0], [True, "#N/A", "y"]], "B": []}))

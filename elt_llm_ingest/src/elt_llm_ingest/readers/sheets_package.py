@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 _PROPERTIES = ("docProps/core.xml", "meta.xml")
 _CONTENT = "content.xml"
+_PIECE = 65_536
 _WITH_CELLS = re.compile(r"xl/(?:worksheets/)?[^/]{1,200}\.xml|xl/(?:worksheets/)?_rels/[^/]{1,200}\.rels")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
 # Names that a program or a library writes where nobody said who the author is.
@@ -56,7 +57,10 @@ def _check_well_formed(archive: Archive, name: str) -> None:
     nothing: Any = _Nothing()
     parser = etree.XMLParser(target=nothing, resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        parser.feed(archive.read_member(name))
+        data = archive.read_member(name)
+        # Piece by piece: given tens of megabytes at once the parser takes its own buffer for an attack.
+        for start in range(0, len(data), _PIECE):
+            parser.feed(data[start : start + _PIECE])
         parser.close()
     except (etree.XMLSyntaxError, ValueError) as error:
         raise UnreadableDocument(f"holds damaged XML, in {name[:80]!a}: {error}") from error
