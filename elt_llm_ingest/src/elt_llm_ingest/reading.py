@@ -15,7 +15,7 @@ from elt_llm_ingest.splitting import SplitBy, part_of_group
 
 @dataclass(frozen=True)
 class Reading:
-    """Reads with `parser`. `reader` is a reader's name or "auto"; `split_by` and `group` say what is taken of a file."""
+    """Reads with `parser`. `reader` is a name or "auto"; `split_by` and `group` say what is taken of a file."""
 
     parser: Parser
     options: ReaderOptions = field(default_factory=ReaderOptions)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from elt_llm_core.store.records import StoredNode
 from elt_llm_query.retrieve.candidates import Candidate
@@ -21,6 +23,14 @@ def test_one_text_in_three_places_is_one_passage_with_two_alternates() -> None:
     assert [one.node.node_id for one in merged] == ["a", "b"]
     assert [one.node.node_id for one in merged[0].alternates] == ["c", "d"]
     assert [place["source"] for place in merged[0].to_chunk().metadata["alternates"]] == ["c.md", "d.md"]
+
+
+def test_what_a_model_wrote_about_a_passage_is_no_context_of_a_result() -> None:
+    plain = passage("a", "The ferry leaves at noon.")
+    context = "Harbour > Times\nIt is from the timetable."
+    enriched = replace(plain.node, context=context, metadata={"enrichment": "It is from the timetable."})
+    assert replace(plain, node=enriched).to_chunk().context == "Harbour > Times"
+    assert replace(plain, node=replace(enriched, metadata={})).to_chunk().context == context
 
 
 @given(st.lists(st.sampled_from(["x", "y", "z"])))

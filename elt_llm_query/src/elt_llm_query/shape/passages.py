@@ -30,7 +30,7 @@ class Passage:
             source=self.node.source,
             document_hash=self.node.document_hash,
             text=self.node.text,
-            context=self.node.context,
+            context=_own_context(self.node),
             span=(self.node.start, self.node.end),
             page=self.node.page,
             section=self.node.section,
@@ -55,3 +55,8 @@ class Passage:
             "page": self.node.page,
             "section": self.node.section,
         }
+
+
+def _own_context(node: StoredNode) -> str:
+    """The context as the document has it: what a language model added helps to find a passage, and proves nothing."""
+    return node.context.removesuffix(str(node.metadata.get("enrichment") or "")).rstrip("\n")
