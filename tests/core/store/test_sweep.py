@@ -61,3 +61,25 @@ def test_nothing_is_swept_while_a_run_is_unfinished(store: Store) -> None:
     store.collections.finish_run(record.id, "{}")
     collect_garbage(store, keep=2)
     assert _count(store, "vectors") == 4
+
+
+def test_another_collections_cut_off_run_keeps_its_own_rows_alone(store: Store) -> None:
+    for first in (0, 10, 20):
+        put(store, some_documents(2, first=first))
+    put(store, some_documents(1, first=50), name="other")
+    store.collections.begin_run(store.collections.get("other").id, "elt-llm ingest other")
+    stored_versions(store, some_documents(1, first=60), FakeEmbedding(), name="other")
+    stored_versions(store, some_documents(1, first=70), FakeEmbedding(version="2"), name="other")
+    collect_garbage(store, keep=2)
+    assert _count(store, "document_versions") == 4 + 3
+    assert _count(store, "vectors") == 16 + 4 + 4 + 4
+
+
+def test_a_text_that_a_cut_off_run_wants_too_keeps_its_vector(store: Store) -> None:
+    for first in (0, 10, 20):
+        put(store, some_documents(1, first=first))
+    record = store.collections.create("other")
+    store.collections.begin_run(record.id, "elt-llm ingest other")
+    stored_versions(store, some_documents(1), FakeEmbedding(), name="other")
+    collect_garbage(store, keep=2)
+    assert _count(store, "vectors") == 8 + 4
