@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.readers.pdf import PdfReader, numbered_pages
+from elt_llm_ingest.readers.pdf_headings import headings_by_outline
+from elt_llm_ingest.readers.pdf_lines import Line
 
 WritePdf = Callable[[list[list[Any]]], Path]
 
@@ -121,3 +123,8 @@ def test_a_file_that_is_no_pdf_is_refused_with_the_reason(tmp_path: Path) -> Non
     path.write_bytes(b"this is no PDF at all")
     with pytest.raises(UnreadableDocument, match="not a PDF"):
         PdfReader().read(path)
+
+
+def test_a_heading_of_the_outline_may_stand_on_two_lines() -> None:
+    lines = [Line("3.1 Relationships between"), Line("Source Packages"), Line("Words of the section.")]
+    assert headings_by_outline(lines, [("Relationships between source packages", 2)]) == {0: 2, 1: 2}

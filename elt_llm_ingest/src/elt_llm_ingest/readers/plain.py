@@ -63,7 +63,10 @@ class _Outline:
         return count
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
-        return len(lines) > 1 and any(underline_of(self._line(line)) for line in lines[1:3])
+        """Whether the first line, or that between two lines of marks, has marks under it as long as it is."""
+        texts = [self._line(line) for line in lines[:3]]
+        title, *below = texts[1:] if underline_of(texts[0]) else texts
+        return bool(below and underline_of(below[0])) and len(below[0]) >= min(len(title), 20)
 
     def _line(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
