@@ -65,3 +65,13 @@ def test_lists_code_and_marks_inside_code_are_told_apart(tmp_path: Path) -> None
 
 def test_without_heading_the_file_gives_the_title(tmp_path: Path) -> None:
     assert _read(tmp_path, "words").title == "note"
+
+
+def test_a_table_whose_header_has_no_words_keeps_its_rows_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("| | |\n|---|---|\n| a | b |\n| c | d |\n")
+    document = MarkdownReader().read(tmp_path / "a.md")
+    assert [document.text[block.start : block.end] for block in document.blocks] == [
+        "| | |\n|---|---|",
+        "| a | b |",
+        "| c | d |",
+    ]

@@ -58,14 +58,15 @@ class _Outline:
         parser = MarkdownIt("commonmark").enable("table")
         # Inline markup stays as written, so it need not be parsed.
         parser.core.ruler.enableOnly(["normalize", "block"])
-        header = ""
+        header: str | None = None  # none before a table's first row, empty if that has no words
         for token in parser.parse(self.text):
             span = self._span(token)
             if token.type == "table_open":
-                header = ""
+                header = None
             elif token.type == "tr_open" and token.level <= 2 and span[1] > span[0]:
-                yield Block(span[0], span[1] if header else self._below(token, span[1]), "table", header)
-                header = header or self._cells(span)
+                end = self._below(token, span[1]) if header is None else span[1]
+                yield Block(span[0], end, "table", header or "")
+                header = self._cells(span) if header is None else header
             elif token.level == 1 and token.type == "list_item_open" and span[1] > span[0]:
                 yield Block(*span, "list")
             elif token.level == 0 and span[1] > span[0]:
