@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from elt_llm_core.errors import IngestError, LockHeld
+from elt_llm_core.errors import IngestError, LockHeld, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_ingest.watch import Scope, Watch
 from folders import run_ingest, statuses, write_files
@@ -155,6 +155,14 @@ def test_a_failing_run_is_told_and_the_next_change_tries_again(docs: Path) -> No
         assert str(ear.next("failed")) == "It rains."
         (docs / "a.md").write_text("two")
         assert ear.next("ended") == "fine"
+
+
+def test_what_is_wrong_from_the_start_is_not_watched(docs: Path) -> None:
+    def run() -> str:
+        raise UsageError("No such thing.")
+
+    with pytest.raises(UsageError):
+        Watch(lambda: Scope((docs,)), run, Ear()).go()
 
 
 def test_another_writer_is_waited_for_and_named_once(docs: Path) -> None:

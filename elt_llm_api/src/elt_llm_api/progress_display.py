@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 _SECONDS_BETWEEN_LINES = 1.0
-_WIDEST_DETAIL = 48
+_BAR, _BESIDE_THE_DETAIL, _NARROWEST_DETAIL = 12, 78, 12  # characters
 _WORDS = {
     "read": ("Reading files", "file"),
     "enrich": ("Asking the language model", "call"),
@@ -100,7 +100,8 @@ class LiveProgress:
     def advance(self, amount: int = 1, detail: str = "") -> None:
         """Move the bar."""
         if self._task is not None:
-            self._bars.update(self._task, advance=amount, detail=shortened(one_line(detail), _WIDEST_DETAIL))
+            room = max(_NARROWEST_DETAIL, self._bars.console.width - _BESIDE_THE_DETAIL)
+            self._bars.update(self._task, advance=amount, detail=shortened(one_line(detail), room))
 
     def note(self, message: str) -> None:
         """One sentence above the bars."""
@@ -128,8 +129,8 @@ def _bars() -> "Bars":
             return Text(_figures(task))
 
     return Progress(
-        TextColumn("{task.description}", table_column=Column(min_width=25, no_wrap=True)),
-        BarColumn(bar_width=20),
+        TextColumn("{task.description}", table_column=Column(min_width=18, no_wrap=True)),
+        BarColumn(bar_width=_BAR, table_column=Column(min_width=_BAR)),
         Figures(table_column=Column(no_wrap=True)),
         TextColumn("{task.fields[detail]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
         console=Console(stderr=True),

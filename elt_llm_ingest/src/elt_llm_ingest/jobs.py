@@ -66,7 +66,7 @@ class JobRunner:
         flags: Flags,
     ) -> None:
         self._loaded, self._embedding, self._store = loaded, embedding, store
-        self._parser, self._progress, self._flags = ParsedOnce(parser), progress, flags
+        self._parser, self._progress, self._flags = parser, progress, flags
 
     def run_all(self, jobs: Sequence[Job | Unread]) -> list[JobReport]:
         """One after the other; one that fails does not stop the others."""
@@ -87,12 +87,13 @@ class JobRunner:
         if job.spec.split_by is not None:
             return self._run_split(job, request)
         self._refuse_another_jobs(job, request.collection)
-        report = self._ingest(job, request, Filling(job.name))
+        report = self._ingest(job, request, Filling(job.name), self._parser)
         return JobReport(job.name, (report,))
 
     def _run_split(self, job: Job, request: IngestRequest) -> JobReport:
         filled = filled_by(self._store, job, self._loaded)
-        grouped = self._group(job, request, filled)
+        parser = ParsedOnce(self._parser)  # for this job alone: its collections are made of the same files
+        grouped = self._group(job, request, filled, parser)
         others = {record.name for record in self._store.collections.all()} - {one.name for one in filled}
         names = collection_names(job.spec.collection_prefix or "", grouped.files.keys(), filled, others)
         reports = []
@@ -100,7 +101,7 @@ class JobRunner:
             include = tuple(literally(located.file.path) for located in files)
             of_group = replace(request, collection=names[group], include=include, group=group)
             filling = Filling(job.name, group, tuple(grouped.keys[group]))
-            reports.append(self._ingest(job, of_group, filling))
+            reports.append(self._ingest(job, of_group, filling, parser))
         left_over = [one.name for one in filled if one.filling.group not in grouped.files]
         dropped = left_over if request.allow_delete else []
         for name in dropped:
@@ -108,15 +109,15 @@ class JobRunner:
         kept = () if dropped else tuple(left_over)
         return JobReport(job.name, tuple(reports), tuple(grouped.outcomes), kept, tuple(dropped))
 
-    def _group(self, job: Job, request: IngestRequest, filled: Sequence[Filled]) -> Grouped:
+    def _group(self, job: Job, request: IngestRequest, filled: Sequence[Filled], parser: Parser) -> Grouped:
         selection = Selection.of(request.include, request.exclude)
         sources = locate_sources(Known(), request.paths, selection, everything=False)
-        reading = Reading(self._parser, ReaderOptions.of(self._loaded.settings.ingest), job.spec.reader)
+        reading = Reading(parser, ReaderOptions.of(self._loaded.settings.ingest), job.spec.reader)
         return GroupFinder(reading, job.spec.split_by or "section", filled).find(sources.files)
 
-    def _ingest(self, job: Job, request: IngestRequest, filling: Filling) -> IngestReport:
+    def _ingest(self, job: Job, request: IngestRequest, filling: Filling, parser: Parser) -> IngestReport:
         settings = job.spec.apply_to(self._loaded.settings)
-        report = ingest(request, settings, self._embedding, self._store, self._progress, self._parser)
+        report = ingest(request, settings, self._embedding, self._store, self._progress, parser)
         record = self._store.collections.find(request.collection)
         if record is not None:
             self._store.collections.set_filled_by(record.id, filling)
@@ -151,7 +152,8 @@ def refuse_without_job(store: Store, collection: str) -> None:
     filling = store.collections.filled_by(record.id)
     if filling is not None:
         raise UsageError(
-            f"Collection '{collection}' is filled by a job.", hint=f"Run: elt-llm ingest --job {filling.job}"
+            f"Collection '{collection}' is filled by a job.",
+            hint=f"Run: elt-llm ingest --job {filling.job}   (with the same options)",
         )
 
 

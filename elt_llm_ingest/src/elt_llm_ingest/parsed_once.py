@@ -9,7 +9,7 @@ from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.sandbox.parser import Parser
 from elt_llm_ingest.sandbox.request import ParseRequest
 
-_MOST_CHARACTERS = 100_000_000
+_MOST_CHARACTERS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class _State:
 
 
 class ParsedOnce:
-    """A parser before a parser: what was read stays, up to 100 million characters in all."""
+    """A parser before a parser: what was read stays, up to 50 million characters in all."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser

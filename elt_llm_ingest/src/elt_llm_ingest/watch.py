@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from elt_llm_core.errors import EltError, LockHeld
+from elt_llm_core.errors import EltError, LockHeld, UsageError
 
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 
@@ -80,7 +80,7 @@ class Watch(Generic[Result]):
         self._stopped.set()
 
     def go(self) -> None:
-        """Watch until stopped or interrupted. Raises what `scope` raises at the start, but nothing that is mendable."""
+        """Watch until stopped or interrupted. Raises what the first `scope` raises, and a first UsageError."""
         scope = self._scope()
         first: float | None = None
         while not self._stopped.is_set():
@@ -115,6 +115,8 @@ class Watch(Generic[Result]):
                 told = True
                 self._stopped.wait(_RETRY_SECONDS)
             except (EltError, OSError) as error:
+                if seen is None and isinstance(error, UsageError):
+                    raise  # it was wrong from the start
                 return self._listener.failed(error)
             else:
                 return self._listener.ended(result, None if seen is None else time.monotonic() - seen)
