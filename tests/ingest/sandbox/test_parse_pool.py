@@ -185,3 +185,10 @@ def test_text_longer_than_pdfium_gives_at_a_time_is_whole(pool: ParsePool, write
     words = b"".join(b"(word%05d ) Tj " % number for number in range(9_000))
     text = pool.read(ParseRequest(write("a.pdf", pdf(one_page(stream(b"BT /F 1 Tf " + words + b"ET")))))).text
     assert text.split() == [f"word{number:05}" for number in range(9_000)]
+
+
+def test_a_folder_whose_name_is_no_text_is_no_hindrance(pool: ParsePool, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/not \xff utf-8"))
+    folder.mkdir()
+    (folder / "a.txt").write_text("word")
+    assert pool.read(ParseRequest(folder / "a.txt", within=folder)).text == "word"

@@ -4,6 +4,7 @@ Started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`; requests 
 on what was standard output.
 """
 
+import json
 import os
 import re
 import signal
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from elt_llm_core.errors import EltError, UnreadableDocument
 
 from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.sandbox.answers import parse_json
 from elt_llm_ingest.sandbox.guards import (
     die_with_parent,
     leave_network,
@@ -116,7 +116,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     usable = True
     readers: dict[str, DocumentReader] = {}
     while usable and len(prefix := requests.read(PREFIX)) == PREFIX:
-        request = parse_json(requests.read(int.from_bytes(prefix, "big")))
+        request = json.loads(requests.read(int.from_bytes(prefix, "big")))
         payload, as_new = answer(request, readers)
         usable = as_new and peak_memory_mb() < request["worker_megabytes"]
         del request
