@@ -15,9 +15,9 @@ def docs(tmp_path: Path) -> Path:
     return write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "sub/b.md": "# B\n\nTide.\n"})
 
 
-def _find(data_dir: Path, *paths: Path, everything: bool = False) -> Sources:
+def _find(data_dir: Path, *paths: Path, everything: bool = False, include: tuple[str, ...] = ()) -> Sources:
     with open_store(data_dir, for_writing=True) as store:
-        return find_sources(store, COLLECTION, paths, everything=everything)
+        return find_sources(store, COLLECTION, paths, everything=everything, include=include)
 
 
 def _places(sources: Sources) -> list[tuple[str, str]]:
@@ -61,3 +61,20 @@ def test_a_folder_around_a_known_one_covers_it_unless_it_is_hidden(tmp_path: Pat
     found = _find(tmp_path / "data", docs)
     assert _places(found) == [("docs", "a.md"), ("sub", "b.md")]
     assert found.whole_roots == {"docs", "sub"}
+
+
+def test_patterns_below_a_folder_take_part_of_it_and_leave_the_rest_known(tmp_path: Path, docs: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
+    run_ingest(tmp_path / "data", docs, other)
+    found = _find(tmp_path / "data", docs, include=("sub/**",))
+    assert (_places(found), found.whole_roots) == ([("docs", "sub/b.md")], {"docs"})
+
+
+def test_absolute_patterns_name_all_so_that_what_is_elsewhere_counts_as_gone(tmp_path: Path, docs: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
+    single = write_files(tmp_path / "single", {"d.md": "# D\n\nPier.\n"}) / "d.md"
+    run_ingest(tmp_path / "data", docs, other, single)
+    found = _find(tmp_path / "data", docs / "sub", everything=True, include=(f"{docs}/sub/**",))
+    assert _places(found) == [("docs", "sub/b.md")]
+    assert found.whole_roots == {"docs", "other"}
+    assert (len(found.missing_files), found.missing) == (1, ())
