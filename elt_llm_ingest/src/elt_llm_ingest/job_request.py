@@ -85,6 +85,7 @@ def request_of(job: Job, loaded: LoadedSettings, flags: Flags) -> IngestRequest:
         metadata=job.spec.metadata,
         split_by=job.spec.split_by or "",
         job=job.name,
+        check_against=job.spec.check_against or "",
         command=f"elt-llm ingest --job {job.name}",
         **flags,
     )

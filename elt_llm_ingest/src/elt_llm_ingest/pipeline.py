@@ -24,6 +24,7 @@ from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
 from elt_llm_ingest.enrichment.enriching import enrich, enriched_extraction
 from elt_llm_ingest.language import collection_language
+from elt_llm_ingest.model_check import model_notes
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.reading import Reading
@@ -40,7 +41,8 @@ class IngestRequest:
 
     `include` and `exclude` are patterns over paths below a folder, `reader` the name of a reader for all files, or
     "auto", `metadata` goes onto every document. With `split_by`, only what belongs to `group` is taken of each file:
-    a top-level section, or the documents within it of one type. `job` is the job file that asks, if one does.
+    a top-level section, or the documents within it of one type. `job` is the job file that asks, if one does; `check_against` the
+    collection of the inventory that an enterprise model is compared with.
     """
 
     collection: str
@@ -52,6 +54,7 @@ class IngestRequest:
     split_by: Literal["", "section", "type"] = ""
     group: str = ""
     job: str = ""
+    check_against: str = ""
     rebuild: bool = False
     resume: bool = False
     allow_delete: bool = False
@@ -198,6 +201,7 @@ class _Run:
             reused=embedded.reused,
             collection_hash=row.collection_hash.hex() if row else "",
             seconds=seconds,
+            notes=model_notes(self._store, record.name, self._request.check_against) if row else (),
         )
 
     def finish(self, sources: Sources, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:

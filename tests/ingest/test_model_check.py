@@ -1,0 +1,34 @@
+"""What an ingest tells of an enterprise model: what was understood, and what an inventory has or lacks."""
+
+from pathlib import Path
+
+from folders import run_ingest
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "enterprise"
+
+
+def test_a_model_is_summed_up_and_compared_with_the_inventory_beside_it(tmp_path: Path) -> None:
+    report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", SAMPLES / "inventory.xlsx")
+    notes = "\n".join(report.notes)
+    assert "96 entities and 127 relationships." in notes
+    assert "In the model, not in the inventory" in notes
+    assert "In the inventory, not in the model" in notes
+
+
+def test_a_model_is_compared_with_the_inventory_of_another_collection(tmp_path: Path) -> None:
+    alone = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model")
+    assert "not in the inventory" not in "\n".join(alone.notes)
+    run_ingest(tmp_path / "data", SAMPLES / "inventory.xlsx", collection="inventory")
+    report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model", check_against="inventory")
+    assert "In the model, not in the inventory" in "\n".join(report.notes)
+
+
+def test_a_missing_collection_to_compare_with_is_said_and_stops_nothing(tmp_path: Path) -> None:
+    report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model", check_against="nowhere")
+    assert report.notes[0].startswith("The model was not checked against 'nowhere': ")
+    assert (report.published, report.exit_code) == (True, 0)
+
+
+def test_a_collection_without_a_model_has_nothing_to_tell(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nA reef.\n")
+    assert run_ingest(tmp_path / "data", tmp_path / "a.md").notes == ()
