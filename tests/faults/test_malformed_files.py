@@ -13,6 +13,7 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
+from folders import run_ingest
 from malformed import malformed_files
 from malformed_seeds import good_files
 
@@ -69,6 +70,33 @@ def test_the_thousand_are_of_every_kind_and_half_of_them_damaged_inside() -> Non
     assert sum(file.inside for file in files) >= 500
     assert len({file.name for file in files}) == len({file.data for file in files}) == 1000
     assert list(malformed_files(50, SEED)) == files[:50]
+
+
+@pytest.mark.faults
+def test_an_ingest_takes_the_good_files_in_and_names_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    paths = written(folder, int(os.environ.get("MALFORMED", "60")))
+    with ParsePool(LIMITS, 2) as pool:
+        report = run_ingest(tmp_path / "data", folder, parser=pool)
+    told = {file.path: file for file in report.files}
+    assert set(told) == {path.name for path in paths}
+    assert {file.status for file in told.values()} <= {"ok", "empty", "skipped", "failed", "duplicate"}
+    assert all(file.reason for file in told.values() if file.status != "ok")
+    assert {file.status for name, file in told.items() if "good" in name} <= {"ok", "duplicate"}
+    assert [file.status for name, file in told.items() if name.startswith(GOOD)].count("ok") >= len(KINDS)
+
+
+@pytest.mark.faults
+def test_an_ingest_comes_to_the_same_collection_however_many_workers_there_are(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    written(folder, 30)
+    hashes = set()
+    for workers in (1, 3):
+        with ParsePool(LIMITS, workers) as pool:
+            hashes.add(run_ingest(tmp_path / str(workers), folder, parser=pool).collection_hash)
+    assert len(hashes) == 1
 
 
 def test_a_malformed_file_comes_to_the_same_however_many_workers_there_are(tmp_path: Path) -> None:
