@@ -13,6 +13,8 @@ def test_a_model_is_summed_up_and_compared_with_the_inventory_beside_it(tmp_path
     assert "96 entities and 127 relationships." in notes
     assert "In the model, not in the inventory" in notes
     assert "In the inventory, not in the model" in notes
+    assert report.model is not None
+    assert len(report.model["absent_from_model"]) == 12
 
 
 def test_a_model_is_compared_with_the_inventory_of_another_collection(tmp_path: Path) -> None:

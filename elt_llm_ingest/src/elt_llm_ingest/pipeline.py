@@ -24,7 +24,7 @@ from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
 from elt_llm_ingest.enrichment.enriching import enrich, enriched_extraction
 from elt_llm_ingest.language import collection_language
-from elt_llm_ingest.model_check import model_notes
+from elt_llm_ingest.model_check import ModelCheck, check_models
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.reading import Reading
@@ -190,6 +190,7 @@ class _Run:
         """What became of everything."""
         record = self._store.collections.get(self._record.name)
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
+        check = check_models(self._store, record.name, self._request.check_against) if row else ModelCheck()
         return IngestReport(
             collection=record.name,
             files=tuple(self._outcomes(sources, scanned, gone)),
@@ -201,7 +202,8 @@ class _Run:
             reused=embedded.reused,
             collection_hash=row.collection_hash.hex() if row else "",
             seconds=seconds,
-            notes=model_notes(self._store, record.name, self._request.check_against) if row else (),
+            notes=check.notes,
+            model=check.values,
         )
 
     def finish(self, sources: Sources, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:

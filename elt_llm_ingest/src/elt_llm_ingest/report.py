@@ -20,7 +20,10 @@ class FileOutcome:
 
 @dataclass(frozen=True)
 class IngestReport:
-    """The whole run. `generation` is what readers see now; `published` whether this run made it."""
+    """The whole run. `generation` is what readers see now; `published` whether this run made it.
+
+    `model` has the counts and gaps of an enterprise model, if the collection holds one.
+    """
 
     collection: str
     files: tuple[FileOutcome, ...]
@@ -33,6 +36,7 @@ class IngestReport:
     collection_hash: str
     seconds: float
     notes: tuple[str, ...] = ()
+    model: dict[str, Any] | None = None
 
     @property
     def exit_code(self) -> int:
