@@ -41,8 +41,8 @@ class IngestRequest:
 
     `include` and `exclude` are patterns over paths below a folder, `reader` the name of a reader for all files, or
     "auto", `metadata` goes onto every document. With `split_by`, only what belongs to `group` is taken of each file:
-    a top-level section, or the documents within it of one type. `job` is the job file that asks, if one does; `check_against` the
-    collection of the inventory that an enterprise model is compared with.
+    a top-level section, or the documents within it of one type. `job` is the job file that asks, if one does;
+    `check_against` the collection of the inventory that an enterprise model is compared with.
     """
 
     collection: str
