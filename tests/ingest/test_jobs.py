@@ -169,6 +169,11 @@ def test_every_group_gives_a_valid_name_that_begins_with_the_prefix(group: str, 
     assert len(name) > len(prefix)
 
 
+def test_a_name_is_made_of_the_words_of_a_title() -> None:
+    titles = {"4.2 Fees & Fines": "hb_4-2-fees-fines", "SeaPort": "hb_sea-port", "Größe": "hb_grosse"}
+    assert {title: collection_name("hb_", title) for title in titles} == titles
+
+
 def test_long_titles_that_begin_alike_have_different_names() -> None:
     names = {collection_name("hb_", f"{'The same beginning ' * 5}{number}") for number in range(50)}
     assert len(names) == 50

@@ -28,7 +28,8 @@ def test_the_demo_opens_no_internet_socket(demo: Demo) -> None:
 
 
 def test_no_library_speaks_on_stderr(demo: Demo) -> None:
-    said = r"(Reading files|Embedding passages|Building the index): \d+|  \d+/\d+, .*"
+    stages = r"(Reading files|Embedding passages|Building the index): [\d,]+"
+    said = rf"{stages}|  [\d,]+/[\d,]+, .*|  [\d,]+ (file|passage)s? in .*"
     assert [line for line in demo.first.err.splitlines() if not re.fullmatch(said, line)] == []
 
 

@@ -18,6 +18,7 @@ from elt_llm_ingest.roots import Located
 from elt_llm_ingest.splitting import SplitBy, groups_of
 
 _LONGEST_NAME = 63
+_WORD_IN_A_WORD = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d"})
 
 
@@ -150,7 +151,8 @@ def collection_name(prefix: str, group: str) -> str:
 
     What is too long, or has no letters of that kind, is told apart by a digest.
     """
-    plain = unicodedata.normalize("NFKD", group.lower().translate(_LETTERS)).encode("ascii", "ignore").decode()
+    words = _WORD_IN_A_WORD.sub("-", group)  # a type may be called SeaPort
+    plain = unicodedata.normalize("NFKD", words.lower().translate(_LETTERS)).encode("ascii", "ignore").decode()
     name = prefix + "-".join(re.findall(r"[a-z0-9]+", plain))
     return name if len(prefix) < len(name) <= _LONGEST_NAME else _with_digest(prefix, name, group)
 
