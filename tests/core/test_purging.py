@@ -101,7 +101,8 @@ def test_the_canary_is_nowhere(data_dir: Path, folder: Path, delete: Callable[[P
     assert _occurrences(data_dir)
     receipt = _purge(data_dir)
     assert _occurrences(data_dir) == []
-    assert not any(node_id in path.read_bytes() for path in data_dir.rglob("*") if path.is_file() for node_id in ids)
+    files = [path for path in data_dir.rglob("*") if path.is_file()]
+    assert [path for path in files if any(node_id in path.read_bytes() for node_id in ids)] == []
     assert receipt.is_clean
     assert receipt.bytes_after < receipt.bytes_before
     with writing(data_dir) as store:
@@ -186,6 +187,13 @@ def test_what_published_documents_say_too_is_no_trace(tmp_path: Path) -> None:
     (folder / "again/copy.md").unlink()
     run_ingest(tmp_path / "data", folder)
     assert _purge(tmp_path / "data").check.found_in == ()
+
+
+def test_an_index_that_was_copied_is_built_anew(data_dir: Path, folder: Path) -> None:
+    _delete_the_file(data_dir, folder)
+    receipt = _purge(data_dir)
+    assert receipt.rebuilt == (COLLECTION,)
+    assert _purge(data_dir).rebuilt == ()
 
 
 def test_nothing_to_purge_changes_nothing(data_dir: Path) -> None:

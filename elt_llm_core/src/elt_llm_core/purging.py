@@ -8,6 +8,8 @@ from typing import Any
 from elt_llm_core.collection import clear_leftovers, rebuild_afresh
 from elt_llm_core.erased_samples import SearchResult, search_files, take_samples
 from elt_llm_core.failpoints import Stage, stage
+from elt_llm_core.index.chroma import CHROMA_FOLDER
+from elt_llm_core.index.spare_bytes import has_stray_bytes
 from elt_llm_core.progress import Progress
 from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.clock import now
@@ -106,8 +108,11 @@ def _delete_backups(data_dir: Path) -> None:
 
 
 def _without_copied_index(store: Store, record: CollectionRecord, progress: Progress) -> bool:
-    """A copied index still has what was deleted from the one it was copied from; tells whether it was rebuilt."""
-    if record.published is None or store.generations.get(record.id, record.published).fresh_base == record.published:
+    """Rebuild an index that was copied, for it has what was deleted from the other, or that has stray memory in it."""
+    if record.published is None:
+        return False
+    copied = store.generations.get(record.id, record.published).fresh_base != record.published
+    if not copied and not has_stray_bytes(store.folder(record.name) / str(record.published) / CHROMA_FOLDER):
         return False
     rebuild_afresh(store, record.name, record.published, progress)
     return True

@@ -16,6 +16,7 @@ from elt_llm_core.index.check import index_faults
 from elt_llm_core.index.chroma import CHROMA_FOLDER, create_chroma, open_chroma
 from elt_llm_core.index.contents import Contents, read_contents, stems_of
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, file_hashes
+from elt_llm_core.index.spare_bytes import clear_spare_bytes
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.store.database import Database
@@ -107,6 +108,7 @@ def _build(
         fresh_base, changed = base.record.fresh_base, base.record.changed_since_fresh + changes
     else:
         exact = not _fresh_index(place, contents, arrays, recipe, progress)
+    clear_spare_bytes(place.directory / CHROMA_FOLDER)
     passport = _passport(place, contents, recipe, exact=exact)
     (place.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")
     sync_tree(place.directory)
