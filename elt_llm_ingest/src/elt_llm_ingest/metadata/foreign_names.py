@@ -27,11 +27,20 @@ _FRENCH = re.compile(
 )
 
 
+_GERMAN_STATE = re.compile(
+    r"\b(?!(?:polit|demokrat|milit\u00e4r|kommunist|sozialist|islam|autokrat|milit\u00e4|techn|histor|sowjet|n\u00e4ch)i?s?ch)"
+    r"[a-z\u00e4\u00f6\u00fc]{3,20}sche[nrms]? (?:Parlaments?|Regierung|Armee|Nationalversammlung|Zentralbank|Unterhaus"
+    r"|Oberhaus|Marine|Luftwaffe|Polizei|Verfassungsgericht|(?:Au\u00dfen|Innen|Justiz|Finanz|Verteidigungs)ministeriums?)\b"
+)
+
+
 def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Where such names begin and end."""
     if any(hint in text for hint in _QUOTED_HINTS):
         yield from (found.span() for found in _QUOTED.finditer(text))
     if any(head in text for head in _LITHUANIAN_HEADS):
         yield from (found.span() for found in _LITHUANIAN.finditer(text))
+    if language == "de":
+        yield from (found.span() for found in _GERMAN_STATE.finditer(text))
     if language == "fr":
         yield from (found.span() for found in _FRENCH.finditer(text) if " " in found[0])

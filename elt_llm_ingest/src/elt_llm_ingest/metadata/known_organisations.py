@@ -1,10 +1,42 @@
 """Bodies of the world that texts name without introducing them, by the short or full name in use."""
 
-_PUBLIC = "EU UN UNESCO UNICEF UNHCR NATO OECD OSCE WTO WHO IMF ILO IAEA ICAO ITU WIPO OPEC ASEAN Interpol Europol"
-_STANDARDS = "ISO IEC IEEE IETF W3C ETSI CENELEC NIST ANSI BSI OASIS ECMA IANA ICANN"
-_STATES = "NASA ESA CERN FBI CIA NSA FCC FDA EPA IRS HMRC NHS GDS DVLA DWP ONS ICO FCA CMA NCSC GCHQ Defra Ofcom Ofsted"
-_EUROPE = "ECB ESMA EMA ENISA Eurostat"
-_OTHERS = "BBC NBC CBS CNN ITV ARD ZDF IOC NFL NBA NHL MLB Greenpeace"
-_COMPANIES = "Microsoft IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook"
+_PUBLIC = (
+    "EU UN UNESCO UNICEF UNHCR UNDP NATO OECD OSCE WTO WHO IMF ILO IAEA ICAO ITU WIPO OPEC ASEAN IPCC EFTA Interpol"
+    " Europol Eurojust Frontex"
+)
+_STANDARDS = (
+    "ISO IEC IEEE IETF W3C ETSI CENELEC NIST ANSI BSI DIN AFNOR OASIS ECMA IANA ICANN ISACA OWASP WHATWG ITU-T ISO/IEC"
+)
+_STATES = (
+    "NASA ESA CERN FBI CIA NSA FCC FDA EPA IRS OSHA FTC CDC NIH NSF DARPA NOAA USDA HMRC NHS GDS DVLA DWP DfE DHSC ONS"
+    " ICO FCA PRA CMA CQC NCSC GCHQ MHRA Acas Defra DEFRA Ofcom Ofsted Ofgem Ofqual CNIL ANSSI INSEE BaFin BfDI BKA"
+)
+_EUROPE = "ECB EBA ESMA EIOPA EDPB EDPS EMA ENISA EASA ECHA EFSA CJEU Eurostat"
+_PARLIAMENTS = "Bundestag Bundestages Bundesrat Bundesrates Bundesregierung Bundeswehr Knesset Riksdag Storting"
+_BROADCASTERS = "BBC ITV NBC CBS CNN PBS NPR HBO ESPN BSkyB ARD ZDF"
+_OTHERS = "IOC FIFA UEFA NFL NBA NHL MLB NCAA Greenpeace Oxfam Unicef Wikimedia Mozilla"
+_COMPANIES = (
+    "Microsoft Google IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook Intel Cisco Netflix Nokia Ericsson BMW"
+    " Daimler Airbus Boeing Sony Nestl\u00e9 Asda Tesco Walmart Deloitte PwC KPMG"
+)
 
-KNOWN_ORGANISATIONS = frozenset(" ".join((_PUBLIC, _STANDARDS, _STATES, _EUROPE, _OTHERS, _COMPANIES)).split())
+KNOWN_ORGANISATIONS = frozenset(
+    " ".join(
+        (_PUBLIC, _STANDARDS, _STATES, _EUROPE, _PARLIAMENTS, _BROADCASTERS, _OTHERS, _COMPANIES),
+    ).split()
+)
+# Names of two words without a word such as "Office".
+KNOWN_PAIRS = frozenset(
+    {
+        *(
+            ("Federal", "Reserve"),
+            ("Ordnance", "Survey"),
+            ("Red", "Cross"),
+            ("Scotland", "Yard"),
+            ("Companies", "House"),
+        ),
+        *(("Deutsche", "Bahn"), ("Deutsche", "Telekom"), ("Deutsche", "Post"), ("Amnesty", "International")),
+        *(("Transparency", "International"), ("Liberal", "Democrats"), ("Goldman", "Sachs"), ("Land", "Registry")),
+        *(("General", "Electric"), ("European", "Ombudsman"), ("Pensions", "Regulator")),
+    }
+)

@@ -8,11 +8,15 @@ from elt_llm_core.text.stems import stopwords_of
 
 from elt_llm_ingest.metadata.name_runs import Run, Word
 from elt_llm_ingest.metadata.organisation_words import (
+    ALWAYS,
     BELONGINGS,
     GENERIC,
     GERMAN_ENDINGS,
     GERMAN_HEADS,
+    GERMAN_KINDS,
+    GERMAN_NO_FIELD,
     GERMAN_STATE,
+    GERMAN_STATE_ENDINGS,
     HEADS,
     HEADS_BEFORE_OF,
     LEGAL_FORMS,
@@ -28,10 +32,21 @@ from elt_llm_ingest.metadata.organisation_words import (
 
 _OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
 _OF_ENGLISH = frozenset({"of", "for"})
-_AND = frozenset({"and", "und", "et"})
+_AND = frozenset({"and", "und", "et", "&"})
 _ARTICLES = frozenset({"the", "a", "an", "der", "die", "das", "den", "dem", "des", "le", "la", "les", "un", "une"})
 _PLACES_BEFORE_OF = frozenset({"City", "Borough", "County", "Friends"})
 _ADJECTIVE = ("e", "en", "er", "es", "em")
+_DETERMINERS = (
+    _ARTICLES
+    | {*("each", "every", "any", "no", "both", "this", "that", "such", "our", "your")}
+    | {*("their", "its", "his", "her", "my", "these", "those", "some")}
+)
+# "Iran's Ministry of ...": the possessor of a body of the state is none of its name.
+_OF_A_STATE = frozenset({"National", "Federal", "Central", "Supreme", "Ministry", "Department", "European", "State"})
+_GERMAN_NOUN_ENDINGS = ("ung", "ungen", "heit", "keit", "schaft", "tion", "tionen")
+_LONGEST_NUMBER = 5  # characters
+_PLURALS = frozenset({"Women", "Men", "Children", "People"})
+_SUBJECTLESS = frozenset({"Board", "Committee", "Panel", "Management"})
 
 
 @dataclass(frozen=True)
@@ -86,7 +101,10 @@ def _named_by_head(run: Run, first: int, head: int) -> Name | None:
 
 def _is_proper(before: Sequence[str], head: str, *, in_office: bool) -> bool:
     """Whether these words make a head a name of its own rather than a kind of body."""
-    if head not in HEADS | LONG_HEADS or " ".join([*before, head]) in NEVER:
+    name = " ".join([*before, head])
+    if name in ALWAYS:
+        return True
+    if head not in HEADS | LONG_HEADS or name in NEVER or before[-1:] == ["Box"]:
         return False
     if len(before) < (2 if head in LONG_HEADS and not in_office else 1):
         return False
@@ -107,7 +125,9 @@ def _field_end(words: Sequence[Word], head: int) -> int:
     if words[head].possessive or head + 2 >= len(words) or words[head + 1].text not in _OF:
         return head
     end = _group_end(words, head + 1)
-    if end is None or GENERIC.issuperset(word.text for word in words[head + 2 : end + 1] if word.capitalised):
+    if end is None or words[head + 2].text in GERMAN_NO_FIELD:
+        return head
+    if GENERIC.issuperset(word.text for word in words[head + 2 : end + 1] if word.capitalised):
         return head
     single = words[head].text in SINGLE_HEADS
     links = _OF_ENGLISH if words[head + 1].text in _OF_ENGLISH else _OF
@@ -130,13 +150,17 @@ def _group_end(words: Sequence[Word], link: int) -> int | None:
     end = None
     while place < len(words) and words[place].capitalised:
         end, place = place, place + 1
+        if words[end].possessive and words[end].text not in _PLURALS:
+            break
     return end
 
 
 def _has_head(words: Sequence[Word]) -> bool:
     if words[1].text in _ARTICLES:
         return True
-    return len(words) > 2 and any(word.text in HEADS for word in words)
+    return len(words) > 2 and any(
+        word.text in HEADS or word.text in LONG_HEADS or word.text in LEGAL_FORMS for word in words
+    )
 
 
 def _closes(words: Sequence[Word], place: int) -> bool:
@@ -155,7 +179,8 @@ def trimmed(run: Run, first: int, head: int) -> int:
     while first < head:
         word = words[first]
         lowered = word.text.lower()
-        dropped = not word.capitalised or lowered in _ARTICLES
+        dropped = not word.capitalised or lowered in _DETERMINERS or _is_possessor(words, first, head)
+        dropped = dropped or _is_number(word.text) or word.text.endswith("artei")
         if first == 0 and run.opens and not word.text.isupper():
             dropped = dropped or word.text in STARTERS or lowered in _stopwords()
         if not dropped:
@@ -166,7 +191,9 @@ def trimmed(run: Run, first: int, head: int) -> int:
 
 def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
     text = words[head].text
-    if text.startswith(GERMAN_STATE) and text.endswith(GERMAN_ENDINGS):
+    if (introduced := _introduced(words, head)) is not None:
+        return introduced
+    if text.removesuffix("s").removesuffix("e").startswith(GERMAN_STATE) and _ends_as_of_state(text):
         return Name(first if _is_adjective(words, head - 1, first) else head, head, _field_end(words, head))
     bare = text.removesuffix("s")
     if not {text, bare} & GERMAN_HEADS and not (bare.endswith(GERMAN_ENDINGS) and len(bare) > 6):
@@ -184,6 +211,35 @@ def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
 
 def _is_adjective(words: Sequence[Word], place: int, first: int) -> bool:
     return place >= first and words[place].capitalised and words[place].text.endswith(_ADJECTIVE)
+
+
+def _introduced(words: Sequence[Word], kind: int) -> Name | None:
+    """The name right after a German kind of body, as in "die Softwarefirma X"; not "die Partei Europas"."""
+    if not words[kind].text.lower().endswith(GERMAN_KINDS) or kind + 1 == len(words):
+        return None
+    following = words[kind + 1]
+    if not following.capitalised or following.text.endswith(("s", *_GERMAN_NOUN_ENDINGS)) or words[kind].possessive:
+        return None
+    return Name(kind + 1, kind + 1, _group_end(words, kind) or kind + 1)
+
+
+def _ends_as_of_state(text: str) -> bool:
+    return text.endswith(GERMAN_STATE_ENDINGS) or text.removesuffix("s").removesuffix("e").endswith(
+        GERMAN_STATE_ENDINGS
+    )
+
+
+def _is_possessor(words: Sequence[Word], place: int, head: int) -> bool:
+    """Whether this word's possessive belongs before a name that is whole without it: "the UK's National Bank"."""
+    word = words[place]
+    if not word.possessive or place + 1 >= head + (words[place + 1].text in _OF_A_STATE):
+        return False
+    return (word.text.isupper() and len(word.text) > 1) or words[place + 1].text in _OF_A_STATE
+
+
+def _is_number(text: str) -> bool:
+    """Whether it numbers a heading, such as "J3" or "H1.1"."""
+    return len(text) <= _LONGEST_NUMBER and text[0].isupper() and text[1:].replace(".", "").isdigit()
 
 
 @cache

@@ -20,13 +20,14 @@ HEADS = _set(
     " Foundation Trust Fund Charity Church Museum Hospital Laboratory Observatory"
     " Bank Company Corporation Cooperative Airlines Airways Holdings Industries Technologies Enterprises Laboratories"
     " Pharmaceuticals Brewery Press Productions Pictures Studios Records Comics Entertainment"
-    " Publishing Publications Magazines Archives"
+    " Publishing Publications Magazines Archives Institutes Ombudsman Diocese Archdiocese Seminary"
+    " Railways Railroad Motors Breweries Therapeutics Biosciences Semiconductor Microsystems Logistics Bancorp"
     " Network Club Army Navy Police Constabulary Orchestra"
     " Organisation Organization Partnership"
 )
 # Those that need two words before them: one alone more often makes a thing ("Age Group", "Box Office").
 LONG_HEADS = _set(
-    "School Service Group Centre Center League Force Exchange House Library Gallery Convention Distribution"
+    "School Service Group Centre Center League Force Exchange House Library Gallery Convention Distribution Community"
 )
 # Some need one of these right before them.
 NEEDED_BEFORE = {
@@ -43,7 +44,9 @@ BELONGINGS = _set(
     "Code Guidance Guidelines Report Reports Regulation Regulations Directive Directives Treaties Treaty Handbook"
     " Website Headquarters Chair Chairman Chairwoman Director Secretary Treasurer Spokesman Officials"
 )
-HEADS_BEFORE_OF = HEADS | _set("School Division League House Centre Center Order Library Gallery Campaign")
+HEADS_BEFORE_OF = HEADS | _set(
+    "School Division League House Centre Center Order Library Gallery Campaign Centers Centres Archive"
+)
 
 # Heads whose field may be a list: "Department for Environment, Food and Rural Affairs".
 LISTING_HEADS = _set(
@@ -54,7 +57,7 @@ SINGLE_HEADS = _set("University Bank Club Company Church Court Parliament Govern
 
 GERMAN_HEADS = _set(
     "Universität Hochschule Akademie Institut Ministerium Behörde Amt Gericht Gerichtshof Gerichtshofs Kommission Rat"
-    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss"
+    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss Front"
 )
 GERMAN_ENDINGS = (
     "gesellschaft",
@@ -65,6 +68,11 @@ GERMAN_ENDINGS = (
     "universität",
     "hochschule",
     "behörde",
+    "agentur",
+    "anstalt",
+    "rechnungshof",
+    "kirche",
+    "museum",
     "gericht",
     "gerichtshof",
     "börse",
@@ -80,6 +88,11 @@ GERMAN_ENDINGS = (
     "amt",
 )
 GERMAN_STATE = ("Bundes", "Landes", "Reichs")
+# Only after one of these: many common words end so.
+GERMAN_STATE_ENDINGS = (*GERMAN_ENDINGS, "tag", "rat", "wehr", "polizei", "regierung", "armee")
+GERMAN_NO_FIELD = _set("Ansicht Meinung Auffassung Lage Welt Zeit Regel")
+# "Firma X": what follows is a name.
+GERMAN_KINDS = ("firma", "konzern", "konzerns", "verlag", "gesellschaft", "hersteller", "partei", "unternehmen")
 
 # Those that are French wherever they stand: "Fédération Internationale de ..." in an English text.
 SURELY_FRENCH = _set("Fédération Société Confédération Ministère Université Académie École")
@@ -97,9 +110,28 @@ GENERIC = _set(
     " Soviet Personal Data High Primary Secondary Age Box Service Management State Civil Political Investment Pension"
     " Club Company Bank Committee Board Association Party Department Council College School Union The"
     " Directors Trustees Governors Ministers Members Officers Rule Rules Section Part Appendix Schedule Chapter Table"
+    " City County Town Borough District Municipal Parish Contracting Issuing Awarding Responsible Notified Planning"
+    " Certification Approved Licensing Domain Name Content Delivery Web Cloud Virtual Area Wide Message Directory Access"
+    " Internet Customer Application Women's Men's Girls' Boys' Staff Medical Personnel Training Player Patient"
+    " One Two Three Four Five Division Project Single Double Common Each Every Appropriate"
 )
 # Bodies even though every word of their name is common.
-PROPER_ANYWAY = _set("Federation Association Commission Parliament Congress Assembly")
+PROPER_ANYWAY = _set("Federation Association Commission Parliament Congress Assembly Archives")
+# Names of which every word is common, but which everybody knows.
+ALWAYS = frozenset(
+    {
+        *(
+            "Home Office",
+            "Post Office",
+            "World Bank",
+            "State Department",
+            "High Court",
+            "General Motors",
+            "Trade Commission",
+        ),
+        *("Federal Trade Commission", "World Trade Organization", "World Trade Organisation", "Council of Ministers"),
+    }
+)
 NEVER = frozenset(
     {
         "General Assembly",
@@ -109,6 +141,9 @@ NEVER = frozenset(
         "Parent Company",
         "Soviet Union",
         "European Parliament Act",
+        "Russian Federation",
+        "Swiss Confederation",
+        "Privacy Office",
     }
 )
 

@@ -3,15 +3,19 @@
 import re
 from collections.abc import Iterator
 
+from elt_llm_ingest.metadata.acting_acronyms import acting_acronyms
 from elt_llm_ingest.metadata.announced_names import announced_names
 from elt_llm_ingest.metadata.foreign_names import foreign_names
-from elt_llm_ingest.metadata.known_organisations import KNOWN_ORGANISATIONS
+from elt_llm_ingest.metadata.known_organisations import KNOWN_ORGANISATIONS, KNOWN_PAIRS
 from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, name_runs
+from elt_llm_ingest.metadata.names_in_context import names_in_context
+from elt_llm_ingest.metadata.offices_of_state import offices_of_state
 from elt_llm_ingest.metadata.organisation_names import Name, names_of, trimmed
 from elt_llm_ingest.metadata.organisation_words import LISTING_HEADS
 from elt_llm_ingest.metadata.repeated_names import repeated_names
+from elt_llm_ingest.metadata.teams import team_names
 
-ORGANISATIONS_VERSION = 1  # to be raised whenever the same text could give other names
+ORGANISATIONS_VERSION = 2  # to be raised whenever the same text could give other names
 _GROUP = rf"{CAPITALISED}(?: {CAPITALISED}){{0,3}}"
 _LIST_OF_FIELDS = re.compile(
     rf"(?: General)?(?: (?:of|for)(?: the)?)? {_GROUP}(?:, {_GROUP}){{1,4}},? (?:and|&) {_GROUP}"
@@ -22,6 +26,9 @@ _LEGAL_AFTER = re.compile(
 )
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
+# The standard or the law it numbers is no body: "ISO 9001", "Regulation (EU) 2016/679".
+_DOCUMENT_NUMBER = re.compile(r"(?:[- ]\d|\) (?:No\.? )?\d{2}|/[A-Z0-9])")
+_GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
 _Span = tuple[int, int]
 
 
@@ -36,22 +43,29 @@ def organisations_in(text: str, language: str) -> list[str]:
         spans.extend(_spans_of(text, run, language))
     spans.extend(announced_names(text))
     spans.extend(foreign_names(text, language))
+    spans.extend(offices_of_state(text, language))
+    spans.extend(names_in_context(text, runs))
+    spans.extend(acting_acronyms(text, runs))
+    spans.extend(team_names(text, runs, language))
     names = [_written(text, span) for span in spans]
     spans.extend(repeated_names(names, runs))
     unique: dict[str, str] = {}
     for span in _outermost(spans):
         name = _written(text, span)
-        unique.setdefault(_key(name), name)
+        unique.setdefault(_key(name, language), name)
     return list(unique.values())
 
 
 def _written(text: str, span: _Span) -> str:
     name = " ".join(text[span[0] : span[1]].split())
+    if text[span[1] : span[1] + 1] in set(",.;)") or text.startswith((" and ", " or ", " und ", " &"), span[1]):
+        return name  # "Joe's, Jim's and Jane's" are called so
     return name.removesuffix("'s").removesuffix("\u2019s")
 
 
-def _key(name: str) -> str:
-    return name.casefold().replace("\u2019", "'").replace(" & ", " and ")
+def _key(name: str, language: str) -> str:
+    key = name.casefold().replace("\u2019", "'").replace(" & ", " and ")
+    return _GERMAN_CASE.sub("", key) if language == "de" else key
 
 
 def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
@@ -64,7 +78,20 @@ def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
     last = run.words[-1]
     if not named and (legal := _LEGAL_AFTER.match(text, last.end)):
         yield _company_start(run), legal.end()
-    yield from ((word.start, word.end) for word in run.words if word.text in KNOWN_ORGANISATIONS)
+    yield from _known(text, run)
+
+
+def _known(text: str, run: Run) -> Iterator[_Span]:
+    """Bodies that everybody knows; a company's name right before that of its product is part of the latter."""
+    words = run.words
+    for place, word in enumerate(words):
+        short, hyphen, compound = word.text.partition("-")
+        if hyphen and compound[:1].isalpha() and short in KNOWN_ORGANISATIONS:
+            yield word.start, word.start + len(short)
+        if word.text in KNOWN_ORGANISATIONS and not _DOCUMENT_NUMBER.match(text, word.end):
+            yield word.start, word.end
+        if place and (words[place - 1].text, word.text) in KNOWN_PAIRS:
+            yield words[place - 1].start, word.end
 
 
 def _company_start(run: Run) -> int:

@@ -28,5 +28,11 @@ def _spans(words: Sequence[Word], initials: set[str], endings: set[tuple[str, st
     for place, word in enumerate(words):
         if word.text in initials:
             yield word.start, word.end
-        if place and (words[place - 1].text, word.text) in endings:
+        if place and (words[place - 1].text, word.text) in endings and _stands_alone(words, place):
             yield words[place - 1].start, word.end
+
+
+def _stands_alone(words: Sequence[Word], last: int) -> bool:
+    """Whether the two words that end at `last` are no part of a longer name."""
+    before, after = words[max(0, last - 2) : last - 1], words[last + 1 : last + 2]
+    return not any(word.capitalised and word.text != "The" for word in (*before, *after))
