@@ -8,8 +8,8 @@ from elt_llm_ingest.metadata.name_runs import Run, Word
 _ACTS_AFTER = re.compile(
     r",? (?:announced|said|says|reported|stated|argued|recommends|recommended|requires|required|published|publishes|issued"
     r"|issues|decided|agreed|adopted|launched|appointed|approved|proposed|ruled|founded|acquired|bought|sold|signed"
-    r"|broadcast|aired|began|claimed|called|voted|won|members|officials|staff|guidelines|guidance|rules|team"
-    r"|commissioner|president|website|regime|government|party|leader|took|overall majority|seats|network)\b"
+    r"|broadcast|aired|began|claimed|called|voted|won|members|officials|staff|guidance"
+    r"|commissioner|president|regime|government|party|leader|took|overall majority|seats)\b"
     r"|['\u2019]s [A-Z][a-z]"
 )
 _ACTS_BEFORE = re.compile(

@@ -25,6 +25,8 @@ _FOR_EXAMPLE = re.compile(r"(?:,? (?:such as|including|like|namely|for example|e
 _DEEDS = (
     *("acquired by ", "taken over by ", "employed by ", "manufactured by ", "published by ", "distributed by "),
     *("released by ", "broadcast by ", "subsidiary of ", "affiliate of ", "merged with ", "übernommen von "),
+    *("employees of ", "partnership with ", "joint venture with ", "merger with ", "customers of ", "acquisition of "),
+    *("CEO of ", "chief executive of ", "shareholders of ", "headquarters of "),
     *("Tochter von ", "filiale de "),
 )
 _CALLED = ("known as ", "called ", "named ", "renamed ")
@@ -35,6 +37,11 @@ _BODY_BEFORE = re.compile(
 _REACH = 50  # characters before "called" that may say what is
 _ITEM = re.compile(rf"(?:the )?(?P<name>{CAPITALISED}(?: (?:(?:of|the|&) ){{0,2}}{CAPITALISED}){{0,5}})")
 _NEXT = re.compile(r",? (?:and|or|und|oder|et|ou) |, ")
+# What follows makes "the Spemann organizer" of a name.
+_NOUN = re.compile(
+    r" (?!(?:in|on|and|or|for|at|as|by|from|to|with|which|who|under|through|during|before|after|since|was|is|were|has|had"
+    r"|but|while|when|until|via|the|a|an|und|als|im|am|f\u00fcr|et|en|pour)\b)[a-z]{3,30}\b"
+)
 _PLURAL_NOUN = re.compile(r" [a-z]{3,30}s\b")
 _LONGEST_LIST = 20
 
@@ -47,7 +54,8 @@ def announced_names(text: str) -> Iterator[tuple[int, int]]:
                 yield from _listed(text, example.end())
     for deed in _DEEDS:
         for place in _ends(text, deed):
-            if item := _ITEM.match(text, place):
+            item = _ITEM.match(text, place)
+            if item and (" " in item["name"] or (len(item["name"]) > 1 and not _NOUN.match(text, item.end()))):
                 yield item.span("name")
     for called in _CALLED:
         for place in _ends(text, called):

@@ -34,6 +34,15 @@ _GERMAN_STATE = re.compile(
 )
 
 
+_FRENCH_OF_STATE = re.compile(
+    rf"(?<!\w)(?:{'|'.join(sorted(FRENCH_HEADS))}|Direction)"
+    r"(?: (?:national|f\u00e9d\u00e9ral|g\u00e9n\u00e9ral|sup\u00e9rieur|central|interminist\u00e9riell?|r\u00e9gional)e?\b){1,2}"
+    r"(?: (?:et )?(?:de la |de l['\u2019]|des |du |de |d['\u2019]|pour la |pour l['\u2019])[\w-]{3,25}"
+    r"(?: [a-z\u00e9]{3,20}(?:ale|elle|iques?|aires?|\u00e9e?s?|eux))?){1,4}"
+)
+_FRENCH_COURTS = re.compile(r"Cour de cassation|Cour des comptes|Conseil constitutionnel|Caisse des d\u00e9p\u00f4ts")
+
+
 def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Where such names begin and end."""
     if any(hint in text for hint in _QUOTED_HINTS):
@@ -43,4 +52,8 @@ def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     if language == "de":
         yield from (found.span() for found in _GERMAN_STATE.finditer(text))
     if language == "fr":
+        yield from (
+            found.span() for found in _FRENCH_OF_STATE.finditer(text) if "g\u00e9n\u00e9rale des" not in found[0]
+        )
+        yield from (found.span() for found in _FRENCH_COURTS.finditer(text))
         yield from (found.span() for found in _FRENCH.finditer(text) if " " in found[0])

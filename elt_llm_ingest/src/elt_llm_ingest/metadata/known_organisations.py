@@ -14,15 +14,21 @@ _STATES = (
 _EUROPE = "ECB EBA ESMA EIOPA EDPB EDPS EMA ENISA EASA ECHA EFSA CJEU Eurostat"
 _PARLIAMENTS = "Bundestag Bundestages Bundesrat Bundesrates Bundesregierung Bundeswehr Knesset Riksdag Storting"
 _BROADCASTERS = "BBC ITV NBC CBS CNN PBS NPR HBO ESPN BSkyB ARD ZDF"
-_OTHERS = "IOC FIFA UEFA NFL NBA NHL MLB NCAA Greenpeace Oxfam Unicef Wikimedia Mozilla"
-_COMPANIES = (
-    "Microsoft Google IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook Intel Cisco Netflix Nokia Ericsson BMW"
-    " Daimler Airbus Boeing Sony Nestl\u00e9 Asda Tesco Walmart Deloitte PwC KPMG"
+_OTHERS = "IOC FIFA UEFA NFL NBA NHL MLB NCAA Greenpeace Oxfam Unicef"
+# Before a further name they are part of that of a product.
+KNOWN_COMPANIES = frozenset(
+    (
+        "Microsoft Google IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook Intel Cisco Netflix Nokia Ericsson BMW"
+        " Daimler Airbus Boeing Sony Nestlé Asda Tesco Walmart Deloitte PwC KPMG"
+        " GitHub GitLab Mozilla Oracle Accenture Gartner Bloomberg Reuters Pfizer Novartis Bayer BASF Lufthansa Renault"
+        " Peugeot Michelin Carrefour Unilever Vodafone HSBC Allianz AXA PayPal Uber Airbnb Spotify eBay LinkedIn Yahoo"
+        " Adobe Salesforce Huawei Tencent Alibaba Panasonic Hitachi Toshiba Fujitsu Honda Nissan Hyundai Volvo"
+    ).split()
 )
 
 KNOWN_ORGANISATIONS = frozenset(
     " ".join(
-        (_PUBLIC, _STANDARDS, _STATES, _EUROPE, _PARLIAMENTS, _BROADCASTERS, _OTHERS, _COMPANIES),
+        (_PUBLIC, _STANDARDS, _STATES, _EUROPE, _PARLIAMENTS, _BROADCASTERS, _OTHERS),
     ).split()
 )
 # Names of two words without a word such as "Office".
@@ -37,6 +43,12 @@ KNOWN_PAIRS = frozenset(
         ),
         *(("Deutsche", "Bahn"), ("Deutsche", "Telekom"), ("Deutsche", "Post"), ("Amnesty", "International")),
         *(("Transparency", "International"), ("Liberal", "Democrats"), ("Goldman", "Sachs"), ("Land", "Registry")),
-        *(("General", "Electric"), ("European", "Ombudsman"), ("Pensions", "Regulator")),
+        *(
+            ("General", "Electric"),
+            ("European", "Ombudsman"),
+            ("Pensions", "Regulator"),
+            ("Red", "Hat"),
+            ("TÜV", "Süd"),
+        ),
     }
 )

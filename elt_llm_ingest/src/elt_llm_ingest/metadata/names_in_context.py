@@ -89,7 +89,11 @@ def _has_people(text: str, run: Run) -> bool:
     last = run.words[-1]
     if text[last.end : last.end + 2] not in {" s", " e", " b", " h", "'s", "\u2019s"}:
         return False
-    if _is_kind(run.words) or last.text.endswith(_DEMONYM) or (run.opens and len(run.words) == 1):
+    if (
+        _is_kind(run.words)
+        or last.text.endswith(_DEMONYM)
+        or (run.opens and len(run.words) == 1 and text.count(last.text) == 1)
+    ):
         return False
     return last.text not in NO_ACRONYMS and _PEOPLE_AFTER.match(text, last.end) is not None
 

@@ -13,8 +13,11 @@ from elt_llm_ingest.metadata.organisation_words import (
     GENERIC,
     GERMAN_ENDINGS,
     GERMAN_HEADS,
+    GERMAN_HYPHENATED,
+    GERMAN_PLACED,
+    NOT_JOINED,
     GERMAN_KINDS,
-    GERMAN_NO_FIELD,
+    NO_FIELD,
     GERMAN_STATE,
     GERMAN_STATE_ENDINGS,
     HEADS,
@@ -28,6 +31,7 @@ from elt_llm_ingest.metadata.organisation_words import (
     SINGLE_HEADS,
     STARTERS,
     SURELY_FRENCH,
+    THINGS,
 )
 
 _OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
@@ -44,6 +48,7 @@ _DETERMINERS = (
 # "Iran's Ministry of ...": the possessor of a body of the state is none of its name.
 _OF_A_STATE = frozenset({"National", "Federal", "Central", "Supreme", "Ministry", "Department", "European", "State"})
 _GERMAN_NOUN_ENDINGS = ("ung", "ungen", "heit", "keit", "schaft", "tion", "tionen")
+_SHORTEST_HEADING = 7  # letters of a heading in capitals, such as "FUNDING"
 _LONGEST_NUMBER = 5  # characters
 _PLURALS = frozenset({"Women", "Men", "Children", "People"})
 _SUBJECTLESS = frozenset({"Board", "Committee", "Panel", "Management"})
@@ -92,6 +97,8 @@ def _named_by_head(run: Run, first: int, head: int) -> Name | None:
     words = run.words
     if _goes_on(words, head):
         return None
+    if words[head].text in NOT_JOINED:
+        first = max([first, *(place + 1 for place in range(first, head) if words[place].text in _AND)])
     before = [word.text for word in words[first:head] if word.capitalised]
     last = _field_end(words, head) if words[head].text in HEADS_BEFORE_OF else head
     if last > head:
@@ -106,7 +113,8 @@ def _is_proper(before: Sequence[str], head: str, *, in_office: bool) -> bool:
         return True
     if head not in HEADS | LONG_HEADS or name in NEVER or before[-1:] == ["Box"]:
         return False
-    if len(before) < (2 if head in LONG_HEADS and not in_office else 1):
+    company_group = head == "Group" and len(before) == 1 and before[0].isupper() and len(before[0]) > 1
+    if len(before) < (2 if head in LONG_HEADS and not (in_office or company_group) else 1):
         return False
     if head in NEEDED_BEFORE and before[-1] not in NEEDED_BEFORE[head]:
         return False
@@ -125,15 +133,18 @@ def _field_end(words: Sequence[Word], head: int) -> int:
     if words[head].possessive or head + 2 >= len(words) or words[head + 1].text not in _OF:
         return head
     end = _group_end(words, head + 1)
-    if end is None or words[head + 2].text in GERMAN_NO_FIELD:
+    if end is None or words[head + 2].text in NO_FIELD:
         return head
     if GENERIC.issuperset(word.text for word in words[head + 2 : end + 1] if word.capitalised):
         return head
+    if words[end].text in THINGS:
+        return head + 2
     single = words[head].text in SINGLE_HEADS
     links = _OF_ENGLISH if words[head + 1].text in _OF_ENGLISH else _OF
     while end + 2 < len(words) and not words[end].possessive:
         link = words[end + 1].text
-        further = _group_end(words, end + 1)
+        doubled = link in _AND and words[end + 2].text in {"für", "for"}  # "des Innern und für Heimat"
+        further = _group_end(words, end + 2 if doubled else end + 1)
         if further is None or (link in _AND and (single or _has_head(words[end + 1 : further + 1]))):
             break
         if link not in _AND and link not in links:
@@ -181,6 +192,9 @@ def trimmed(run: Run, first: int, head: int) -> int:
         lowered = word.text.lower()
         dropped = not word.capitalised or lowered in _DETERMINERS or _is_possessor(words, first, head)
         dropped = dropped or _is_number(word.text) or word.text.endswith("artei")
+        dropped = dropped or (
+            len(word.text) >= _SHORTEST_HEADING and word.text.isupper() and not words[head].text.isupper()
+        )
         if first == 0 and run.opens and not word.text.isupper():
             dropped = dropped or word.text in STARTERS or lowered in _stopwords()
         if not dropped:
@@ -195,6 +209,13 @@ def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
         return introduced
     if text.removesuffix("s").removesuffix("e").startswith(GERMAN_STATE) and _ends_as_of_state(text):
         return Name(first if _is_adjective(words, head - 1, first) else head, head, _field_end(words, head))
+    if text.endswith(GERMAN_HYPHENATED) and not text.startswith(("IT-", "Ethik-")):
+        return Name(head, head, _field_end(words, head))
+    if text.lower().endswith(GERMAN_PLACED) and _goes_on(words, head):
+        start = head
+        while _is_adjective(words, start - 1, first):
+            start -= 1
+        return Name(start, head, head + 1)
     bare = text.removesuffix("s")
     if not {text, bare} & GERMAN_HEADS and not (bare.endswith(GERMAN_ENDINGS) and len(bare) > 6):
         return None

@@ -22,7 +22,7 @@ HEADS = _set(
     " Pharmaceuticals Brewery Press Productions Pictures Studios Records Comics Entertainment"
     " Publishing Publications Magazines Archives Institutes Ombudsman Diocese Archdiocese Seminary"
     " Railways Railroad Motors Breweries Therapeutics Biosciences Semiconductor Microsystems Logistics Bancorp"
-    " Network Club Army Navy Police Constabulary Orchestra"
+    " Network Club Team Army Navy Police Constabulary Orchestra"
     " Organisation Organization Partnership"
 )
 # Those that need two words before them: one alone more often makes a thing ("Age Group", "Box Office").
@@ -87,10 +87,22 @@ GERMAN_ENDINGS = (
     "bank",
     "amt",
 )
+# Whose place follows without a link: "Amtsgericht Hamburg".
+GERMAN_PLACED = (
+    *("universität", "hochschule", "landesbank", "amtsgericht", "landgericht", "landesgericht", "verwaltungsgericht"),
+    *("sparkasse", "stadtwerke", "klinikum", "finanzamt", "staatsanwaltschaft", "polizeipräsidium", "handelskammer"),
+)
+# The last part of a name such as "Fraunhofer-Gesellschaft".
+GERMAN_HYPHENATED = ("-Gesellschaft", "-Institut", "-Instituts", "-Stiftung", "-Verband", "-Verein", "-Kommission")
+# Companies that no "and" joins to what stands before: "Alpha Air and Beta Airways".
+NOT_JOINED = _set("Airways Airlines Bank Corporation")
 GERMAN_STATE = ("Bundes", "Landes", "Reichs")
 # Only after one of these: many common words end so.
 GERMAN_STATE_ENDINGS = (*GERMAN_ENDINGS, "tag", "rat", "wehr", "polizei", "regierung", "armee")
-GERMAN_NO_FIELD = _set("Ansicht Meinung Auffassung Lage Welt Zeit Regel")
+# What may follow "of" or "der" after a head without being a field: "House of Cards", "Universität des Jahres".
+NO_FIELD = _set("Ansicht Meinung Auffassung Lage Welt Zeit Regel Jahres Cards Excellence Conduct Merit Honour Honor")
+# A university's things: what stands before them is the name.
+THINGS = _set("Project Team Hunt Program Programme Award Prize Scholarship Campus Survey Study Report Conference")
 # "Firma X": what follows is a name.
 GERMAN_KINDS = ("firma", "konzern", "konzerns", "verlag", "gesellschaft", "hersteller", "partei", "unternehmen")
 
@@ -112,8 +124,8 @@ GENERIC = _set(
     " Directors Trustees Governors Ministers Members Officers Rule Rules Section Part Appendix Schedule Chapter Table"
     " City County Town Borough District Municipal Parish Contracting Issuing Awarding Responsible Notified Planning"
     " Certification Approved Licensing Domain Name Content Delivery Web Cloud Virtual Area Wide Message Directory Access"
-    " Internet Customer Application Women's Men's Girls' Boys' Staff Medical Personnel Training Player Patient"
-    " One Two Three Four Five Division Project Single Double Common Each Every Appropriate"
+    " Internet Customer Application Women Men Girls' Boys' Staff Medical Personnel Training Player Patient"
+    " Works One Two Three Four Five Division Project Single Double Common Each Every Appropriate"
 )
 # Bodies even though every word of their name is common.
 PROPER_ANYWAY = _set("Federation Association Commission Parliament Congress Assembly Archives")
@@ -129,7 +141,13 @@ ALWAYS = frozenset(
             "General Motors",
             "Trade Commission",
         ),
-        *("Federal Trade Commission", "World Trade Organization", "World Trade Organisation", "Council of Ministers"),
+        *(
+            "Federal Trade Commission",
+            "World Wide Web Consortium",
+            "World Trade Organization",
+            "World Trade Organisation",
+            "Council of Ministers",
+        ),
     }
 )
 NEVER = frozenset(

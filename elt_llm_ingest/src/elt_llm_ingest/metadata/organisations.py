@@ -1,13 +1,13 @@
 """The organisations a text names, by rules: no model, no list of names beyond a few bodies of the world."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from elt_llm_ingest.metadata.acting_acronyms import acting_acronyms
 from elt_llm_ingest.metadata.announced_names import announced_names
 from elt_llm_ingest.metadata.foreign_names import foreign_names
-from elt_llm_ingest.metadata.known_organisations import KNOWN_ORGANISATIONS, KNOWN_PAIRS
-from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, name_runs
+from elt_llm_ingest.metadata.known_organisations import KNOWN_COMPANIES, KNOWN_ORGANISATIONS, KNOWN_PAIRS
+from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, Word, name_runs
 from elt_llm_ingest.metadata.names_in_context import names_in_context
 from elt_llm_ingest.metadata.offices_of_state import offices_of_state
 from elt_llm_ingest.metadata.organisation_names import Name, names_of, trimmed
@@ -27,8 +27,12 @@ _LEGAL_AFTER = re.compile(
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
 # The standard or the law it numbers is no body: "ISO 9001", "Regulation (EU) 2016/679".
-_DOCUMENT_NUMBER = re.compile(r"(?:[- ]\d|\) (?:No\.? )?\d{2}|/[A-Z0-9])")
+_DOCUMENT_NUMBER = re.compile(r"(?:[- ]\d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
+_TO_ACRONYM = re.compile(r"(?P<words>(?: [\w'\u2019-]{1,30}){1,8}) \((?P<acronym>[A-Z][A-Za-z]{1,7})\)")
+_SMALL = frozenset(
+    "in der die das des dem den im zur zum und f\u00fcr von of the for and in on de la le les l du d et aux".split()
+)
 _Span = tuple[int, int]
 
 
@@ -42,7 +46,7 @@ def organisations_in(text: str, language: str) -> list[str]:
     for run in runs:
         spans.extend(_spans_of(text, run, language))
     spans.extend(announced_names(text))
-    spans.extend(foreign_names(text, language))
+    spans.extend((start, _end_by_initials(text, start, end)) for start, end in foreign_names(text, language))
     spans.extend(offices_of_state(text, language))
     spans.extend(names_in_context(text, runs))
     spans.extend(acting_acronyms(text, runs))
@@ -78,6 +82,7 @@ def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
     last = run.words[-1]
     if not named and (legal := _LEGAL_AFTER.match(text, last.end)):
         yield _company_start(run), legal.end()
+        yield from _acronyms(text, _company_start(run), legal.end())
     yield from _known(text, run)
 
 
@@ -86,12 +91,18 @@ def _known(text: str, run: Run) -> Iterator[_Span]:
     words = run.words
     for place, word in enumerate(words):
         short, hyphen, compound = word.text.partition("-")
-        if hyphen and compound[:1].isalpha() and short in KNOWN_ORGANISATIONS:
+        if hyphen and compound[:1].isupper() and short in KNOWN_ORGANISATIONS:
             yield word.start, word.start + len(short)
         if word.text in KNOWN_ORGANISATIONS and not _DOCUMENT_NUMBER.match(text, word.end):
             yield word.start, word.end
+        if word.text in KNOWN_COMPANIES and (word.text.isupper() or not _before_a_name(words, place)):
+            yield word.start, word.end
         if place and (words[place - 1].text, word.text) in KNOWN_PAIRS:
             yield words[place - 1].start, word.end
+
+
+def _before_a_name(words: Sequence[Word], place: int) -> bool:
+    return not words[place].possessive and place + 1 < len(words) and words[place + 1].capitalised
 
 
 def _company_start(run: Run) -> int:
@@ -107,7 +118,17 @@ def _span(text: str, run: Run, name: Name) -> _Span:
         end = max(end, fields.end())
     if legal := _LEGAL_AFTER.match(text, end):
         end = legal.end()
-    return start, end
+    return start, _end_by_initials(text, start, end)
+
+
+def _end_by_initials(text: str, start: int, end: int) -> int:
+    """Where a name ends whose small words go on up to an acronym of its initials: "Amt für Sport im Freien (ASF)"."""
+    further = _TO_ACRONYM.match(text, end)
+    if further is None:
+        return end
+    words = [word for word in re.split(r"[ '\u2019]", text[start : further.end("words")]) if word not in _SMALL]
+    initials = "".join(word[0] for word in words if word).upper()
+    return further.end("words") if initials == further["acronym"].upper() else end
 
 
 def _acronyms(text: str, start: int, end: int) -> Iterator[_Span]:
