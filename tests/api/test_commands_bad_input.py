@@ -22,7 +22,7 @@ WRONG_WITHOUT_DATA = [
     ("ask anything -c samples", 1, "There is no data in", "elt-llm ingest PATH -c NAME"),
     ("collections", 1, "There is no data in", "elt-llm demo"),
     ("status", 1, "There is no data in", "elt-llm ingest PATH -c NAME"),
-    ("ingest", 2, "Missing option '-c'", "elt-llm ingest --help"),
+    ("ingest", 2, "No collection is named", "elt-llm ingest PATH -c NAME"),
     ("ingest -c new", 2, "There is no collection 'new'", "elt-llm ingest PATH -c new"),
     ("ingest missing.md -c new", 2, "There is no file or folder", "Paths are taken from"),
     ("ingest empty -c new", 1, "There is nothing to ingest: no files were found.", ".pdf"),

@@ -101,3 +101,21 @@ def test_a_worker_pays_no_heed_to_an_interrupt(worker: int) -> None:
     os.kill(worker, signal.SIGINT)
     time.sleep(0.2)
     assert runs(worker)
+
+
+def test_a_large_parent_costs_no_worker_its_life(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
+
+held = bytearray(900_000_000)
+with ParsePool(ParseLimits(), 1) as pool:
+    for _ in range(2):
+        pool.read(ParseRequest(Path(sys.argv[1])))
+        print(*[worker.identifier for worker in pool._alive])
+"""
+    (tmp_path / "a.txt").write_text("word")
+    command = [sys.executable, "-c", script, str(tmp_path / "a.txt")]
+    first, second = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert first == second

@@ -2,10 +2,12 @@
 
 import ctypes
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from elt_llm_ingest.sandbox.limits import MEGABYTE
 
@@ -15,6 +17,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
+_HIGH_WATER = re.compile(r"^VmHWM:\s{0,20}(\d{1,12}) kB$", re.MULTILINE)
 
 
 def limit_resources(memory_mb: int) -> None:
@@ -65,7 +68,13 @@ def network_can_be_left() -> bool:
 
 
 def peak_memory_mb() -> float:
-    """Most memory this process ever held."""
+    """Most memory this program ever held.
+
+    Linux counts the parent's memory into what it tells of a child's resources; it keeps the program's own apart.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file() and (own := _HIGH_WATER.search(status.read_text(encoding="ascii"))):
+        return int(own.group(1)) / 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / MEGABYTE if sys.platform == "darwin" else peak / 1024
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -168,7 +169,10 @@ class WorkerProcess:
             return self._process.returncode, 0.0
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        return self._process.returncode, usage.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+        # Linux counts what the parent held into it: only what is above that is certainly the child's.
+        inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
+        return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
 _PERHAPS_MEMORY = "If it wanted more memory at once than it may have, raise ingest.parse_memory_mb."
