@@ -25,10 +25,22 @@ _FOR_EXAMPLE = re.compile(r"(?:,? (?:such as|including|like|namely|for example|e
 _DEEDS = (
     *("acquired by ", "taken over by ", "employed by ", "manufactured by ", "published by ", "distributed by "),
     *("released by ", "broadcast by ", "subsidiary of ", "affiliate of ", "merged with ", "übernommen von "),
-    *("employees of ", "partnership with ", "joint venture with ", "merger with ", "customers of ", "acquisition of "),
+    *(
+        "employees of ",
+        "partnership with ",
+        "joint venture with ",
+        "merger with ",
+        "customers of ",
+        "acquisition of ",
+        "founder of ",
+        "founders of ",
+    ),
     *("CEO of ", "chief executive of ", "shareholders of ", "headquarters of "),
     *("Tochter von ", "filiale de "),
 )
+# Somebody may do so too: only a name of three words or more is a body's.
+_DEEDS_OF_ANYBODY = ("owned by ", "operated by ", "managed by ", "administered by ", "funded by ", "sponsored by ")
+_LEAST_WORDS = 3
 _CALLED = ("known as ", "called ", "named ", "renamed ")
 _BODY_BEFORE = re.compile(
     r"\b(?:company|firm|agency|organi[sz]ation|publisher|publishing house|party|charity|association|institute|bank"
@@ -56,6 +68,10 @@ def announced_names(text: str) -> Iterator[tuple[int, int]]:
         for place in _ends(text, deed):
             item = _ITEM.match(text, place)
             if item and (" " in item["name"] or (len(item["name"]) > 1 and not _NOUN.match(text, item.end()))):
+                yield item.span("name")
+    for deed in _DEEDS_OF_ANYBODY:
+        for place in _ends(text, deed):
+            if (item := _ITEM.match(text, place)) and len(item["name"].split()) >= _LEAST_WORDS:
                 yield item.span("name")
     for called in _CALLED:
         for place in _ends(text, called):

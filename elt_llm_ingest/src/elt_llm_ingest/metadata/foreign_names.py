@@ -43,6 +43,11 @@ _FRENCH_OF_STATE = re.compile(
 _FRENCH_COURTS = re.compile(r"Cour de cassation|Cour des comptes|Conseil constitutionnel|Caisse des d\u00e9p\u00f4ts")
 
 
+_GERMAN_CHURCH = re.compile(
+    r"\b(?:[a-z\u00e4\u00f6\u00fc]{3,15}-)?(?:katholisch|evangelisch|methodistisch|orthodox|anglikanisch|reformiert|lutherisch)e[nrms]? Kirche\b"
+)
+
+
 def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Where such names begin and end."""
     if any(hint in text for hint in _QUOTED_HINTS):
@@ -51,6 +56,7 @@ def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         yield from (found.span() for found in _LITHUANIAN.finditer(text))
     if language == "de":
         yield from (found.span() for found in _GERMAN_STATE.finditer(text))
+        yield from (found.span() for found in _GERMAN_CHURCH.finditer(text))
     if language == "fr":
         yield from (
             found.span() for found in _FRENCH_OF_STATE.finditer(text) if "g\u00e9n\u00e9rale des" not in found[0]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 _UPPER = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ]"
 # What may follow the first letter: U.S., St., or the rest of a word.
-_WORD_REST = r"[\w&'\u2019]{0,40}(?:[-\u2010\u2011]\w{1,40}){0,3}"
+_WORD_REST = r"[\w&'\u2019]{0,40}(?:[-\u2010\u2011]\w{1,40}|\u2013[A-Z]\w{1,40}){0,3}"
 _REST = rf"(?:\.(?:{_UPPER}\.){{1,4}}|(?<=S)t\.|(?<=D)r\.|(?<=M)r\.|(?<=B)ros\.|{_WORD_REST})"
 CAPITALISED = rf"(?:(?:anti-|non-|inter-)?{_UPPER}{_REST})"
 _LINK = r"(?:of|the|for|and|&|de|des|der|du|la|le|les|an?|für|und|et|\d{1,3})"

@@ -18,7 +18,7 @@ _KIND = (
     r"(?:company|firm|corporation|charity|organi[sz]ation|agency|association|trade union|manufacturer|retailer|publisher"
     r"|broadcaster|airline|bank|think tank|consortium|regulator|institution|university|foundation|society|NGO|brewery"
     r"|cooperative|co-operative|conglomerate|record label|consultancy|start-?up|federation|political party|subsidiary"
-    r"|supermarket chain|television network|radio network|Unternehmen|Organisation|Hersteller|Partei|Verband|Konzern"
+    r"|supermarket chain|(?:radio|television|TV) station|news agency|television network|radio network|Unternehmen|Organisation|Hersteller|Partei|Verband|Konzern"
     r"|Behörde|Stiftung|entreprise|association|organisme|société)"
 )
 _IS_A = re.compile(

@@ -57,7 +57,7 @@ SINGLE_HEADS = _set("University Bank Club Company Church Court Parliament Govern
 
 GERMAN_HEADS = _set(
     "Universität Hochschule Akademie Institut Ministerium Behörde Amt Gericht Gerichtshof Gerichtshofs Kommission Rat"
-    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss Front"
+    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss Front Kirche"
 )
 GERMAN_ENDINGS = (
     "gesellschaft",

@@ -29,9 +29,40 @@ _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the 
 # The standard or the law it numbers is no body: "ISO 9001", "Regulation (EU) 2016/679".
 _DOCUMENT_NUMBER = re.compile(r"(?:[- ]\d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
+_ABBREVIATED = re.compile(r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $")  # in a list of abbreviations
+_PLACED = re.compile(rf", {CAPITALISED}(?: {CAPITALISED})?(?=[,.;)]| and\b| in\b|$)")
 _TO_ACRONYM = re.compile(r"(?P<words>(?: [\w'\u2019-]{1,30}){1,8}) \((?P<acronym>[A-Z][A-Za-z]{1,7})\)")
 _SMALL = frozenset(
-    "in der die das des dem den im zur zum und f\u00fcr von of the for and in on de la le les l du d et aux".split()
+    [
+        "in",
+        "der",
+        "die",
+        "das",
+        "des",
+        "dem",
+        "den",
+        "im",
+        "zur",
+        "zum",
+        "und",
+        "für",
+        "von",
+        "of",
+        "the",
+        "for",
+        "and",
+        "in",
+        "on",
+        "de",
+        "la",
+        "le",
+        "les",
+        "l",
+        "du",
+        "d",
+        "et",
+        "aux",
+    ]
 )
 _Span = tuple[int, int]
 
@@ -118,6 +149,10 @@ def _span(text: str, run: Run, name: Name) -> _Span:
         end = max(end, fields.end())
     if legal := _LEGAL_AFTER.match(text, end):
         end = legal.end()
+    if text.endswith(("State University", "University of California"), start, end) and (
+        place := _PLACED.match(text, end)
+    ):
+        end = place.end()
     return start, _end_by_initials(text, start, end)
 
 
@@ -135,6 +170,10 @@ def _acronyms(text: str, start: int, end: int) -> Iterator[_Span]:
     """The short name in brackets after a name, or the one that the name explains in brackets."""
     if (found := _ACRONYM_AFTER.match(text, end)) and _is_acronym(found["name"]):
         yield found.span("name")
+    if found := _ABBREVIATED.search(text[max(0, start - 12) : start]):
+        initials = "".join(word[0] for word in text[start:end].split() if word[0].isupper())
+        if initials == found["name"]:
+            yield max(0, start - 12) + found.start("name"), max(0, start - 12) + found.end("name")
     if found := _ACRONYM_BEFORE.search(text[max(0, start - 20) : start]):
         offset = max(0, start - 20)
         if _is_acronym(found["name"]):

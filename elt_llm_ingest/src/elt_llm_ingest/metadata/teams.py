@@ -10,7 +10,7 @@ _ABOUT = re.compile(
     r"|inning|games?|teams?|Spielzug|Saison|Spielzeit|Quarterback|Yards?|Touchdown|Spieler|Trainer|Playoffs?|saison)\b"
 )
 _SURELY = re.compile(
-    r"\b(?:[Pp]layoffs?|touchdowns?|quarterback|halftime|head coach|NFL|NBA|NHL|MLB|NCAA|Super Bowl|Spielzug|Touchdown"
+    r"\b(?:[Pp]layoffs?|baseball|basketball|hockey|touchdowns?|quarterback|halftime|head coach|NFL|NBA|NHL|MLB|NCAA|Super Bowl|Spielzug|Touchdown"
     r"|Quarterback|[0-9]-Yard)\b"
 )
 _LEAST_HINTS = 2  # different words of this kind
