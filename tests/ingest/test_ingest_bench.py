@@ -16,7 +16,8 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.settings import ChunkingSettings, EmbeddingSettings, Settings
 from elt_llm_core.store.records import sha256
-from elt_llm_ingest.pipeline import IngestRequest, ingest
+from elt_llm_ingest.ingest_request import IngestRequest
+from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.report import IngestReport
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection import drop, open_generation, roll_back
 from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
+from elt_llm_core.forgetting import forget
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
+from elt_llm_core.store.forgotten import ForgottenDocument
 from elt_llm_core.store.store import open_store
 from elt_llm_core.verification import find_damage, heal
 from folders import generated_files, run_ingest, statuses, write_files
@@ -162,3 +164,28 @@ def test_dropping_and_reading_anew_mends_what_no_index_can_be_built_from(
     assert again.collection_hash == first.collection_hash
     with open_store(data_dir) as store:
         assert find_damage(store, COLLECTION) == []
+
+
+def test_a_forgotten_document_stays_out_until_it_is_asked_for(data_dir: Path, docs: Path) -> None:
+    first = run_ingest(data_dir, docs)
+    with writing(data_dir) as store:
+        forget(store, COLLECTION, "part-1/note-01.md", SilentProgress())
+    (docs / "part-1" / "note-01.md").rename(docs / "renamed.md")
+    report = run_ingest(data_dir, docs)
+    assert (statuses(report)["renamed.md"], report.documents, report.exit_code) == ("skipped", 19, 0)
+    again = run_ingest(data_dir, docs / "renamed.md", remember=True)
+    assert (statuses(again)["renamed.md"], again.documents) == ("ok", 20)
+    assert run_ingest(data_dir, docs).documents == 20
+    assert again.chunks == first.chunks
+
+
+def test_an_ingest_finishes_what_a_cut_off_forgetting_began(data_dir: Path, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "few", {"a.md": "# A\n\nA reef.\n"})
+    run_ingest(data_dir, docs)
+    with writing(data_dir) as store:
+        record = store.collections.get(COLLECTION)
+        [document] = store.documents.in_generation(record.id, 1)
+        gone = ForgottenDocument(document.document_id, bytes.fromhex(document.document_hash), b"")
+        store.forgotten.add(record.id, [gone])
+    report = run_ingest(data_dir, docs)
+    assert (report.documents, report.exit_code, statuses(report)) == (0, 0, {"a.md": "skipped"})

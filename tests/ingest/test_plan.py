@@ -11,7 +11,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings import ChunkingSettings, EmbeddingSettings, Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.pipeline import IngestRequest
+from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.plan import Plan, plan_ingest
 from folders import generated_files, run_ingest, write_files
 from hypothesis import HealthCheck, given, settings

@@ -10,7 +10,8 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import Progress, SilentProgress
 from elt_llm_core.settings import ChunkingSettings, EmbeddingSettings, Settings
 from elt_llm_ingest.enrichment.context_writer import ContextWriter
-from elt_llm_ingest.pipeline import IngestRequest, ingest
+from elt_llm_ingest.ingest_request import IngestRequest
+from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.report import IngestReport
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser
 from llama_index.core.llms import LLM

@@ -8,9 +8,9 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.settings_loader import LoadedSettings
 
 from elt_llm_ingest.allowed_paths import AllowedPaths
+from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.job_file import Job
 from elt_llm_ingest.patterns import fixed_folder, is_pattern, literally
-from elt_llm_ingest.pipeline import IngestRequest
 
 
 class Flags(TypedDict, total=False):
@@ -19,6 +19,7 @@ class Flags(TypedDict, total=False):
     rebuild: bool
     resume: bool
     allow_delete: bool
+    remember: bool
 
 
 @dataclass(frozen=True)

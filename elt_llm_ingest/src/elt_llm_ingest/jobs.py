@@ -13,11 +13,12 @@ from elt_llm_core.store.filling import Filling
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.groups import Filled, Grouped, GroupFinder, collection_names
+from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.job_file import INGEST_FOLDER, Job, Unread
 from elt_llm_ingest.job_request import Flags, request_of
 from elt_llm_ingest.parsed_once import ParsedOnce
 from elt_llm_ingest.patterns import Selection, literally
-from elt_llm_ingest.pipeline import IngestRequest, ingest
+from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.reading import Reading
 from elt_llm_ingest.report import FileOutcome, IngestReport

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from elt_llm_core.outline import Outline, Section
@@ -42,7 +43,7 @@ class ParsedDocument:
     parts: tuple["Part", ...] = ()
     artefacts: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def outline(self) -> Outline:
         """Its pages and sections."""
         return Outline(self.pages, self.sections)

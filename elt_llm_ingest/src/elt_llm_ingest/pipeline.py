@@ -1,64 +1,36 @@
 """Ingest: discover, read, cut, embed, publish. Every step can be cut off; the same command again goes on from there."""
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from elt_llm_core.collection import Published, check_fingerprint, clear_leftovers, collect_garbage, publish
-from elt_llm_core.errors import IngestError, UsageError
+from elt_llm_core.errors import UsageError
 from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.index.builder import Recipe
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import Settings
-from elt_llm_core.store.records import CollectionRecord, MetadataValue, StoredDocument, canonical_json
+from elt_llm_core.store.forgotten import Remembered
+from elt_llm_core.store.records import CollectionRecord, StoredDocument, canonical_json
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.changes import Gone, find_gone
-from elt_llm_ingest.discovery import Discovery
-from elt_llm_ingest.duplicates import duplicate_files, renamed_files
 from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
 from elt_llm_ingest.enrichment.enriching import enrich, enriched_extraction
+from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.language import collection_language
 from elt_llm_ingest.model_check import ModelCheck, check_models
-from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.outcomes import file_outcomes, nothing_to_ingest
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.reading import Reading
 from elt_llm_ingest.recipe import index_recipe, version_maker
-from elt_llm_ingest.report import FileOutcome, IngestReport
+from elt_llm_ingest.report import IngestReport
 from elt_llm_ingest.sandbox.parser import Parser
 from elt_llm_ingest.scan import Scan, ScanResult
 from elt_llm_ingest.sources import Sources, find_sources
-
-
-@dataclass(frozen=True)
-class IngestRequest:
-    """What to ingest. No paths: the folders and files the collection was filled from before.
-
-    `include` and `exclude` are patterns over paths below a folder, `reader` the name of a reader for all files, or
-    "auto", `metadata` goes onto every document. With `split_by`, only what belongs to `group` is taken of each file:
-    a top-level section, or the documents within it of one type. `job` is the job file that asks, if one does;
-    `check_against` the collection of the inventory that an enterprise model is compared with.
-    """
-
-    collection: str
-    paths: tuple[Path, ...] = ()
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    reader: str = "auto"
-    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
-    split_by: Literal["", "section", "type"] = ""
-    group: str = ""
-    job: str = ""
-    check_against: str = ""
-    rebuild: bool = False
-    resume: bool = False
-    allow_delete: bool = False
-    command: str = "elt-llm ingest"
 
 
 def ingest(
@@ -81,7 +53,7 @@ def ingest(
     with stage(Stage.DISCOVER):
         sources = _sources(request, store)
     if not sources.discovery.files and not sources.known:
-        raise _nothing(sources.discovery)
+        raise nothing_to_ingest(sources.discovery)
     record = store.collections.create(request.collection)
     if writer is None and settings.chunking.enrichment == "llm":
         writer = create_context_writer(settings, embedding)
@@ -118,7 +90,7 @@ class _Run:
         self._request, self._settings, self._embedding = request, settings, embedding
         self._store, self._record = store, record
         self._before = _published_documents(store, record)
-        self._files = {identity: document for identity, document in self._before.items() if not document.part}
+        self._files = _files(self._before, store.forgotten.all(record.id))
         self._passport = _published_passport(store, record)
         split_by = request.split_by or None
         self._writer = tools.writer if settings.chunking.enrichment == "llm" else None
@@ -149,7 +121,9 @@ class _Run:
         maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, self._reading.scope)
         progress.stage("read", len(sources.files))
         in_the_end = enriched_extraction(maker.extraction, self._writer) if self._writer else ""
-        scan = Scan(self._store, self._record.id, maker, self._files, self._reading, in_the_end)
+        scan = Scan(
+            self._store, self._record.id, maker, self._files, self._reading, in_the_end, remember=request.remember
+        )
         scanned = scan.run(sources.files, progress)
         gone = find_gone(
             list(self._files.values()),
@@ -193,7 +167,7 @@ class _Run:
         check = check_models(self._store, record.name, self._request.check_against) if row else ModelCheck()
         return IngestReport(
             collection=record.name,
-            files=tuple(self._outcomes(sources, scanned, gone)),
+            files=tuple(file_outcomes(self._store, sources, scanned, gone, self._files)),
             generation=record.published,
             published=published is not None,
             documents=row.documents if row else 0,
@@ -217,18 +191,6 @@ class _Run:
         self._store.files.record(collection, scanned.records, gone_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)
-
-    def _outcomes(self, sources: Sources, scanned: ScanResult, gone: Gone) -> Iterable[FileOutcome]:
-        """What became of each file, with what a look at all of them tells: duplicates and renamed files."""
-        versions = list(scanned.versions.values())
-        notes = {
-            **renamed_files(gone.removed, scanned.records, self._files),
-            **duplicate_files(self._store, versions, scanned.records),
-        }
-        for outcome in scanned.outcomes:
-            more = notes.get(outcome.path) if outcome.status in ("ok", "unchanged") else None
-            yield replace(outcome, reason="; ".join(filter(None, (outcome.reason, more)))) if more else outcome
-        yield from _outcomes(sources, gone)
 
     def _must_publish(self, versions: list[int], recipe: Recipe) -> bool:
         before = sorted(document.version for document in self._before.values())
@@ -255,16 +217,13 @@ def _sources(request: IngestRequest, store: Store) -> Sources:
     )
 
 
-def _outcomes(sources: Sources, gone: Gone) -> Iterable[FileOutcome]:
-    for skipped in sources.discovery.skipped:
-        yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
-    for path in sources.missing:
-        yield FileOutcome(str(path), "missing", "the folder is not there: its documents are kept")
-    for document in gone.removed:
-        yield FileOutcome(document.source, "removed", "no longer in its folder", document.nodes)
-    for document in gone.held_back:
-        reason = "gone, but so is much else, or it was given by name: kept; if that is right, use --allow-delete"
-        yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
+def _files(documents: Mapping[str, StoredDocument], forgotten: Remembered) -> dict[str, StoredDocument]:
+    """The files among published documents, without those that a cut off forgetting was to take out."""
+    return {
+        identity: document
+        for identity, document in documents.items()
+        if not document.part and not forgotten.covers(identity, bytes.fromhex(document.document_hash))
+    }
 
 
 def _published_documents(store: Store, record: CollectionRecord) -> dict[str, StoredDocument]:
@@ -278,12 +237,3 @@ def _published_passport(store: Store, record: CollectionRecord) -> Passport | No
     if record.published is None:
         return None
     return Passport.from_json(store.generations.get(record.id, record.published).passport)
-
-
-def _nothing(discovery: Discovery) -> IngestError:
-    readable = ", ".join(sorted(SUPPORTED_SUFFIXES))
-    skipped = "; ".join(f"{item.path.name} ({item.reason})" for item in discovery.skipped[:5])
-    return IngestError(
-        "There is nothing to ingest" + (f": skipped {skipped}." if skipped else ": no files were found."),
-        hint=f"Give files or folders with documents of these types: {readable}",
-    )

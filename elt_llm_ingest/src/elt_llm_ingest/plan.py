@@ -14,8 +14,8 @@ from elt_llm_core.store.records import CollectionRecord, StoredDocument, version
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.changes import Seen, find_gone, look_at
+from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.patterns import Selection
-from elt_llm_ingest.pipeline import IngestRequest
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.reading import Reading
 from elt_llm_ingest.recipe import version_maker
@@ -119,7 +119,7 @@ class _Planner:
         return _Look(PlannedFile(located.relative, status, reason), seen.document_id, seen.digest.hex())
 
     def _status(self, seen: Seen, reader: str) -> tuple[PlannedStatus, str]:
-        if self._forgotten.covers(seen.document_id, seen.digest):
+        if not self._request.remember and self._forgotten.covers(seen.document_id, seen.digest):
             return "forgotten", "it was forgotten on purpose"
         before = self._before.get(seen.document_id)
         if before is None:

@@ -8,11 +8,11 @@ from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.groups import Filled, GroupFinder, place
+from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.job_file import Job, Unread
 from elt_llm_ingest.job_request import Flags, request_of
 from elt_llm_ingest.jobs import filled_by
 from elt_llm_ingest.patterns import Selection
-from elt_llm_ingest.pipeline import IngestRequest
 from elt_llm_ingest.plan import Plan, PlannedFile, plan_ingest
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.reading import Reading

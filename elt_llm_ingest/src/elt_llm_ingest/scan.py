@@ -39,8 +39,13 @@ class Scan:
         published: Mapping[str, StoredDocument],
         reading: Reading,
         extraction: str = "",
+        *,
+        remember: bool = False,
     ) -> None:
-        """`extraction` is what a version is to come to in the end, where that is more than `maker` does."""
+        """`extraction` is what a version is to come to in the end, where that is more than `maker` does.
+
+        `remember` lets what was forgotten be read again.
+        """
         self._store = store
         self._collection = collection
         self._maker = maker
@@ -49,6 +54,7 @@ class Scan:
         self._extractions = tuple(filter(None, (extraction, maker.extraction)))
         self._known = store.files.of_collection(collection)
         self._forgotten = store.forgotten.all(collection)
+        self._remember = remember
         self._result = ScanResult()
 
     def run(self, files: Iterable[Located], progress: Progress) -> ScanResult:
@@ -79,7 +85,9 @@ class Scan:
             self._result.present.add(identity)
             self._result.outcomes.append(self._failed(located, identity, error))
             return None
-        if self._forgotten.covers(identity, seen.digest):
+        if self._remember and self._forgotten.covers(identity, seen.digest):
+            self._store.forgotten.lift_file(self._collection, identity, seen.digest)
+        elif self._forgotten.covers(identity, seen.digest):
             reason = "forgotten: to read it again, name it with --remember"
             self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
             return None

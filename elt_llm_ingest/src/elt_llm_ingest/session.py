@@ -65,7 +65,7 @@ class IngestSession(Closeable):
 
             with open_store(self._loaded.data_dir, for_writing=True) as store, progress() as listener:
                 reports = self._run(store, listener)
-        self._flags = {**self._flags, "rebuild": False, "resume": False}
+        self._flags = {**self._flags, "rebuild": False, "resume": False, "remember": False}
         return reports
 
     def plan(self) -> "list[Plan]":
@@ -95,8 +95,9 @@ class IngestSession(Closeable):
             self._pool.close()
 
     def _run(self, store: "Store", progress: Progress) -> "Sequence[IngestReport | JobReport]":
+        from elt_llm_ingest.ingest_request import IngestRequest
         from elt_llm_ingest.jobs import JobRunner, refuse_without_job
-        from elt_llm_ingest.pipeline import IngestRequest, ingest
+        from elt_llm_ingest.pipeline import ingest
 
         if isinstance(self._task, ByJob):
             from elt_llm_ingest.job_file import load_jobs
@@ -110,9 +111,9 @@ class IngestSession(Closeable):
         return [ingest(request, self._loaded.settings, self._model(), store, progress, self._parser())]
 
     def _plan(self, store: "Store | None") -> "list[Plan]":
+        from elt_llm_ingest.ingest_request import IngestRequest
         from elt_llm_ingest.job_file import load_jobs
         from elt_llm_ingest.jobs import refuse_without_job
-        from elt_llm_ingest.pipeline import IngestRequest
         from elt_llm_ingest.plan import plan_ingest
         from elt_llm_ingest.plan_jobs import plan_job
 

@@ -7,7 +7,8 @@ from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.settings import Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.pipeline import IngestRequest, ingest
+from elt_llm_ingest.ingest_request import IngestRequest
+from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_query.evaluate.datasets import Dataset, read_dataset
 from elt_llm_query.evaluate.profiles import comparison_profiles

@@ -42,6 +42,7 @@ class _Manner:
 @click.option("--rebuild", is_flag=True, help="Read and index everything anew; also after a change of embedding model.")
 @click.option("--resume", is_flag=True, help="Go on after a rollback, from the generation that is published.")
 @click.option("--allow-delete", is_flag=True, help="Remove documents even if many are gone at once.")
+@click.option("--remember", is_flag=True, help="Read again what was forgotten, as far as it is found.")
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write what became of every file, as JSON."
 )

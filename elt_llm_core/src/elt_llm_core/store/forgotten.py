@@ -75,6 +75,13 @@ class Forgotten:
                 self._lift(collection, frozenset(document_ids))
         return before - self.count(collection)
 
+    def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
+        """Let ingest read a file again: neither its place nor its bytes keep it out any more."""
+        self._database.execute(
+            "DELETE FROM forgotten WHERE collection = ? AND (document_id = ? OR content_hash = ?)",
+            (collection, document_id, content_hash),
+        )
+
     def _lift(self, collection: int, document_ids: frozenset[str]) -> None:
         """Also those with the same bytes, else their bytes would keep them out."""
         for identity in document_ids:
