@@ -1,5 +1,7 @@
 """Headings above an offset, found from the nearest one outwards."""
 
+import time
+
 from elt_llm_core.outline import Outline, Section
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,3 +28,11 @@ def test_above_the_first_heading_there_is_no_path() -> None:
     assert outline.section_at(5) == "First"
     assert outline.page_at(9) == 1
     assert outline.page_at(10) == 2
+
+
+def test_headings_that_are_all_of_a_lower_level_cost_no_walk_back_through_the_document() -> None:
+    count = 100_000
+    outline = Outline((), [Section(start, 2, str(start)) for start in range(count)])
+    begun = time.monotonic()
+    assert [outline.section_path(offset) for offset in range(count)] == [(str(start),) for start in range(count)]
+    assert time.monotonic() - begun < 30  # walking back, it took the better part of an hour

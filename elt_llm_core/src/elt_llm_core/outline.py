@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,28 @@ class Outline:
 
     def section_path(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, outermost first."""
-        path: list[Section] = []
-        number = bisect_right(self.sections, offset, key=lambda section: section.start)
-        # Backwards, so that a long document costs no more than its depth for each question.
-        while number > 0 and not (path and path[-1].level <= 1):
-            number -= 1
-            if not path or self.sections[number].level < path[-1].level:
-                path.append(self.sections[number])
-        return tuple(section.title for section in reversed(path))
+        path: list[str] = []
+        number = bisect_right(self.sections, offset, key=lambda section: section.start) - 1
+        while number >= 0:
+            path.append(self.sections[number].title)
+            number = self._above[number]
+        return tuple(reversed(path))
 
     def section_at(self, offset: int) -> str | None:
         """The headings above `offset` joined by ' > ', as citations show them; None above the first."""
         return " > ".join(self.section_path(offset)) or None
+
+    @cached_property
+    def _above(self) -> list[int]:
+        """For each section the number of the one it stands in, or -1: found once, or long documents would take hours.
+
+        Looking back for it at every question costs as many steps as there are sections where none is of level 1.
+        """
+        above: list[int] = []
+        opened: list[int] = []
+        for number, section in enumerate(self.sections):
+            while opened and self.sections[opened[-1]].level >= section.level:
+                opened.pop()
+            above.append(opened[-1] if opened else -1)
+            opened.append(number)
+        return above

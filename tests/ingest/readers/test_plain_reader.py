@@ -67,3 +67,10 @@ def test_underlined_and_numbered_lines_are_headings(tmp_path: Path) -> None:
     ]
     assert document.title == "Handbook"
     assert document.blocks[-1].kind == "rule"
+
+
+@pytest.mark.parametrize("line", ["-----", "==========", "* * *", ".....", "---\n---", "###\n\n###\n\n###\n\n###"])
+def test_a_line_of_marks_alone_parts_paragraphs_and_no_more(tmp_path: Path, line: str) -> None:
+    document = _read(tmp_path, f"Above.\n\n{line}\n\nBelow.\n".encode())
+    assert document.text == f"Above.\n\n{line}\n\nBelow.\n"
+    assert document.sections == ()

@@ -65,8 +65,8 @@ class _Outline:
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
         """Whether the first line, or that between two lines of marks, has marks under it as long as it is."""
         texts = [self._line(line) for line in lines[:3]]
-        title, *below = texts[1:] if underline_of(texts[0]) else texts
-        return bool(below and underline_of(below[0])) and len(below[0]) >= min(len(title), 20)
+        below = texts[1:] if underline_of(texts[0]) else texts
+        return len(below) > 1 and bool(underline_of(below[1])) and len(below[1]) >= min(len(below[0]), 20)
 
     def _line(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
