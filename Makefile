@@ -27,8 +27,8 @@ format: ## Put the code into shape
 test: ## Run the tests alone
 	uv run pytest
 
-faults: ## Kill an ingest a hundred times at random moments, read a thousand malformed files, and look at what is left
-	KILLS=100 MALFORMED=1000 uv run pytest -m faults
+faults: ## Kill, fill, harm and feed it what is malformed, at length, and look at what is left
+	KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 uv run pytest -m faults
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS
 	uv run pytest -m bench -n 0

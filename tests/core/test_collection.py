@@ -18,7 +18,9 @@ from elt_llm_core.errors import FingerprintMismatch, StoreError, UnknownCollecti
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
+from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.verification import find_damage
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from shelf import COLLECTION, Notes, put, recipe_of, some_documents, stored_versions, writing
 
@@ -263,3 +265,19 @@ def made_store(tmp_path: Path) -> Path:
     with writing(tmp_path / "made") as store:
         put(store, some_documents(11))
     return tmp_path / "made"
+
+
+def test_where_no_index_was_fit_for_use_a_small_change_does_not_try_another(store: Store) -> None:
+    model, notes = FakeEmbedding(), Notes()
+    poor = ChromaSettings(ef_construction=10, ef_search=10, max_neighbors=4)
+    documents = some_documents(1000)
+    for count in (999, 1000):
+        versions = stored_versions(store, dict(list(documents.items())[:count]), model)
+        published = publish(store, COLLECTION, versions, recipe_of(model, poor), notes)
+        assert published.afresh == (count == 999)
+    assert "vectors are searched exactly" in notes.notes[0]
+    with open_generation(store, COLLECTION) as generation:
+        assert generation.passport.exact
+        assert not (generation.directory / "chroma").exists()
+        assert len(_answers(generation, model)[0][0]) > 0
+    assert find_damage(store, COLLECTION) == []

@@ -106,6 +106,7 @@ def _build(
     fresh_base, changed, exact = place.number, 0, False
     if base and changes is not None:
         fresh_base, changed = base.record.fresh_base, base.record.changed_since_fresh + changes
+        exact = Passport.from_json(base.record.passport).exact
     else:
         exact = not _fresh_index(place, contents, arrays, recipe, progress)
     clear_spare_bytes(place.directory / CHROMA_FOLDER)
@@ -140,10 +141,15 @@ def _copied_index(
     base: Base,
     progress: Progress,
 ) -> int | None:
-    """Copy the base's index and apply the difference; returns how many nodes changed, or None if that will not do."""
+    """Copy the base's index and apply the difference; returns how many nodes changed, or None if that will not do.
+
+    Where the base has no index that is fit for use, a small change will not make it so: none is copied.
+    """
     difference = _difference(store, contents, base)
     if not _may_copy(recipe, base, difference, len(contents.nodes)):
         return None
+    if Passport.from_json(base.record.passport).exact:
+        return difference.size
     try:
         _copy_chroma(base.directory / CHROMA_FOLDER, place.directory / CHROMA_FOLDER)
         with open_chroma(place.directory / CHROMA_FOLDER) as index:
@@ -163,7 +169,6 @@ def _may_copy(recipe: Recipe, base: Base, difference: Difference, size: int) -> 
     return (
         passport.fingerprint == recipe.fingerprint
         and passport.chroma == recipe.chroma.model_dump()
-        and not passport.exact
         and (base.record.changed_since_fresh + difference.size) * 10 <= size
         and not damaged_files(base.directory, base.record.passport)
     )
