@@ -105,6 +105,7 @@ def test_how_close_they_come_is_printed(
 ) -> None:
     parts = {
         "tuned on": [chunk for chunk in CHUNKS if chunk["part"] == "dev"],
+        "fresh, opened": [chunk for chunk in CHUNKS if chunk["part"] == "fresh"],
         "kept aside": [chunk for chunk in CHUNKS if chunk["part"] == "test"],
         "dense": [chunk for chunk in EVERY if chunk["part"] == "dense"],
         "own": [chunk for chunk in CHUNKS if "text" in chunk],

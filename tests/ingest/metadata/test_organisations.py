@@ -23,6 +23,21 @@ from hypothesis import strategies as st
         ("The tool was acquired by Initech, which sold it.", ["Initech"]),
         ("a company called Initech and a man called Peter", ["Initech"]),
         ("She was president of the Harvest League in 1930.", ["Harvest League"]),
+        ("a deal with the charity Oakleaf and the airline Blue Heron", ["Oakleaf", "Blue Heron"]),
+        ("Initech (founded 1990) is a Finnish company based in Oulu.", ["Initech"]),
+        ("Yesterday Initech employees and Globex's board met.", ["Initech", "Globex"]),
+        ("It was told by Initech CEO Jane Roe.", ["Initech"]),
+        ("According to the ABCD and the WXY, it rained. The QRS announced it.", ["ABCD", "WXY", "QRS"]),
+        ("HM Land Registry and DG CONNECT replied.", ["HM Land Registry", "DG CONNECT"]),
+        ("The head coach of the Elk River Foxes left the Foxes after two seasons.", ["Elk River Foxes"]),
+        ("AGM | Annual Meeting\nAC | Audit Committee", ["AC", "Audit Committee"]),
+        (
+            "the UK's National Grain Authority and Iran's Ministry of Fish",
+            ["National Grain Authority", "Ministry of Fish"],
+        ),
+        ("ISO 9001, Regulation (EU) 2016/679, Microsoft Windows; Microsoft and ISO", ["Microsoft", "ISO"]),
+        ("H1.1 Every Member Club pays. J3 The Appeal Board", ["Appeal Board"]),
+        ("She is with Arizona State University, Tempe.", ["Arizona State University, Tempe"]),
         (
             "It was then passed on, as everybody had hoped, to the Northern\nGrounds Committee.",
             ["Northern Grounds Committee"],
@@ -52,6 +67,17 @@ def test_a_name_is_told_once_where_it_comes_first() -> None:
             "Die Technische Universität und das Bundesministerium für Arbeit",
             ["Technische Universität", "Bundesministerium für Arbeit"],
         ),
+        (
+            "de",
+            "Das Bundesamt für Kälte in der Technik (BKT), das Amtsgericht Hamburg und die Softwarefirma Initech",
+            ["Bundesamt für Kälte in der Technik", "BKT", "Amtsgericht Hamburg", "Initech"],
+        ),
+        ("de", "vom schottischen Parlament oder Mitglied des schottischen Parlaments", ["schottischen Parlament"]),
+        (
+            "fr",
+            "l'Agence nationale de la sécurité des systèmes (ANSS) et le ministère de l'Intérieur",
+            ["Agence nationale de la sécurité des systèmes", "ANSS", "ministère de l'Intérieur"],
+        ),
         ("de", "Das Ergebnis der Gesellschaft und ihrer Kommission war eine Partei.", []),
         (
             "fr",
@@ -76,6 +102,8 @@ def test_other_languages_have_their_forms(language: str, text: str, names: list[
         *("The Committee met. The Board decided.", "Each Member Club pays.", "a Local Authority", "the Soviet Union"),
         *("The Committee Room is closed.", "a Bank Holiday", "the Kestrel Bank Sports Hall", "Annual General Meeting"),
         *("Chair\nCommittee", "1 Board Composition", "Comma-Separated Values (CSV)", "the Treaty of Paris"),
+        *("a Domain Name Service (DNS)", "IT employees", "the Russian Federation", "House of Cards", "API rules"),
+        *("After he left his brother's company Peter sang.", "published by Oak tree fans", "Player Records are kept."),
         *("the Council of the Association", "Board of Directors", "the West Bank", "", "no capitals here", "A B C D"),
     ],
 )

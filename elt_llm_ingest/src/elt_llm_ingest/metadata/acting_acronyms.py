@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from elt_llm_ingest.metadata.name_runs import Run, Word
 
 _ACTS_AFTER = re.compile(
-    r",? (?:announced|said|says|reported|stated|argued|recommends|recommended|requires|required|published|publishes|issued"
-    r"|issues|decided|agreed|adopted|launched|appointed|approved|proposed|ruled|founded|acquired|bought|sold|signed"
-    r"|broadcast|aired|began|claimed|called|voted|won|members|officials|staff|guidance"
+    r",? (?:announced|said|says|reported|stated|argued|recommends|recommended|requires|required|published|publishes"
+    r"|issued|issues|decided|agreed|adopted|launched|appointed|approved|proposed|ruled|founded|acquired|bought"
+    r"|sold|signed|broadcast|aired|began|claimed|called|voted|won|members|officials|staff|guidance"
     r"|commissioner|president|regime|government|party|leader|took|overall majority|seats)\b"
     r"|['\u2019]s [A-Z][a-z]"
 )
 _ACTS_BEFORE = re.compile(
-    r"\b(?:according to|(?:published|issued|endorsed|approved|regulated|accredited|certified|funded|maintained|developed"
-    r"|acquired|broadcast|aired|adopted|set|run) (?:by|on)|(?:employees?|members?|director|president|chair|head|website)"
+    r"\b(?:according to|(?:published|issued|endorsed|approved|regulated|accredited|certified|funded|maintained"
+    r"|developed|acquired|broadcast|aired|adopted|set|run) (?:by|on)|(?:employees?|members?|director"
+    r"|president|chair|head"
+    r"|website)"
     r" of|join(?:ed|s)?|contact|televised on) (?:the )?\Z",
     re.IGNORECASE,
 )
@@ -106,7 +108,7 @@ def _is_acronym(word: Word) -> bool:
 
 
 def _acts(text: str, word: Word) -> bool:
-    short, _, compound = word.text.partition("-")
+    compound = word.text.partition("-")[2]
     if compound:
         return compound.startswith(_ROLES)
     if _ACTS_AFTER.match(text, word.end):

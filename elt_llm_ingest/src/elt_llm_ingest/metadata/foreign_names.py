@@ -28,23 +28,28 @@ _FRENCH = re.compile(
 
 
 _GERMAN_STATE = re.compile(
-    r"\b(?!(?:polit|demokrat|milit\u00e4r|kommunist|sozialist|islam|autokrat|milit\u00e4|techn|histor|sowjet|n\u00e4ch)i?s?ch)"
-    r"[a-z\u00e4\u00f6\u00fc]{3,20}sche[nrms]? (?:Parlaments?|Regierung|Armee|Nationalversammlung|Zentralbank|Unterhaus"
-    r"|Oberhaus|Marine|Luftwaffe|Polizei|Verfassungsgericht|(?:Au\u00dfen|Innen|Justiz|Finanz|Verteidigungs)ministeriums?)\b"
+    r"\b(?!(?:polit|demokrat|militär|kommunist|sozialist|islam|autokrat"
+    r"|techn|histor|sowjet|näch)i?s?ch)"
+    r"[a-zäöü]{3,20}sche[nrms]? (?:Parlaments?|Regierung|Armee|Nationalversammlung|Zentralbank|Unterhaus"
+    r"|Oberhaus|Marine|Luftwaffe|Polizei"
+    r"|Verfassungsgericht|(?:Außen|Innen|Justiz|Finanz|Verteidigungs)ministeriums?)\b"
 )
 
 
 _FRENCH_OF_STATE = re.compile(
     rf"(?<!\w)(?:{'|'.join(sorted(FRENCH_HEADS))}|Direction)"
-    r"(?: (?:national|f\u00e9d\u00e9ral|g\u00e9n\u00e9ral|sup\u00e9rieur|central|interminist\u00e9riell?|r\u00e9gional)e?\b){1,2}"
+    r"(?: (?:national|fédéral|général|supérieur|central"
+    r"|interministériell?|régional)e?\b){1,2}"
     r"(?: (?:et )?(?:de la |de l['\u2019]|des |du |de |d['\u2019]|pour la |pour l['\u2019])[\w-]{3,25}"
-    r"(?: [a-z\u00e9]{3,20}(?:ale|elle|iques?|aires?|\u00e9e?s?|eux))?){1,4}"
+    r"(?: [a-zé]{3,20}(?:ale|elle|iques?|aires?|ée?s?|eux))?){1,4}"
 )
-_FRENCH_COURTS = re.compile(r"Cour de cassation|Cour des comptes|Conseil constitutionnel|Caisse des d\u00e9p\u00f4ts")
+_FRENCH_COURTS = re.compile(r"Cour de cassation|Cour des comptes|Conseil constitutionnel|Caisse des dépôts")
 
 
 _GERMAN_CHURCH = re.compile(
-    r"\b(?:[a-z\u00e4\u00f6\u00fc]{3,15}-)?(?:katholisch|evangelisch|methodistisch|orthodox|anglikanisch|reformiert|lutherisch)e[nrms]? Kirche\b"
+    r"\b(?:[a-zäöü]{3,15}-)?(?:katholisch"
+    r"|evangelisch|methodistisch|orthodox|anglikanisch"
+    r"|reformiert|lutherisch)e[nrms]? Kirche\b"
 )
 
 
@@ -58,8 +63,6 @@ def foreign_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         yield from (found.span() for found in _GERMAN_STATE.finditer(text))
         yield from (found.span() for found in _GERMAN_CHURCH.finditer(text))
     if language == "fr":
-        yield from (
-            found.span() for found in _FRENCH_OF_STATE.finditer(text) if "g\u00e9n\u00e9rale des" not in found[0]
-        )
+        yield from (found.span() for found in _FRENCH_OF_STATE.finditer(text) if "générale des" not in found[0])
         yield from (found.span() for found in _FRENCH_COURTS.finditer(text))
         yield from (found.span() for found in _FRENCH.finditer(text) if " " in found[0])

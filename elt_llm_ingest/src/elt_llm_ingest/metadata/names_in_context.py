@@ -1,10 +1,11 @@
-"""Names that are told for organisations by what stands around them: "the charity X", "X is a company", "X employees"."""
+"""Organisations told by what stands around their names: "the charity X", "X is a company", "X employees"."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from elt_llm_ingest.metadata.acting_acronyms import NO_ACRONYMS
 from elt_llm_ingest.metadata.name_runs import Run, Word
+from elt_llm_ingest.metadata.organisation_names import trimmed
 from elt_llm_ingest.metadata.organisation_words import GENERIC, HEADS, HEADS_BEFORE_OF, LONG_HEADS
 
 _KINDS_BEFORE = frozenset(
@@ -15,16 +16,19 @@ _KINDS_BEFORE = frozenset(
     }
 )
 _KIND = (
-    r"(?:company|firm|corporation|charity|organi[sz]ation|agency|association|trade union|manufacturer|retailer|publisher"
-    r"|broadcaster|airline|bank|think tank|consortium|regulator|institution|university|foundation|society|NGO|brewery"
+    r"(?:company|firm|corporation|charity|organi[sz]ation|agency|association|trade union|manufacturer"
+    r"|retailer|publisher|broadcaster|airline|bank|think tank|consortium"
+    r"|regulator|institution|university|foundation|society|NGO|brewery"
     r"|cooperative|co-operative|conglomerate|record label|consultancy|start-?up|federation|political party|subsidiary"
-    r"|supermarket chain|(?:radio|television|TV) station|news agency|television network|radio network|Unternehmen|Organisation|Hersteller|Partei|Verband|Konzern"
+    r"|supermarket chain|(?:radio|television|TV) station|news agency|television network"
+    r"|radio network|Unternehmen|Organisation|Hersteller|Partei|Verband|Konzern"
     r"|Behörde|Stiftung|entreprise|association|organisme|société)"
 )
 _IS_A = re.compile(
     r"(?: \([^()\n]{1,60}\))?,? (?:is|was|are|ist|war|est|était) (?:an?|one of the|eine?|une?) "
     r"(?:(?!(?:of|by|for|at|in|from|who|that|which|with|to|on|als|der|de|du|former)\b)[\w'\u2019/&.-]{1,25},? ){0,6}"
-    rf"{_KIND}(?= (?:based|which|that|in|of|founded|headquartered|from|for|with|and|owned|established|dedicated|mit|aus"
+    rf"{_KIND}(?= (?:based|which|that|in|of|founded|headquartered|from|for|with|and|owned|established"
+    r"|dedicated|broadcasting|serving|mit|aus"
     r"|qui|basée?)\b|[,.;])"
 )
 _AN_APPOSITION = re.compile(
@@ -37,7 +41,7 @@ _PEOPLE_AFTER = re.compile(
 _LONGEST_NAME = 6  # words
 _CHIEFS = frozenset({"CEO", "CFO", "CTO", "COO", "CIO"})
 _TITLES = frozenset({"Former", "Deputy", "Chief", "Interim", "Vice", "The", "Mr", "Ms"})
-_DEMONYM = ("an", "ish", "ese", "ch")
+_DEMONYM = ("an", "ish", "ese", "French", "Dutch", "Czech", "Greek")
 
 
 def names_in_context(text: str, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
@@ -47,8 +51,7 @@ def names_in_context(text: str, runs: Sequence[Run]) -> Iterator[tuple[int, int]
         if _is_introduced(run):
             yield run.words[0].start, _first_group(run.words)
         elif len(run.words) <= _LONGEST_NAME and (_is_named_kind(text, run) or _has_people(text, run)):
-            first = 1 if run.words[0].text == "The" and len(run.words) > 1 else 0
-            yield run.words[first].start, last.end
+            yield run.words[trimmed(run, 0, len(run.words) - 1)].start, last.end
         yield from _before_chief(run.words)
 
 

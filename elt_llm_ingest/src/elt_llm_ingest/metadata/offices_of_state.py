@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from elt_llm_ingest.metadata.name_runs import CAPITALISED
 
 _GROUP = rf"{CAPITALISED}(?: {CAPITALISED}){{0,3}}"
-_CROWN = re.compile(rf"\bHM (?!Ships?\b){CAPITALISED}(?:,? (?:(?:and|&) )?{CAPITALISED}){{0,4}}")
+_CROWN = re.compile(rf"\bHM (?!Ships?\b){CAPITALISED}(?:,? (?:(?:and|&) )?(?!DG |HM ){CAPITALISED}){{0,4}}")
 _DIRECTORATE = re.compile(r"\bDG [A-Z]{3,8}\b")
 _GENERAL = re.compile(
     rf"\bDirectorate[- ]General(?: (?:of|for)(?: the)?)? {_GROUP}(?:, {_GROUP}){{0,4}}(?:,? (?:and|&) {_GROUP})?"
 )
 _MINISTRY = re.compile(
-    r"\b(?:[Mm]inist\u00e8re|[Pp]r\u00e9fecture|[Ss]ecr\u00e9tariat d['\u2019]\u00c9tat)"
-    r" (?:de la |de l['\u2019]|des |du |d['\u2019]|\u00e0 la )[\w'\u2019-]{3,30}(?: (?:et (?:de la|des|du) )?[A-Z\u00c9][\w'\u2019-]{2,30}){0,3}"
+    r"\b(?:[Mm]inistère|[Pp]réfecture|[Ss]ecrétariat d['\u2019]État)"
+    r" (?:de la |de l['\u2019]|des |du |d['\u2019]|à la )[\w'\u2019-]{3,30}"
+    r"(?: (?:et (?:de la|des|du) )?[A-ZÉ][\w'\u2019-]{2,30}){0,3}"
 )
 
 

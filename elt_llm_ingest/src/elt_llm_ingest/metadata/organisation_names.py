@@ -71,6 +71,8 @@ def names_of(run: Run, language: str) -> Iterator[Name]:
     while place < len(words):
         name = _name_at(run, first, place, language)
         if name is not None:
+            if name.last + 1 < len(words) and words[name.last + 1].text in LEGAL_FORMS:
+                name = Name(name.first, name.head, name.last + 1)
             yield name
             first = place = name.last + 1
             continue
@@ -207,15 +209,15 @@ def _german(words: Sequence[Word], first: int, head: int) -> Name | None:
     text = words[head].text
     if (introduced := _introduced(words, head)) is not None:
         return introduced
-    if text.removesuffix("s").removesuffix("e").startswith(GERMAN_STATE) and _ends_as_of_state(text):
-        return Name(first if _is_adjective(words, head - 1, first) else head, head, _field_end(words, head))
-    if text.endswith(GERMAN_HYPHENATED) and not text.startswith(("IT-", "Ethik-")):
-        return Name(head, head, _field_end(words, head))
     if text.lower().endswith(GERMAN_PLACED) and _goes_on(words, head):
         start = head
         while _is_adjective(words, start - 1, first):
             start -= 1
         return Name(start, head, head + 1)
+    if text.removesuffix("s").removesuffix("e").startswith(GERMAN_STATE) and _ends_as_of_state(text):
+        return Name(first if _is_adjective(words, head - 1, first) else head, head, _field_end(words, head))
+    if text.endswith(GERMAN_HYPHENATED) and not text.startswith(("IT-", "Ethik-")):
+        return Name(head, head, _field_end(words, head))
     bare = text.removesuffix("s")
     if not {text, bare} & GERMAN_HEADS and not (bare.endswith(GERMAN_ENDINGS) and len(bare) > 6):
         return None

@@ -57,7 +57,8 @@ SINGLE_HEADS = _set("University Bank Club Company Church Court Parliament Govern
 
 GERMAN_HEADS = _set(
     "Universität Hochschule Akademie Institut Ministerium Behörde Amt Gericht Gerichtshof Gerichtshofs Kommission Rat"
-    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss Front Kirche"
+    " Verein Verband Bund Gesellschaft Stiftung Kammer Partei Gewerkschaft Bank Börse Parlament Bundestag Ausschuss"
+    " Front Kirche"
 )
 GERMAN_ENDINGS = (
     "gesellschaft",
@@ -123,8 +124,8 @@ GENERIC = _set(
     " Club Company Bank Committee Board Association Party Department Council College School Union The"
     " Directors Trustees Governors Ministers Members Officers Rule Rules Section Part Appendix Schedule Chapter Table"
     " City County Town Borough District Municipal Parish Contracting Issuing Awarding Responsible Notified Planning"
-    " Certification Approved Licensing Domain Name Content Delivery Web Cloud Virtual Area Wide Message Directory Access"
-    " Internet Customer Application Women Men Girls' Boys' Staff Medical Personnel Training Player Patient"
+    " Certification Approved Licensing Domain Name Content Delivery Web Cloud Virtual Area Wide Message Directory"
+    " Access Internet Customer Application Women Men Girls' Boys' Staff Medical Personnel Training Player Patient"
     " Works One Two Three Four Five Division Project Single Double Common Each Every Appropriate"
 )
 # Bodies even though every word of their name is common.

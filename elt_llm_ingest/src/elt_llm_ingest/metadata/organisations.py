@@ -30,7 +30,7 @@ _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the 
 _DOCUMENT_NUMBER = re.compile(r"(?:[- ]\d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
 _ABBREVIATED = re.compile(r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $")  # in a list of abbreviations
-_PLACED = re.compile(rf", {CAPITALISED}(?: {CAPITALISED})?(?=[,.;)]| and\b| in\b|$)")
+_PLACED = re.compile(rf", {CAPITALISED}(?: {CAPITALISED})?")
 _TO_ACRONYM = re.compile(r"(?P<words>(?: [\w'\u2019-]{1,30}){1,8}) \((?P<acronym>[A-Z][A-Za-z]{1,7})\)")
 _SMALL = frozenset(
     [
@@ -77,7 +77,9 @@ def organisations_in(text: str, language: str) -> list[str]:
     for run in runs:
         spans.extend(_spans_of(text, run, language))
     spans.extend(announced_names(text))
-    spans.extend((start, _end_by_initials(text, start, end)) for start, end in foreign_names(text, language))
+    for start, end in foreign_names(text, language):
+        further = _end_by_initials(text, start, end)
+        spans.extend(((start, further), *_acronyms(text, start, further)))
     spans.extend(offices_of_state(text, language))
     spans.extend(names_in_context(text, runs))
     spans.extend(acting_acronyms(text, runs))
