@@ -15,24 +15,29 @@ from elt_llm_api.lazy_group import CommandEntry, LazyGroup
 from elt_llm_api.options import CommandContext, global_options
 from elt_llm_api.render import print_error
 
+_BEGIN, _FILL, _ASK, _CARE, _REMOVE = "Begin", "Fill", "Ask", "Look after", "Take out"
 COMMANDS = (
-    CommandEntry("init", "elt_llm_api.commands.init", "Write a commented configuration into a folder."),
-    CommandEntry("demo", "elt_llm_api.commands.demo", "Ingest the bundled samples and answer a question."),
-    CommandEntry("ingest", "elt_llm_api.commands.ingest", "Read documents into a collection."),
-    CommandEntry("ask", "elt_llm_api.commands.ask", "Answer a question, with citations."),
-    CommandEntry("search", "elt_llm_api.commands.search", "Find passages."),
-    CommandEntry("show", "elt_llm_api.commands.show", "Show a document's text as citations see it."),
-    CommandEntry("collections", "elt_llm_api.commands.collections", "List the collections."),
-    CommandEntry("status", "elt_llm_api.commands.status", "What a collection holds and what happened last."),
-    CommandEntry("verify", "elt_llm_api.commands.verify", "Check collections against their record, and mend them."),
-    CommandEntry("rollback", "elt_llm_api.commands.rollback", "Publish a collection's previous generation."),
-    CommandEntry("forget", "elt_llm_api.commands.forget", "Take a document out for good, and leave it out."),
-    CommandEntry("drop", "elt_llm_api.commands.drop", "Delete a collection."),
-    CommandEntry("purge", "elt_llm_api.commands.purge", "Erase from the disk what is no longer published."),
-    CommandEntry("export", "elt_llm_api.commands.export", "Write a collection into one file."),
-    CommandEntry("import", "elt_llm_api.commands.import_collection", "Read a collection from an exported file."),
-    CommandEntry("eval", "elt_llm_api.commands.eval", "Measure how well passages are found."),
-    CommandEntry("doctor", "elt_llm_api.commands.doctor", "What works, what does not, and the command that mends it."),
+    CommandEntry("init", "elt_llm_api.commands.init", "Write a commented configuration into a folder.", _BEGIN),
+    CommandEntry("demo", "elt_llm_api.commands.demo", "Ingest the bundled samples and answer a question.", _BEGIN),
+    CommandEntry(
+        "doctor", "elt_llm_api.commands.doctor", "What works, what does not, and the command that mends it.", _BEGIN
+    ),
+    CommandEntry("ingest", "elt_llm_api.commands.ingest", "Read documents into a collection, or run a job.", _FILL),
+    CommandEntry("import", "elt_llm_api.commands.import_collection", "Read a collection from an exported file.", _FILL),
+    CommandEntry("export", "elt_llm_api.commands.export", "Write a collection into one file.", _FILL),
+    CommandEntry("ask", "elt_llm_api.commands.ask", "Answer a question, with citations.", _ASK),
+    CommandEntry("search", "elt_llm_api.commands.search", "Find passages.", _ASK),
+    CommandEntry("show", "elt_llm_api.commands.show", "Show a document's text as citations see it.", _ASK),
+    CommandEntry("eval", "elt_llm_api.commands.eval", "Measure how well passages are found and answers given.", _ASK),
+    CommandEntry("collections", "elt_llm_api.commands.collections", "List the collections.", _CARE),
+    CommandEntry("status", "elt_llm_api.commands.status", "What a collection holds and what happened last.", _CARE),
+    CommandEntry(
+        "verify", "elt_llm_api.commands.verify", "Check collections against their record, and mend them.", _CARE
+    ),
+    CommandEntry("rollback", "elt_llm_api.commands.rollback", "Publish a collection's previous generation.", _CARE),
+    CommandEntry("forget", "elt_llm_api.commands.forget", "Take a document out for good, and leave it out.", _REMOVE),
+    CommandEntry("drop", "elt_llm_api.commands.drop", "Delete collections.", _REMOVE),
+    CommandEntry("purge", "elt_llm_api.commands.purge", "Erase from the disk what is no longer published.", _REMOVE),
 )
 
 RESUME = "Running the same command again goes on where this one stopped."

@@ -13,6 +13,7 @@ def confirm(question: str, *, as_json: bool) -> None:
     except click.Abort as end:
         if sys.stdin.isatty():
             raise
+        click.echo(err=True)  # the question stands on the line still
         raise UsageError("Nothing was deleted: nobody answered.", hint="Without asking: add --yes") from end
     if not agreed:
         raise UsageError("Nothing was deleted.", hint="Without asking: add --yes")

@@ -17,6 +17,7 @@ class CommandEntry:
     name: str
     module: str
     help: str
+    heading: str = "Commands"
 
 
 class LazyGroup(click.Group):
@@ -54,6 +55,9 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(entry.name, entry.help) for entry in self.table.values()])
+        """The commands below their headings, from the table alone; all descriptions begin in one column."""
+        width = max(map(len, self.table))
+        for heading in dict.fromkeys(entry.heading for entry in self.table.values()):
+            with formatter.section(heading):
+                entries = [entry for entry in self.table.values() if entry.heading == heading]
+                formatter.write_dl([(entry.name.ljust(width), entry.help) for entry in entries])

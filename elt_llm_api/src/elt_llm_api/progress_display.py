@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-_SECONDS_BETWEEN_LINES = 1.0
+_SECONDS_BETWEEN_LINES, _MOST_SECONDS_BETWEEN_LINES, _LINES_BY_TIME = 1.0, 30.0, 5
 _BAR, _BESIDE_THE_DETAIL, _NARROWEST_DETAIL = 12, 78, 12  # characters
 _WORDS = {
     "read": ("Reading files", "file"),
@@ -44,7 +44,7 @@ def progress_display(*, quiet: bool) -> Iterator["Progress"]:
 
 
 class LineProgress:
-    """At most a line a second, each with count, rate and the time that is left; one at the end of each stage."""
+    """Lines with count, rate and the time that is left, fewer as time goes on; one at the end of each stage."""
 
     def __init__(self) -> None:
         self._name, self._unit, self._total, self._done = "", "", 0, 0
@@ -63,7 +63,8 @@ class LineProgress:
         """Count, and say so now and then."""
         self._done += amount
         now = time.monotonic()
-        if now - self._said >= _SECONDS_BETWEEN_LINES:
+        longer = min(_MOST_SECONDS_BETWEEN_LINES, (now - self._began) / _LINES_BY_TIME)
+        if now - self._said >= max(_SECONDS_BETWEEN_LINES, longer):
             self._said = now
             rate = self._done / (now - self._began)
             left = (self._total - self._done) / rate if rate else 0.0
@@ -130,7 +131,7 @@ def _bars() -> "Bars":
 
     return Progress(
         TextColumn("{task.description}", table_column=Column(min_width=18, no_wrap=True)),
-        BarColumn(bar_width=_BAR, table_column=Column(min_width=_BAR)),
+        BarColumn(_BAR, complete_style="cyan", finished_style="green", table_column=Column(min_width=_BAR)),
         Figures(table_column=Column(no_wrap=True)),
         TextColumn("{task.fields[detail]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
         console=Console(stderr=True),

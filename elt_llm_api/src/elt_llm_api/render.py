@@ -63,6 +63,12 @@ def counted(number: int, one: str) -> str:
     return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
+def named(names: Sequence[str], one: str) -> str:
+    """The names where a line has room for them, else their number with the noun."""
+    listed = ", ".join(names)
+    return listed if len(names) == 1 or len(listed) <= _WIDEST else counted(len(names), one)
+
+
 def local_time(moment: str | None) -> str:
     """A stored moment as people here read it, to the minute; `-` if there is none."""
     if not moment:

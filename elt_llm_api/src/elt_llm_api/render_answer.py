@@ -30,7 +30,7 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
 def passage_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Iterator[str]:
     """Every passage with its place and score."""
     for number, chunk in enumerate(chunks, start=1):
-        place = _place(chunk.source, chunk.page, chunk.section)
+        place = _place(chunk)
         yield f"{click.style(f'{number}.', bold=True)} {place}  {chunk.score:.2f}"
         yield from _wrapped(_shortened(chunk.text), indent="   ")
     if not chunks:
@@ -51,7 +51,7 @@ def explanation_lines(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceSt
 
 
 def _citation_lines(citation: Citation) -> Iterator[str]:
-    place = _place(citation.source, citation.page, citation.section)
+    place = _place(citation)
     yield f"{click.style(citation.reference, bold=True)} {place}  {citation.relevance_score:.2f}"
     yield from _wrapped(f"“{_shortened(citation.excerpt)}”", indent="    ")
 
@@ -63,9 +63,11 @@ def _note_lines(notes: Sequence[str]) -> Iterator[str]:
         yield from (click.style(line, dim=True) for line in _wrapped(note))
 
 
-def _place(source: str, page: int | None, section: str | None) -> str:
-    parts = [source, *([f"page {page}"] if page else []), *([section] if section else [])]
-    return one_line(", ".join(parts))
+def _place(found: Citation | RetrievedChunk) -> str:
+    """Where it stands. A document within a file is named by its title too: `model.drawio#entity/3c51` says nothing."""
+    title = [found.source_title] if "#" in found.source else []
+    page = [f"page {found.page}"] if found.page else []
+    return one_line(", ".join([*title, found.source, *page, *([found.section] if found.section else [])]))
 
 
 def _shortened(text: str) -> str:

@@ -1,6 +1,8 @@
 """Shows what an ingest did, or would do: every file that is not simply unchanged, those in trouble first."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
@@ -33,9 +35,7 @@ def print_reports(reports: "Sequence[IngestReport | JobReport]") -> None:
 def print_report(report: "IngestReport") -> None:
     """Every file that is not simply unchanged, then the sums."""
     _print_files([(file.status, file.path, _remark(file)) for file in report.files])
-    for note in report.notes:
-        click.echo(plain(note))
-    click.echo(_sums(report))
+    _print_end(report)
 
 
 def print_plan(plan: "Plan") -> None:
@@ -53,20 +53,29 @@ def print_plan(plan: "Plan") -> None:
 
 
 def published_lines(reports: "Iterable[IngestReport | JobReport]", seconds: float) -> list[str]:
-    """One line for each collection that was published `seconds` after its change was seen, and for each trouble."""
+    """One line for each collection that was published `seconds` after its change was seen."""
+    return [
+        f"{_sums(one)}, {seconds:.1f} s after the change was seen"
+        for report in reports
+        for one in _ingests(report)
+        if one.published
+    ]
+
+
+def trouble_lines(reports: "Iterable[IngestReport | JobReport]") -> list[str]:
+    """One line for each job that could not be run, and for each file that failed or is missing."""
     lines = []
     for report in reports:
-        if _is_job(report):
-            lines += [f"Error: job {report.job}: {plain(report.error)}"] if report.error else []
-        for one in _ingests(report):
-            if one.published:
-                lines.append(f"{_sums(one)}, {seconds:.1f} s after the change was seen")
-            lines += [
-                f"{file.status}  {one_line(file.path)}  {one_line(_remark(file))}"
-                for file in one.files
-                if file.status in {"failed", "missing"}
-            ]
-    return lines
+        if _is_job(report) and report.error:
+            lines.append(f"Error: job {report.job}: {plain(report.error)}")
+        unfiled = report.files if _is_job(report) else ()
+        files = (*unfiled, *(file for one in _ingests(report) for file in one.files))
+        lines += [
+            f"{file.status}  {one_line(file.path)}  {one_line(_remark(file))}"
+            for file in files
+            if file.status in {"failed", "missing"}
+        ]
+    return list(dict.fromkeys(lines))  # a file in several collections of a job is told once
 
 
 def exit_code_of(reports: "Iterable[IngestReport | JobReport]") -> int:
@@ -81,11 +90,19 @@ def reports_as_json(reports: "Sequence[IngestReport | JobReport]") -> Any:
     return {"jobs": [report.to_json() for report in reports]}
 
 
+def _print_end(report: "IngestReport") -> None:
+    for note in report.notes:
+        click.echo(plain(note))
+    click.echo(_sums(report))
+
+
 def _print_job(report: "JobReport") -> None:
     click.echo(click.style(f"Job {one_line(report.job)}", bold=True))
-    _print_files([(file.status, file.path, _remark(file)) for file in report.files])
+    if not (report.reports or report.files or report.error):
+        click.echo("There is no file at its paths.")
+    _print_files(_files_of_job(report))
     for one in report.reports:
-        print_report(one)
+        _print_end(one)
     for name in report.dropped:
         click.echo(f"{name}: deleted, no file has anything for it any more")
     for name in report.left_over:
@@ -96,19 +113,37 @@ def _print_job(report: "JobReport") -> None:
         click.echo(plain(report.hint)) if report.hint else None
 
 
+def _files_of_job(report: "JobReport") -> list[tuple[str, str, str]]:
+    """Every file of its collections; one that is in several is told once, with all its passages."""
+    told: dict[FileOutcome, list[int]] = {}
+    for file in (*report.files, *(file for one in report.reports for file in one.files)):
+        told.setdefault(replace(file, chunks=0), []).append(file.chunks)
+    rows: list[tuple[str, str, str]] = []
+    for file, chunks in told.items():
+        where = f"in {counted(len(chunks), 'collection')}" if len(chunks) > 1 else ""
+        rows.append((file.status, file.path, _remark(replace(file, chunks=sum(chunks)), where)))
+    return rows
+
+
 def _print_files(rows: Sequence[tuple[str, str, str]]) -> None:
     told = sorted((row for row in rows if row[0] != _QUIET), key=lambda row: _ORDER.index(row[0]))
-    shown = [(status, one_line(path), one_line(reason)) for status, path, reason in told[:_MOST_SHOWN]]
+    shown = [(status, one_line(_short(path)), one_line(reason)) for status, path, reason in told[:_MOST_SHOWN]]
     for line, (status, _, _) in zip(aligned(shown), shown, strict=True):
         click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
     if len(told) > _MOST_SHOWN:
         click.echo(f"... and {len(told) - _MOST_SHOWN} more: --report FILE or --json lists them all.")
 
 
-def _remark(outcome: "FileOutcome") -> str:
+def _short(path: str) -> str:
+    """A path as seen from here, where that is shorter."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+
+
+def _remark(outcome: "FileOutcome", where: str = "") -> str:
     passages = counted(outcome.chunks, "passage") if outcome.chunks and outcome.status == "ok" else ""
     stale = "its last good version stays" if outcome.stale else ""
-    return "; ".join(filter(None, (passages, outcome.reason, stale)))
+    return "; ".join(filter(None, (f"{passages} {where}".strip(), outcome.reason, stale)))
 
 
 def _sums(report: "IngestReport") -> str:

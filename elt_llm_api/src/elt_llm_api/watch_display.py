@@ -9,7 +9,7 @@ import click
 
 from elt_llm_api.progress_display import progress_display
 from elt_llm_api.render import plain, print_error
-from elt_llm_api.render_ingest import published_lines
+from elt_llm_api.render_ingest import published_lines, trouble_lines
 
 if TYPE_CHECKING:
     from elt_llm_core.errors import LockHeld
@@ -26,6 +26,7 @@ class WatchDisplay:
         self._show = show
         self._watched: Scope | None = None
         self._shown = False
+        self._trouble: frozenset[str] = frozenset()
 
     def progress(self) -> "AbstractContextManager[Progress]":
         """Progress is told for the first run only: a change takes no time to speak of."""
@@ -40,11 +41,12 @@ class WatchDisplay:
 
     def ended(self, result: "Sequence[IngestReport | JobReport]", seconds: float | None) -> None:
         """The first report, or what changed."""
+        before, self._trouble = self._trouble, frozenset(trouble_lines(result))
         if seconds is None or not self._shown:
             self._shown = True
             self._show(result)
             return
-        for line in published_lines(result, seconds):
+        for line in (*published_lines(result, seconds), *(it for it in trouble_lines(result) if it not in before)):
             click.echo(f"{_clock()}  {line}")
 
     def failed(self, error: Exception) -> None:

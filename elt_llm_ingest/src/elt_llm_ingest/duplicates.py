@@ -9,10 +9,10 @@ from elt_llm_core.store.store import Store
 def renamed_files(
     removed: Sequence[StoredDocument], seen: Sequence[FileRecord], known: Collection[str]
 ) -> dict[str, str]:
-    """By path: what to say of a new file that has the bytes of one that is gone. `known` are ids of before."""
+    """By path: what a new file was called before, which has the bytes of one that is gone. `known` are earlier ids."""
     gone = {document.document_hash: document.source for document in removed}
     return {
-        file.path: f"renamed from {gone[file.content_hash.hex()]}"
+        file.path: gone[file.content_hash.hex()]
         for file in seen
         if file.document_id not in known and file.content_hash.hex() in gone
     }

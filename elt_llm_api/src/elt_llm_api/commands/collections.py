@@ -19,12 +19,12 @@ def command(context: CommandContext, as_json: bool) -> int:
     if as_json:
         print_json([status.to_json() for status in statuses])
         return 0
-    rows = [("collection", "generation", "documents", "passages", "published", "embedding")]
+    several = len({it.embedding for it in statuses}) > 1  # else it says nothing, and a line has 80 columns
+    rows = [["collection", "generation", "documents", "passages", "published", *["embedding"] * several]]
     for it in statuses:
         number = "-" if it.generation is None else str(it.generation)
-        rows.append(
-            (it.collection, number, str(it.documents), str(it.nodes), local_time(it.published_at), it.embedding)
-        )
+        figures = [number, f"{it.documents:,}", f"{it.nodes:,}", local_time(it.published_at)]
+        rows.append([it.collection, *figures, *[it.embedding] * several])
     for line in aligned(rows) if statuses else ["There are no collections yet. Run: elt-llm ingest PATH -c NAME"]:
         click.echo(line)
     return 0

@@ -5,7 +5,7 @@ from elt_llm_core.errors import UsageError
 
 from elt_llm_api.confirmation import confirm
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.render import print_json
+from elt_llm_api.render import named, print_json
 
 
 @click.command()
@@ -28,7 +28,7 @@ def command(context: CommandContext, names: tuple[str, ...], prefix: str | None,
     if not chosen:
         raise UsageError(f"No collection begins with '{prefix}'.", hint="Run: elt-llm collections")
     if not yes:
-        confirm(f"Delete {', '.join(chosen)} for good?", as_json=as_json)
+        _ask(chosen, as_json=as_json)
     from elt_llm_core.store.lock import writer_lock
 
     with writer_lock(data_dir, "elt-llm drop"):
@@ -40,5 +40,13 @@ def command(context: CommandContext, names: tuple[str, ...], prefix: str | None,
     if as_json:
         print_json({"dropped": chosen})
     else:
-        click.echo(f"Deleted {', '.join(chosen)}.")
+        click.echo(f"Deleted {named(chosen, 'collection')}.")
     return 0
+
+
+def _ask(names: list[str], *, as_json: bool) -> None:
+    """Every name is shown before it is gone: many of them a line each."""
+    short = named(names, "collection")
+    if short != ", ".join(names) and not as_json:
+        click.echo("\n".join(names), err=True)
+    confirm(f"Delete {short} for good?", as_json=as_json)

@@ -68,21 +68,26 @@ def _check_target(target: Path | None, data_dir: Path) -> None:
 
 def _print(receipt: "Receipt") -> None:
     click.echo(
-        f"Erased {counted(receipt.versions, 'document version')}, {counted(receipt.generations, 'generation')} and"
-        f" {counted(len(receipt.files), 'file or folder')}; {receipt.bytes_before / 1e6:.1f} MB before,"
+        f"Erased: {counted(receipt.versions, 'document version')}, {counted(receipt.generations, 'generation')},"
+        f" {counted(len(receipt.files), 'leftover')}; {receipt.bytes_before / 1e6:.1f} MB before,"
         f" {receipt.bytes_after / 1e6:.1f} MB now."
     )
     for name in receipt.cut_off:
         click.echo(f"{name}: what a cut off run had stored is erased too; the same command begins anew.")
     for name in receipt.rebuilt:
         click.echo(f"{name}: its index was built anew, nothing embedded.")
-    check = receipt.check
-    click.echo(
-        f"Searched {counted(check.files, 'file')} for {counted(check.samples, 'sample')} of what was erased:"
-        f" {f'found in {plain(str(list(check.found_in)))}' if check.found_in else 'none found'}."
-    )
+    click.echo(_searched(receipt))
     for pinned in receipt.pinned:
         click.echo(f"Not erased: {pinned['directory']}, open in processes {pinned['processes'] or 'unknown'}.")
     for source in receipt.sources:
-        click.echo(f"Still at its place: {plain(source)}")
+        click.echo(f"Left as it is, for it is your own file: {plain(source)}")
     click.echo(f"Beyond reach: {'; '.join(receipt.beyond_reach)}.")
+
+
+def _searched(receipt: "Receipt") -> str:
+    check = receipt.check
+    if not check.samples:
+        return "No text was left to erase, so none was searched for."
+    found = f"found in {plain(', '.join(map(str, check.found_in)))}" if check.found_in else "none found"
+    what = f"{counted(check.samples, 'sample')} of what was erased"
+    return f"Searched {counted(check.files, 'file')} for {what}: {found}."

@@ -6,7 +6,7 @@ import click
 
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.progress_display import progress_display
-from elt_llm_api.render import plain, print_json
+from elt_llm_api.render import named, plain, print_json
 
 if TYPE_CHECKING:
     from elt_llm_core.settings_loader import LoadedSettings
@@ -90,8 +90,7 @@ def _print(chosen: list[str], broken: list[str], damage: list["Damage"], healed:
     for old, new in healed:
         click.echo(f"{click.style('healed', fg='green')}  generation {old} was built anew as {new}, nothing embedded")
     if not broken and not damage:
-        click.echo(
-            f"{click.style('ok', fg='green')} {', '.join(chosen) or 'no collections'}: every byte is as published"
-        )
+        told = named(chosen, "collection") if chosen else "no collections"
+        click.echo(f"{click.style('ok', fg='green')} {told}: every byte is as published")
     elif broken:
         click.echo("The store itself is damaged: restore the data directory from a backup, or ingest anew elsewhere.")

@@ -7,13 +7,14 @@ if TYPE_CHECKING:
     from elt_llm_ingest.readers.document_reader import DocumentReader
     from elt_llm_ingest.readers.options import ReaderOptions
 
+# Taken, but refused by name with the cure, unless a file of that name is a newer one in truth.
+REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
     (
         *(".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf"),
         *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".epub"),
         *(".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".odt", ".ott"),
-        # Refused by name, with the cure, unless a file of that name is a newer one in truth.
-        *(".doc", ".ppt"),
+        *REFUSED_SUFFIXES,
         *(".drawio", ".xml"),
     )
 )
