@@ -1,5 +1,6 @@
 """Shows what an ingest did, or would do: every file that is not simply unchanged, those in trouble first."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,10 @@ _ORDER = (
     *("renamed", "changed", "new", "ok", "unchanged"),
 )
 _QUIET = "unchanged"
+_UNREAD_PAGES = re.compile(
+    "no text layer(?!; (?:OCR|tesseract))"
+)  # where OCR was tried, the reason says what came of it
+_HOW_TO_READ_THEM = "Pages without a text layer are pictures of text. OCR reads them: set ingest.ocr to true."
 _MOST_SHOWN = 40
 
 
@@ -132,6 +137,8 @@ def _print_files(rows: Sequence[tuple[str, str, str]]) -> None:
         click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
     if len(told) > _MOST_SHOWN:
         click.echo(f"... and {len(told) - _MOST_SHOWN} more: --report FILE or --json lists them all.")
+    if any(_UNREAD_PAGES.search(reason) for _, _, reason in told):
+        click.echo(_HOW_TO_READ_THEM)
 
 
 def _short(path: str) -> str:

@@ -37,7 +37,7 @@ class IngestSettings(Section):
     parse_seconds: int = Field(120, ge=1, le=3600, description="Seconds a file may take to read; half of it computing.")
     parse_memory_mb: int = Field(1536, ge=512, le=65536, description="Memory a file may take to read, in megabytes.")
     pdf_reader: Literal["pdfium", "docling"] = Field(
-        "pdfium", description="What reads PDF; docling is installed apart, see the readers' page."
+        "pdfium", description="What reads PDF; docling is installed apart, see docs/ingestion.md."
     )
     ocr: bool = Field(False, description="Read pages that are pictures with tesseract, if it is installed.")
     ocr_languages: str = Field(
