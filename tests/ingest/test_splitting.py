@@ -1,5 +1,7 @@
 """Splitting a document: nothing is lost, nothing is twice, and pages keep their numbers."""
 
+import time
+
 import pytest
 from elt_llm_core.outline import Section
 from elt_llm_ingest.parsed_document import Block, ParsedDocument, Part
@@ -97,3 +99,12 @@ def test_documents_within_a_file_are_grouped_by_type_and_its_own_text_stays_apar
     assert ([part.name for part in other.parts], other.text) == (["4"], "About.\n")
     assert groups_of(ParsedDocument("", "", parts=parts[:1]), "type") == ["Ship"]
     assert [part.name for part in part_of_group(parsed, "section", BEFORE_THE_FIRST).parts] == ["1", "2", "3", "4"]
+
+
+def test_thousands_of_sections_of_one_title_are_told_apart_at_once() -> None:
+    count = 20_000
+    document = ParsedDocument("x" * count, "T", sections=tuple(Section(start, 1, "Same") for start in range(count)))
+    begun = time.monotonic()
+    groups = groups_of(document, "section")
+    assert groups[:3] + groups[-1:] == ["Same", "Same (2)", "Same (3)", f"Same ({count})"]
+    assert time.monotonic() - begun < 20  # trying each number anew took minutes

@@ -1,10 +1,13 @@
 """Reads a YAML file and remembers on which line each key stands, so that mistakes can be shown where they are."""
 
 import errno
+import math
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,15 @@ from elt_llm_core.errors import SettingsError
 # Far more than any settings need; a few lines of aliases to aliases can stand for billions.
 _MOST_VALUES = 100_000
 _MOST_BYTES = 1_000_000
+
+# A number with this many characters is none; one of half a million parts, as in 1:1:1, takes minutes to work out.
+_LONGEST_NUMBER = 40
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_LARGEST_INTEGER = 2**63 - 1
+# What the library raises for values that are not what their tags say, such as `!!bool x`.
+_UNREADABLE = (ValueError, OverflowError, LookupError, AttributeError)
+_PLAIN = (dict, list, str, int, float, date, type(None))
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Location = tuple[str | int, ...]
 
@@ -47,12 +59,14 @@ def read_yaml(path: Path, shown_as: str) -> YamlDocument:
             if len(origins) == _MOST_VALUES:
                 raise SettingsError(f"{shown_as}: more than {_MOST_VALUES:,} values, repeated ones counted")
             origins[location] = f"{shown_as}:{line}"
-        return YamlDocument(loader.construct_document(node), origins)
+        value = loader.construct_document(node)
+        _refuse_what_no_setting_is(value)
+        return YamlDocument(value, origins)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SettingsError(f"{shown_as}:{mark.line + 1 if mark else 1}: not valid YAML: {error.problem}") from error
-    except ValueError as error:
-        raise SettingsError(f"{shown_as}: a value cannot be read: {error}") from error
+    except _UNREADABLE as error:
+        raise SettingsError(f"{shown_as}: a value cannot be read: {_shown(error)}") from error
     except RecursionError as error:
         raise SettingsError(f"{shown_as}: nested too deeply") from error
 
@@ -97,6 +111,7 @@ def _positions(
     """Every key and list item with its line, from 1; refuses a key given twice and a value that holds itself."""
     if node in above:
         raise SettingsError(f"{shown_as}:{_line(node)}: a value refers to itself")
+    _refuse_long_number(node, shown_as)
     inside = (*above, node)
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
@@ -110,9 +125,34 @@ def _positions(
                 raise SettingsError(
                     f"{shown_as}:{_line(key)}: {name!r} is given twice, first in line {first_lines[name]}"
                 )
+            _refuse_long_number(key, shown_as)
             first_lines[name] = _line(key)
             yield (*location, name), _line(key)
             yield from _positions(value, (*location, name), inside, shown_as)
+
+
+def _refuse_long_number(node: yaml.Node, shown_as: str) -> None:
+    if node.tag in _NUMBERS and isinstance(node, yaml.ScalarNode) and len(node.value) > _LONGEST_NUMBER:
+        raise SettingsError(f"{shown_as}:{_line(node)}: a number of {len(node.value):,} characters")
+
+
+def _refuse_what_no_setting_is(value: object) -> None:
+    """Raises ValueError for anything that no settings, no store and no JSON could hold, here or within."""
+    if not isinstance(value, _PLAIN):
+        raise ValueError(f"it is of a kind that no setting is ({type(value).__name__})")
+    if isinstance(value, str) and _LONE_SURROGATE.search(value):
+        raise ValueError("it holds half a surrogate pair")
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise ValueError("it is a number of more than 64 bits")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is not a number to reckon with")
+    if isinstance(value, dict | list):
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
+            _refuse_what_no_setting_is(inner)
+
+
+def _shown(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError | OverflowError) else "it is not what its tag says"
 
 
 def _line(node: yaml.Node) -> int:

@@ -51,7 +51,7 @@ class _Slice:
 
 def _slices(parsed: ParsedDocument) -> Iterator[_Slice]:
     """The sections that a document falls into: together they are its whole text."""
-    taken = {BEFORE_THE_FIRST}
+    taken, numbers = {BEFORE_THE_FIRST}, Counter[str]()
     tops = _top_sections(parsed.sections)
     starts = [section.start for section in tops]
     if not tops or _has_text_before(parsed, starts[0]):
@@ -62,10 +62,10 @@ def _slices(parsed: ParsedDocument) -> Iterator[_Slice]:
         starts[0] = 0  # headings above the first section, and nothing else: they go with it
     for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
         title = " ".join(section.title.split()) or WITHOUT_TYPE
-        name, number = title, 1
-        while name in taken:
-            number += 1
-            name = f"{title} ({number})"
+        name = title
+        while name in taken:  # a third section of a title goes on from the second one's number
+            numbers[title] += 1
+            name = f"{title} ({numbers[title] + 1})"
         taken.add(name)
         yield _Slice(name, start, end)
 

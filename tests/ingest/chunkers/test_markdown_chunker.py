@@ -1,9 +1,12 @@
 """The default chunker: headings, tables and context."""
 
 import re
+import time
 from pathlib import Path
 
+from elt_llm_core.outline import Section
 from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
+from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.markdown import MarkdownReader
 from word_counter import word_chunker
 
@@ -62,3 +65,15 @@ def test_nodes_know_their_place_even_when_the_text_repeats_itself(tmp_path: Path
         assert text[start : start + len(node.get_content())] == node.get_content()
     assert nodes[1].metadata["section"] == "Same"
     assert nodes[1].metadata["context"] == "Same"
+
+
+def test_a_heading_of_a_megabyte_is_not_counted_for_every_one_below_it() -> None:
+    rest = "".join(f"Part {number}\n\n" for number in range(3000))
+    text = f"Top\n\n{rest}"
+    starts = [text.index(f"Part {number}\n") for number in range(3000)]
+    sections = (Section(0, 1, "word " * 200_000), *(Section(start, 2, text[start : start + 8]) for start in starts))
+    begun = time.monotonic()
+    spans = word_chunker("markdown", chunk_size=20).spans(ParsedDocument(text, "word " * 200_000, sections=sections))
+    assert len(spans) >= 150
+    assert max(len(span.context.split()) for span in spans) <= 45
+    assert time.monotonic() - begun < 40  # counting it each time took many minutes

@@ -39,7 +39,7 @@ def documents(draw: st.DrawFn, *, parts: bool = True) -> ParsedDocument:
         metadata=draw(METADATA),
         notes=tuple(draw(st.lists(st.sampled_from(("page 1 is damaged", "a note")), max_size=3))),
         parts=tuple(Part(f"part {number}", draw(TEXTS), document) for number, document in enumerate(held)),
-        artefacts=draw(st.dictionaries(TEXTS, JSON, max_size=2)) if parts else {},
+        artefacts=draw(st.dictionaries(st.sampled_from(("model", "gaps_2")), JSON, max_size=2)) if parts else {},
     )
 
 
@@ -80,6 +80,9 @@ def test_bytes_that_are_no_answer_are_refused(data: bytes) -> None:
         b"[" * 100_000,
         b'{"a":' * 100_000,
         b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": [' + b"[]," * 12_000_000 + b"0]}",
+        b'"' + b'\\"' * 10_000_000,
         b'{"a": ' + b"9" * 10_000 + b"}",
         b'{"a": "\\ud800"}',
         b'{"\\udfff": 1}',
@@ -111,6 +114,13 @@ def test_a_backslash_before_a_u_is_text_like_any_other() -> None:
         ("blocks", [[0, 3, ["prose"], 0]]),
         ("metadata", {"a": 2**64}),
         ("metadata", {"a": {"b": "c"}}),
+        ("metadata", {"a" * 2000: "b"}),
+        ("metadata", {str(number): "b" for number in range(2000)}),
+        ("artefacts", {"../../../../etc/cron.d/a": {}}),
+        ("artefacts", {"/tmp/a": {}}),  # noqa: S108 - a name, not a place to write to
+        ("artefacts", {"a\n": {}}),
+        ("artefacts", {"a": json.loads("[" * 200 + "]" * 200)}),
+        ("parts", [{"name": "a" * 2000, "group": "", "document": {"text": "", "title": ""}}]),
         ("notes", [1]),
         ("text", None),
     ],
@@ -120,6 +130,12 @@ def test_what_no_reader_says_is_refused(key: str, value: Any) -> None:
     assert decoded(whole).text == "words"
     with pytest.raises(MalformedAnswer):
         decoded(whole | {key: value})
+
+
+def test_titles_and_metadata_are_cut_before_they_are_put_onto_every_passage() -> None:
+    document = ParsedDocument("words", "T" * 5000, sections=(Section(0, 1, "S" * 5000),), metadata={"a": "M" * 50_000})
+    arrived = decoded(encode_document(document))
+    assert (len(arrived.title), len(arrived.sections[0].title), len(str(arrived.metadata["a"]))) == (1000, 1000, 20_000)
 
 
 def test_parts_have_names_of_their_own_and_no_parts() -> None:

@@ -9,6 +9,7 @@ from elt_llm_ingest.parsed_document import ParsedDocument
 
 _PATH_TOKENS = 40
 _HEADER_TOKENS = 60
+_CHARACTERS_FOR_A_TOKEN = 32  # far more than words have
 SENTENCE_TOKENS = 48  # at most, of the sentence that a language model may add to a context
 
 
@@ -65,17 +66,19 @@ class Contexts:
         return self._above[number]
 
     def _path(self, path: tuple[str, ...]) -> str:
-        titles = [" ".join(title.split()) for title in path if title.strip()]
+        budget = path_budget(self._counter)
+        # Cut before it is counted: a heading of a megabyte may stand above thousands of others.
+        most = budget * _CHARACTERS_FOR_A_TOKEN
+        titles = [" ".join(title[:most].split()) for title in path[-budget:] if title.strip()]
         if self._title:
             # A page's title mostly repeats its first heading.
-            titles = [self._title, *(titles[1:] if titles and titles[0] in self._title else titles)]
-        budget = path_budget(self._counter)
+            titles = [self._title[:most], *(titles[1:] if titles and titles[0] in self._title else titles)]
         while len(titles) > 1 and self.tokens(" > ".join(titles)) > budget:
             del titles[0]
         return self._cut(" > ".join(titles), budget)
 
     def _cut(self, text: str, budget: int) -> str:
-        text = text[: budget * 32]
+        text = text[: budget * _CHARACTERS_FOR_A_TOKEN]
         if self.tokens(text) <= budget:
             return text
         return text[: self._counter.token_spans(text)[budget][0]].rstrip()

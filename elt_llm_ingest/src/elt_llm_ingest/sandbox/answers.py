@@ -16,9 +16,21 @@ _KINDS = frozenset(get_args(BlockKind))
 _DEEPEST_HEADING = 1000
 _MOST_NOTES = 1000
 _MOST_REASON = 400
+# Titles stand in every passage below them, so that one of a megabyte would become gigabytes.
+_LONGEST_TITLE = 1000
+_LONGEST_NAME = 1000
+_LONGEST_METADATA = 20_000  # characters of one value, or entries
+_MOST_METADATA = 1000
+_DEEPEST_ARTEFACT = 100
+# A list takes 30 times the memory that it takes as JSON; readers within their own memory give a fifth of this.
+_MOST_VALUES = 10_000_000
+_SMALL = 8 << 20  # bytes that cannot hold so many
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# Its end is optional, or each quote of a string that never ends would be tried as the beginning of one.
+_STRING = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?')
+_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # becomes the name of a folder
 
 
 class MalformedAnswer(Exception):
@@ -27,9 +39,10 @@ class MalformedAnswer(Exception):
 
 def parse_json(payload: bytes) -> dict[str, Any]:
     """The JSON object in `payload`. Raises MalformedAnswer for anything else, and for text that cannot be stored."""
+    _refuse_many_values(payload)
     try:
         text = payload.decode("utf-8")
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
         if _ESCAPED_SURROGATE.search(text) and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
             raise MalformedAnswer("half a surrogate pair")
     except (ValueError, RecursionError) as error:
@@ -62,29 +75,32 @@ def _document(value: dict[str, Any], *, is_part: bool = False) -> ParsedDocument
         raise MalformedAnswer("two parts of one name")
     return ParsedDocument(
         text=text,
-        title=_text(value.get("title")),
+        title=_text(value.get("title"))[:_LONGEST_TITLE],
         pages=_ascending(_offset(item, text) for item in _list(value.get("pages"))),
         sections=_sections(value, text),
         blocks=_blocks(value, text),
-        metadata={key: _metadata_value(item) for key, item in _object(value.get("metadata")).items()},
+        metadata=_metadata(_object(value.get("metadata"))),
         notes=tuple(printable(_text(item)) for item in _list(value.get("notes"))[:_MOST_NOTES]),
         parts=parts,
-        artefacts=_object(value.get("artefacts")),
+        artefacts=_artefacts(_object(value.get("artefacts"))),
     )
 
 
 def _part(value: Any) -> Part:
     item = _object(value)
-    return Part(
-        _text(item.get("name")), _text(item.get("group")), _document(_object(item.get("document")), is_part=True)
-    )
+    name, group = _text(item.get("name")), _text(item.get("group"))
+    if max(len(name), len(group)) > _LONGEST_NAME:
+        raise MalformedAnswer("a part with an endless name")
+    return Part(name, group, _document(_object(item.get("document")), is_part=True))
 
 
 def _sections(value: dict[str, Any], text: str) -> tuple[Section, ...]:
     sections = []
     for item in _list(value.get("sections")):
         start, level, title = _list(item, 3)
-        sections.append(Section(_offset(start, text), _integer(level, 1, _DEEPEST_HEADING), _text(title)))
+        sections.append(
+            Section(_offset(start, text), _integer(level, 1, _DEEPEST_HEADING), _text(title)[:_LONGEST_TITLE])
+        )
     _ascending(section.start for section in sections)
     return tuple(sections)
 
@@ -102,14 +118,39 @@ def _blocks(value: dict[str, Any], text: str) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
+def _metadata(value: dict[str, Any]) -> dict[str, MetadataValue]:
+    if len(value) > _MOST_METADATA or any(len(key) > _LONGEST_NAME for key in value):
+        raise MalformedAnswer("metadata without end")
+    return {key: _metadata_value(item) for key, item in value.items()}
+
+
+def _artefacts(value: dict[str, Any]) -> dict[str, Any]:
+    for name, content in value.items():
+        if not _ARTEFACT_NAME.fullmatch(name):
+            raise MalformedAnswer("an artefact of a name that none has")
+        _check_depth(content, _DEEPEST_ARTEFACT)
+    return value
+
+
+def _check_depth(value: Any, left: int) -> None:
+    """What nests to the edge of what the stack bears here would break where the stack is higher."""
+    if isinstance(value, dict | list):
+        if not left:
+            raise MalformedAnswer("an artefact that is nested too deeply")
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_depth(inner, left - 1)
+
+
 def _metadata_value(value: Any) -> MetadataValue:
-    if isinstance(value, str | bool):
+    if isinstance(value, str):
+        return value[:_LONGEST_METADATA]
+    if isinstance(value, bool):
         return value
     if isinstance(value, int):
         return _integer(value, -_LARGEST_INTEGER, _LARGEST_INTEGER)
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float):
         return value
-    return [_text(item) for item in _list(value)]
+    return [_text(item)[:_LONGEST_METADATA] for item in _list(value)[:_LONGEST_METADATA]]
 
 
 def _offset(value: Any, text: str) -> int:
@@ -145,6 +186,21 @@ def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MalformedAnswer("something that is no object")
     return value
+
+
+def _refuse_many_values(payload: bytes) -> None:
+    """Looks at what would be made of the JSON before any of it is: what is text cannot be more than its bytes."""
+    if len(payload) > _SMALL:
+        bare = _STRING.sub(b"", payload)
+        if sum(map(bare.count, (b"[", b"{", b","))) > _MOST_VALUES:
+            raise MalformedAnswer("more values than any document has")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise MalformedAnswer("a number beyond all numbers")
+    return number
 
 
 def _refuse_constant(name: str) -> None:
