@@ -46,6 +46,9 @@ class IngestSettings(Section):
     topics: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="Words by topic; a passage with one of the words has the topic."
     )
+    organisations: tuple[str, ...] = Field(
+        (), description="Names of organisations to find in passages, beside those that a text shows to be such."
+    )
 
 
 class ChromaSettings(Section):

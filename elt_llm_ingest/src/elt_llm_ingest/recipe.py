@@ -26,7 +26,7 @@ def version_maker(
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
-    description = Description(ChunkMetadata(settings.ingest.topics), metadata or {}, scope)
+    description = Description(ChunkMetadata(settings.ingest.topics, settings.ingest.organisations), metadata or {}, scope)
     return VersionMaker(collection, chunker, f"{chunker.fingerprint}|{model}", description)
 
 

@@ -73,3 +73,11 @@ def test_what_a_chunk_costs_is_printed(capsys: pytest.CaptureFixture[str]) -> No
     with capsys.disabled():
         characters = sum(map(len, texts)) // len(texts)
         print(f"\n{min(costs) * 1e3:.3f} ms a chunk of {characters} characters")  # noqa: T201
+
+
+def test_organisations_that_the_settings_name_are_found_as_whole_words_by_first_mention() -> None:
+    metadata = ChunkMetadata(organisations=("Reef & Sons", "Quay", "Quay North"))
+    text = "Ask Quay North, then Acme Ltd or Reef & Sons. Quayside is no one."
+    assert metadata.of(text, "en")["organisations"] == ["Quay North", "Acme Ltd", "Reef & Sons"]
+    assert metadata.fingerprint != ChunkMetadata().fingerprint
+    assert "organisations" not in metadata.of("Nothing here.", "en")

@@ -13,7 +13,6 @@ from elt_llm_ingest.metadata.offices_of_state import offices_of_state
 from elt_llm_ingest.metadata.organisation_names import Name, names_of, trimmed
 from elt_llm_ingest.metadata.organisation_words import LISTING_HEADS
 from elt_llm_ingest.metadata.repeated_names import repeated_names
-from elt_llm_ingest.metadata.teams import team_names
 
 ORGANISATIONS_VERSION = 2  # to be raised whenever the same text could give other names
 _GROUP = rf"{CAPITALISED}(?: {CAPITALISED}){{0,3}}"
@@ -83,7 +82,6 @@ def organisations_in(text: str, language: str) -> list[str]:
     spans.extend(offices_of_state(text, language))
     spans.extend(names_in_context(text, runs))
     spans.extend(acting_acronyms(text, runs))
-    spans.extend(team_names(text, runs, language))
     names = [_written(text, span) for span in spans]
     spans.extend(repeated_names(names, runs))
     unique: dict[str, str] = {}
