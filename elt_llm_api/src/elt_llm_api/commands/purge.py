@@ -87,7 +87,11 @@ def _print(receipt: "Receipt") -> None:
 def _searched(receipt: "Receipt") -> str:
     check = receipt.check
     if not check.samples:
-        return "No text was left to erase, so none was searched for."
+        return (
+            "Nothing to search for: what was erased is too short, or stands in what is published too."
+            if receipt.versions
+            else "No text was left to erase, so none was searched for."
+        )
     found = f"found in {plain(', '.join(map(str, check.found_in)))}" if check.found_in else "none found"
     what = f"{counted(check.samples, 'sample')} of what was erased"
     return f"Searched {counted(check.files, 'file')} for {what}: {found}."
