@@ -23,6 +23,39 @@ with ParsePool(ParseLimits(), 2) as pool:
     print(len(pool.read(requests[0]).text), *[worker.identifier for worker in pool._alive], flush=True)
     list(pool.read_all(requests[1:]))
 """
+TRIES = """
+import os, sys
+from pathlib import Path
+from elt_llm_ingest.sandbox.landlock import give_up_writing
+
+kept, free = map(Path, sys.argv[1:])
+given_up = give_up_writing([free, Path("/dev/null"), kept / "nothing of this name"])
+print(given_up)
+if given_up:
+    print("read" * ((kept / "a.txt").read_text() == "word"))
+    (free / "b").mkdir()
+    (free / "b" / "c.txt").write_text("word")
+    Path("/dev/null").write_text("word")
+    tries = {
+        "write": lambda: (kept / "a.txt").write_text("no"),
+        "create": lambda: (kept / "b.txt").write_text("no"),
+        "truncate": lambda: os.truncate(kept / "a.txt", 0),
+        "remove": lambda: (kept / "a.txt").unlink(),
+        "move in": lambda: (free / "b" / "c.txt").rename(kept / "c.txt"),
+        "move out": lambda: (kept / "a.txt").rename(free / "a.txt"),
+        "link": lambda: (kept / "d.txt").symlink_to("a.txt"),
+        "folder": lambda: (kept / "e").mkdir(),
+        "memory": lambda: Path(f"/proc/{os.getppid()}/mem").open("r+b"),
+        "network of the parent": lambda: os.open(f"/proc/{os.getppid()}/ns/net", os.O_RDONLY),
+    }
+    for name, attempt in tries.items():
+        try:
+            attempt()
+        except OSError:
+            continue
+        print(name)
+    print("freely")
+"""
 linux = pytest.mark.xfail(sys.platform != "linux", reason="looks into /proc")
 
 
@@ -75,6 +108,25 @@ def test_a_worker_has_no_network_where_the_system_allows_that(worker: int) -> No
     alone = os.readlink(f"/proc/{worker}/ns/net") != os.readlink("/proc/self/ns/net")
     assert alone is network_can_be_left()
     assert not alone or [line.split(":")[0].strip() for line in interfaces] == ["lo"]
+
+
+@linux
+def test_a_worker_has_no_privileges_but_reading(worker: int) -> None:
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{worker}/status").read_text().splitlines())
+    assert int(status["CapEff"], 16) & ~4 == int(status["CapPrm"], 16) & ~4 == 0
+    assert status["NoNewPrivs"] == "1"
+
+
+@linux
+def test_what_has_given_up_writing_changes_no_file_and_reaches_no_process_outside(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "a.txt").write_text("word")
+    (tmp_path / "free").mkdir()
+    command = [sys.executable, "-c", TRIES, str(tmp_path / "kept"), str(tmp_path / "free")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert done in (["False"], ["True", "read", "freely"])
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["a.txt"]
+    assert (tmp_path / "kept" / "a.txt").read_text() == "word"
 
 
 @linux

@@ -18,11 +18,13 @@ from elt_llm_core.errors import EltError, UnreadableDocument
 from elt_llm_ingest.parsed_document import ParsedDocument
 from elt_llm_ingest.sandbox.guards import (
     die_with_parent,
+    give_up_privileges,
     leave_network,
     limit_computing,
     limit_resources,
     peak_memory_mb,
 )
+from elt_llm_ingest.sandbox.landlock import give_up_writing
 from elt_llm_ingest.sandbox.limits import MEGABYTE
 from elt_llm_ingest.sandbox.llama_shell import skip_llama_index_start
 from elt_llm_ingest.sandbox.wire import PREFIX, encode_document, frame, to_bytes
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 OUT_OF_MEMORY = 71
 """Exit code of a worker that had no memory left even to say so."""
 _MOST_REASON = 300
+_WRITABLE = (Path("/tmp"), Path("/dev/null"))  # noqa: S108 - programs that readers start keep pieces there
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
@@ -136,6 +139,8 @@ def main(parent: int, memory_mb: int) -> None:
     isolated = leave_network()
     die_with_parent(parent)
     limit_resources(memory_mb)
+    give_up_writing(_WRITABLE)
+    give_up_privileges()
     skip_llama_index_start()
     import elt_llm_ingest.readers.document_reader  # noqa: F401 - paid for while the parent gets ready too
 
