@@ -53,7 +53,8 @@ def import_collection(store: Store, source: Path, progress: Progress) -> Publish
         recipe = _recipe(package)
         with stage(Stage.IMPORT):
             _check(package)
-            size = source.stat().st_size + generation_size(package.manifest.nodes, recipe.fingerprint.dimension)
+            unpacked = sum(member.size for member in package.manifest.members.values())
+            size = unpacked + generation_size(package.manifest.nodes, recipe.fingerprint.dimension)
             require_space(store.data_dir, 2 * size, f"the import of '{name}'")
         with stage(Stage.IMPORT), store.database.transaction():
             versions = _insert(store, package, recipe)

@@ -18,6 +18,7 @@ from elt_llm_ingest.roots import Located
 from elt_llm_ingest.splitting import SplitBy, groups_of
 
 _LONGEST_NAME = 63
+_MOST_GROUPS = 1000  # each is a collection of its own, with indexes on the disk
 _WORD_IN_A_WORD = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d"})
 
@@ -94,6 +95,12 @@ class GroupFinder:
                 self._stay(grouped, located, parsed)
                 continue
             groups = groups_of(parsed, self._split_by)
+            if len(groups) > _MOST_GROUPS:
+                reason = (
+                    f"falls into {len(groups):,} groups, more than the {_MOST_GROUPS:,} a file may have collections for"
+                )
+                self._stay(grouped, located, UnreadableDocument(reason))
+                continue
             for group in groups:
                 grouped.add(group, located, key)
             if not groups:

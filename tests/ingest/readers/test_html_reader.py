@@ -1,5 +1,6 @@
 """HTML: what a person would read of a page."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,16 @@ def test_the_charset_is_found(tmp_path: Path, head: str, charset: str) -> None:
 def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableDocument, match="not text"):
         _read(tmp_path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1" * 20)
+
+
+def test_a_tag_of_endless_attributes_is_refused_before_they_are_compared(tmp_path: Path) -> None:
+    endless = " ".join(f"a{number}=1" for number in range(200_000))
+    begun = time.monotonic()
+    with pytest.raises(UnreadableDocument, match="attributes"):
+        _read(tmp_path, f"<p {endless}>word</p>")
+    assert time.monotonic() - begun < 10
+    prose = "many words " * 30_000
+    assert _read(tmp_path, f"<p class=a>{prose}</p><p>x</p>").text.startswith(prose[:20])
 
 
 def test_deep_nesting_does_not_end_the_reader(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from elt_llm_core.errors import UnreadableDocument
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from elt_llm_ingest.parsed_document import ParsedDocument
@@ -33,6 +34,9 @@ _MAIN = "main, [role=main]"
 _LEAST_SHARE = 0.4
 # Enough for any page that people read, and few enough that a hostile one costs seconds at most.
 _MOST_REMOVED = 20_000
+# The parser compares each attribute of a tag with all before it.
+_MOST_ATTRIBUTES = 20_000
+_TAG = re.compile(r"<[A-Za-z][^>]*")
 
 
 class HtmlReader(DocumentReader):
@@ -58,7 +62,14 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
     source, notes = decode(data, _declared(data[:_DECLARATION_BYTES]))
     if source.lstrip()[:5] == "<?xml" or _XHTML in source[:_DECLARATION_BYTES]:
         source = _BARE_ELEMENT.sub(r"<\1\2></\1>", source)
+    _refuse_endless_tags(source)
     return LexborHTMLParser(source), notes
+
+
+def _refuse_endless_tags(source: str) -> None:
+    for match in _TAG.finditer(source):
+        if match.end() - match.start() > _MOST_ATTRIBUTES and len(match.group().split()) > _MOST_ATTRIBUTES:
+            raise UnreadableDocument(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
 
 
 def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
