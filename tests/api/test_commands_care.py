@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import sqlite3
 import tarfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,16 @@ def test_a_repeated_rollback_stays_where_it_is(ship: CommandLine) -> None:
     assert status(ship)["rolled_back"]
     refused = ship("rollback", "-c", "ship", "--to", "9")
     assert (refused.code, "Kept are: 1, 2" in refused.err) == (2, True)
+
+
+def test_a_damaged_store_is_told_in_plain_text_and_without_its_documents(ship: CommandLine) -> None:
+    with closing(sqlite3.connect(ship.folder / ".elt_llm" / "store.sqlite3")) as store, store:
+        store.execute("ALTER TABLE collections ADD COLUMN spare TEXT")
+        store.execute("PRAGMA writable_schema = ON")
+        store.execute("UPDATE sqlite_master SET sql = replace(sql, 'spare TEXT', 'spare TEXT NOT NULL')")
+        store.execute("UPDATE texts SET text = CAST(CAST(text AS BLOB) || x'FF' AS TEXT)")
+    told = ship("verify", "--deep", "--check-only")
+    assert told.code == 1
+    assert "damaged store.sqlite3: NULL value in collections.spare" in told.out
+    assert "Could not decode" in told.out + told.err
+    assert "fifteen" not in told.out + told.err

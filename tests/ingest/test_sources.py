@@ -55,6 +55,16 @@ def test_what_is_known_and_gone_is_told(tmp_path: Path, docs: Path) -> None:
     assert (found.files, found.missing, len(found.missing_files)) == ((), (docs,), 1)
 
 
+@pytest.mark.parametrize("name", ["docs", "docs.md"])
+def test_a_file_in_the_place_of_a_known_folder_is_not_that_folder(tmp_path: Path, name: str) -> None:
+    folder = write_files(tmp_path / name, {"a.md": "# A\n\nReef.\n"})
+    run_ingest(tmp_path / "data", folder)
+    folder.rename(tmp_path / "elsewhere")
+    folder.write_text("No folder.\n")
+    found = _find(tmp_path / "data")
+    assert (found.files, found.missing, found.whole_roots) == ((), (folder,), frozenset())
+
+
 def test_a_folder_around_a_known_one_covers_it_unless_it_is_hidden(tmp_path: Path, docs: Path) -> None:
     hidden = write_files(docs / ".hidden" / "inner", {"h.md": "# H\n\nKeel.\n"})
     run_ingest(tmp_path / "data", docs / "sub", hidden)

@@ -82,7 +82,8 @@ def locate_sources(known: Known, paths: Sequence[Path], selection: Selection, *,
     """As `find_sources`, for what is known of a collection."""
     remembers = (everything or not paths) and not selection.says_all
     folders, single = (known.folders(), known.single_files()) if remembers else ([], {})
-    there = [path for path in (*folders, *single.values()) if path.exists()]
+    # A file in a folder's place is not that folder: what was read from it is kept, and told as missing.
+    there = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
     discovery = discover([*paths, *there], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
     names = RootNames(known_paths)
@@ -99,7 +100,7 @@ def locate_sources(known: Known, paths: Sequence[Path], selection: Selection, *,
         discovery=discovery,
         files=files,
         roots=roots,
-        missing=tuple(path for path in folders if not path.exists()),
+        missing=tuple(path for path in folders if not path.is_dir()),
         missing_files=missing_files,
         known=bool(known.roots),
     )

@@ -84,7 +84,7 @@ def _heal(loaded: "LoadedSettings", names: list[str], *, deep: bool, quiet: bool
 
 def _print(chosen: list[str], broken: list[str], damage: list["Damage"], healed: list[tuple[int, int]]) -> None:
     for fault in broken:
-        click.echo(plain(f"{click.style('damaged', fg='red')} store.sqlite3: {fault}"))
+        click.echo(f"{click.style('damaged', fg='red')} store.sqlite3: {plain(fault)}")
     for it in damage:
         click.echo(f"{click.style('damaged', fg='red')} {it.collection} generation {it.generation}: {plain(it.what)}")
     for old, new in healed:

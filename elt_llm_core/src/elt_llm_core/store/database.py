@@ -104,7 +104,9 @@ class Database:
         except sqlite.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite.SQLITE_FULL:
                 raise _full(self.path) from error
-            raise StoreError(f"{self.path}: {error}.", hint="Run: elt-llm doctor") from error
+            # Of bytes that are no text SQLite quotes all: a whole document, in a terminal or a log.
+            what = str(error).partition(" with text ")[0]
+            raise StoreError(f"{self.path}: {what}.", hint="Run: elt-llm doctor") from None
 
 
 def _full(path: Path) -> StoreError:
