@@ -12,7 +12,7 @@ SAMPLE = 200
 DEPTH = 10
 MINIMUM_RECALL = 0.99
 _ROUNDING = 1e-5
-_ROWS_AT_ONCE = 500
+_ROWS_AT_ONCE = 100  # rows of cosines to every node are held at a time
 
 
 def index_faults(store: IdVectorStore, arrays: Arrays, changed: Sequence[str]) -> list[str]:
@@ -29,9 +29,11 @@ def index_faults(store: IdVectorStore, arrays: Arrays, changed: Sequence[str]) -
     lost, recalls = 0, []
     for start in range(0, len(places), _ROWS_AT_ONCE):
         batch = places[start : start + _ROWS_AT_ONCE]
-        found, _ = store.nearest(np.ascontiguousarray(arrays.vectors[batch]), min(DEPTH, len(arrays.ids)))
-        for place, ids in zip(batch, found, strict=True):
-            lost, recall = _judge(arrays, int(place), ids, lost)
+        asked = np.ascontiguousarray(arrays.vectors[batch])
+        found, _ = store.nearest(asked, min(DEPTH, len(arrays.ids)))
+        for place, ids, cosines in zip(batch, found, asked @ arrays.vectors.T, strict=True):
+            itself, recall = _judge(arrays, int(place), ids, cosines)
+            lost += not itself
             recalls.append(recall)
     faults = [f"{lost} of {len(places)} nodes do not find themselves."] if lost else []
     if np.mean(recalls) < MINIMUM_RECALL:
@@ -39,13 +41,13 @@ def index_faults(store: IdVectorStore, arrays: Arrays, changed: Sequence[str]) -
     return faults
 
 
-def _judge(arrays: Arrays, place: int, ids: list[str], lost: int) -> tuple[int, float]:
-    cosines = arrays.vectors @ arrays.vectors[place]
+def _judge(arrays: Arrays, place: int, ids: list[str], cosines: NDArray[np.float32]) -> tuple[bool, float]:
+    """Whether a node found itself, and which share of its nearest; `cosines` are its own to every node."""
     best = cosines[best_places(cosines, min(DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))
     recall = float(np.mean(np.sort(found)[::-1] >= best - _ROUNDING)) if len(found) == len(best) else 0.0
-    return lost + (not itself), recall
+    return itself, recall
 
 
 def _places_to_try(arrays: Arrays, changed: Sequence[str]) -> NDArray[np.int64]:
