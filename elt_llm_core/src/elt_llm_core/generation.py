@@ -38,7 +38,7 @@ class Generation(Closeable):
         self._arrays: Arrays = read_arrays(self.directory)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
         self.keyword, keyword_notes = self._open_keyword()
-        self._chroma, vector_notes = _open_vectors(self.directory, passport)
+        self._chroma, vector_notes = _open_vectors(self.directory, passport, ExactVectorStore(self._arrays))
         self.notes: tuple[str, ...] = (*keyword_notes, *vector_notes)
         self.vector_store: BasePydanticVectorStore = (
             self._chroma.store if self._chroma else ExactVectorStore(self._arrays)
@@ -161,7 +161,9 @@ def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
             raise CorruptIndex(f"{directory / faults[0]}.", hint=hint)
 
 
-def _open_vectors(directory: Path, passport: Passport) -> tuple[ChromaIndex | None, tuple[str, ...]]:
+def _open_vectors(
+    directory: Path, passport: Passport, exact: ExactVectorStore
+) -> tuple[ChromaIndex | None, tuple[str, ...]]:
     """Chroma, or None and why not: exact search over the arrays then takes its place."""
     if passport.exact:
         return None, ()
@@ -169,6 +171,6 @@ def _open_vectors(directory: Path, passport: Passport) -> tuple[ChromaIndex | No
         # A torn file can crash Chroma, and the process with it: its bytes are checked before it sees them.
         if faults := damaged_part(directory, CHROMA_FOLDER, passport):
             raise CorruptIndex(f"{directory / faults[0]}.")
-        return open_chroma(directory / CHROMA_FOLDER), ()
+        return open_chroma(directory / CHROMA_FOLDER, exact), ()
     except CorruptIndex as error:
         return None, (f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {passport.collection}",)

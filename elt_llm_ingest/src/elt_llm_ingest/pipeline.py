@@ -107,7 +107,7 @@ class _Run:
             name = self._record.name
             raise UsageError(
                 f"Collection '{name}' was rolled back to generation {self._record.published}.",
-                hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there), or --rebuild   (read all anew)",
+                hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there), or --rebuild   (index all anew)",
             )
 
     def remember_roots(self, sources: Sources) -> None:

@@ -26,7 +26,8 @@ def version_maker(
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
-    description = Description(ChunkMetadata(settings.ingest.topics, settings.ingest.organisations), metadata or {}, scope)
+    chunk_metadata = ChunkMetadata(settings.ingest.topics, settings.ingest.organisations)
+    description = Description(chunk_metadata, metadata or {}, scope)
     return VersionMaker(collection, chunker, f"{chunker.fingerprint}|{model}", description)
 
 

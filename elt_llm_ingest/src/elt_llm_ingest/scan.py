@@ -108,6 +108,7 @@ class Scan:
         before = self._published.get(seen.document_id)
         outcome, notes, nodes = self._store.documents.summary(stored)
         self._result.versions[seen.document_id] = stored
+        self._store.documents.touch(stored, _written_at(located))
         if before is not None and before.version == stored and outcome == "ok":
             self._note(seen, FileOutcome(located.relative, "unchanged", "; ".join(notes), nodes))
         else:
@@ -139,9 +140,8 @@ class Scan:
 
     def _origin(self, seen: Seen) -> Origin:
         located = seen.located
-        written = datetime.fromtimestamp(located.file.written_ns / 1e9, UTC).isoformat(timespec="seconds")
         reader = self._reading.identity(located)
-        return Origin(located.root, located.relative, seen.digest, located.file.size, reader, written)
+        return Origin(located.root, located.relative, seen.digest, located.file.size, reader, _written_at(located))
 
     def _note(self, seen: Seen, outcome: FileOutcome) -> None:
         self._result.outcomes.append(outcome)
@@ -149,6 +149,11 @@ class Scan:
 
     def _failed(self, located: Located, identity: str, error: UnreadableDocument) -> FileOutcome:
         return FileOutcome(located.relative, "failed", str(error), stale=identity in self._published)
+
+
+def _written_at(located: Located) -> str:
+    """When a file was last written, as it is shown."""
+    return datetime.fromtimestamp(located.file.written_ns / 1e9, UTC).isoformat(timespec="seconds")
 
 
 def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> FileOutcome:

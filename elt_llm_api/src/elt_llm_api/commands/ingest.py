@@ -39,7 +39,11 @@ class _Manner:
 @click.option("--job", metavar="FILE", help="Run a job, or a list of them: a file, or a name in config/ingest.")
 @click.option("--watch", is_flag=True, help="Go on: ingest again whenever a file changes.")
 @click.option("--dry-run", is_flag=True, help="Say what would change; write nothing.")
-@click.option("--rebuild", is_flag=True, help="Read and index everything anew; also after a change of embedding model.")
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Look at every folder and index everything anew; also after a change of embedding model.",
+)
 @click.option("--resume", is_flag=True, help="Go on after a rollback, from the generation that is published.")
 @click.option("--allow-delete", is_flag=True, help="Remove documents even if many are gone at once.")
 @click.option("--remember", is_flag=True, help="Read again what was forgotten, as far as it is found.")

@@ -12,9 +12,10 @@ from chromadb.api.shared_system_client import SharedSystemClient
 from chromadb.config import Settings as ClientSettings
 from chromadb.errors import ChromaError
 from llama_index.core.schema import BaseNode
-from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
 from llama_index.vector_stores.chroma import ChromaVectorStore
 from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex
@@ -22,6 +23,7 @@ from elt_llm_core.settings import ChromaSettings
 
 CHROMA_FOLDER = "chroma"
 _COLLECTION = "nodes"
+_TIE = 1e-6  # cosines nearer than this are of equal vectors, as rounding has it
 # What Chroma raises on a damaged, full or read-only directory, its Rust core's panics apart.
 _FAILURES = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
 
@@ -34,9 +36,12 @@ class IdVectorStore(ChromaVectorStore):
     """
 
     stores_text: bool = False
+    _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
-    def __init__(self, collection: chromadb.Collection) -> None:
+    def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
+        """`exact` is asked where a search would cut between equals, which Chroma does by chance."""
         super().__init__(chroma_collection=collection)
+        self._exact = exact
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Put the nodes' embeddings in; an id that is there already gets the new vector."""
@@ -62,8 +67,11 @@ class IdVectorStore(ChromaVectorStore):
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
         """Ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma cannot tell."""
-        ids, cosines = self.nearest(np.array([query.query_embedding], dtype=np.float32), query.similarity_top_k)
-        return VectorStoreQueryResult(ids=ids[0], similarities=cosines[0])
+        count = query.similarity_top_k
+        [ids], [cosines] = self.nearest(np.array([query.query_embedding], dtype=np.float32), count + 1)
+        if self._exact is not None and len(ids) > count > 0 and cosines[count - 1] - cosines[count] <= _TIE:
+            return self._exact.query(query)
+        return VectorStoreQueryResult(ids=ids[:count], similarities=cosines[:count])
 
     def nearest(self, vectors: NDArray[np.float32], top_k: int) -> tuple[list[list[str]], list[list[float]]]:
         """For each row: ids and cosines of the nearest, best first, ties by id."""
@@ -118,13 +126,13 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
     return ChromaIndex(client, IdVectorStore(collection))
 
 
-def open_chroma(folder: Path) -> ChromaIndex:
-    """Open an index that was built before. Raises CorruptIndex if Chroma cannot."""
+def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
+    """Open an index that was built before; `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     with _client(folder, "open") as client:
         collection = client.get_collection(_COLLECTION, embedding_function=None)
-    return ChromaIndex(client, IdVectorStore(collection))
+    return ChromaIndex(client, IdVectorStore(collection, exact))
 
 
 @contextmanager

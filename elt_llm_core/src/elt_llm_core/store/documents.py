@@ -62,6 +62,13 @@ class Documents:
                 self.add_within(collection, part, version)
         return version
 
+    def touch(self, version: int, modified_at: str) -> None:
+        """Note when a file was last written, though its bytes are the same: that is no change of the version."""
+        self._database.execute(
+            "UPDATE document_versions SET modified_at = ?1 WHERE (id = ?2 OR part_of = ?2) AND modified_at IS NOT ?1",
+            (modified_at, version),
+        )
+
     def with_parts(self, versions: Sequence[int]) -> list[int]:
         """These versions of files, and those of the documents within them, ascending."""
         found = list(versions)

@@ -1,12 +1,13 @@
 """Nodes: the chunks of document versions, read back by generation."""
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.store.database import Database, Row, batches, marks
-from elt_llm_core.store.records import StoredNode, canonical_json, sha256
+from elt_llm_core.store.records import StoredNode, canonical_json
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _stored(row: Row, other_places: list[str]) -> StoredNode:
         metadata={
             **json.loads(of_document),
             **json.loads(metadata),
-            "content_hash": sha256(text).hex(),
+            "content_hash": hashlib.sha256(text.encode()).hexdigest(),
             "chunk_index": ordinal,
             "chunk_total": total,
             "extracted_at": extracted_at,

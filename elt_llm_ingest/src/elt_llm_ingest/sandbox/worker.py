@@ -27,6 +27,7 @@ from elt_llm_ingest.sandbox.guards import (
 from elt_llm_ingest.sandbox.landlock import give_up_writing
 from elt_llm_ingest.sandbox.limits import MEGABYTE
 from elt_llm_ingest.sandbox.llama_shell import skip_llama_index_start
+from elt_llm_ingest.sandbox.pinning import pinned
 from elt_llm_ingest.sandbox.wire import PREFIX, encode_document, frame, to_bytes
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def answer(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tup
     """What to say to a request, and whether this process is still as good as new; `readers` are kept by request."""
     limit_computing(int(request["computing_seconds"]))
     with _Attempt() as attempt:
-        document = _reader(request, readers).read(Path(request["path"]))
+        within = Path(request["within"]) if request["within"] else None
+        with pinned(Path(request["path"]), within) as path:
+            document = _reader(request, readers).read(path)
         if reason := _too_long(document, int(request["characters"])):
             return to_bytes({"unreadable": reason, "hint": "Raise ingest.max_characters."}), True
         payload = to_bytes({"document": encode_document(document)})

@@ -15,6 +15,7 @@ from elt_llm_core.errors import IngestError
 
 from elt_llm_ingest.sandbox.answers import MalformedAnswer, parse_json
 from elt_llm_ingest.sandbox.limits import ParseLimits
+from elt_llm_ingest.sandbox.pinning import clear_pinned
 from elt_llm_ingest.sandbox.request import ParseRequest
 from elt_llm_ingest.sandbox.wire import PREFIX, frame
 from elt_llm_ingest.sandbox.worker import OUT_OF_MEMORY
@@ -84,6 +85,7 @@ class WorkerProcess:
         self.await_greeting()
         question = {
             "path": os.fspath(request.path.absolute()),
+            "within": os.fspath(request.within.absolute()) if request.within else "",
             "reader": request.reader,
             "options": asdict(request.options),
             "characters": self._limits.characters,
@@ -168,6 +170,7 @@ class WorkerProcess:
         if self._process.returncode is not None:
             return self._process.returncode, 0.0
         _, status, usage = os.wait4(self._process.pid, 0)
+        clear_pinned()
         self._process.returncode = os.waitstatus_to_exitcode(status)
         # Linux counts what the parent held into it: only what is above that is certainly the child's.
         inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

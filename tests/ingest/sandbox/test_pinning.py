@@ -1,0 +1,62 @@
+"""What is read is what was opened, not what stands at its name later."""
+
+import os
+import random
+import threading
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.sandbox.pinning import pinned
+from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
+
+RACES = 150
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a note in it, beside a secret."""
+    (tmp_path / "secret.txt").write_text("the canary sings")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("a harmless note")
+    return tmp_path / "notes"
+
+
+def test_a_file_replaced_while_it_is_read_is_the_old_one_under_its_own_name(folder: Path) -> None:
+    with pinned(folder / "a.txt", folder) as path:
+        (folder / "a.txt").unlink()
+        (folder / "a.txt").symlink_to(folder.parent / "secret.txt")
+        assert (path.name, path.read_text()) == ("a.txt", "a harmless note")
+    assert not path.exists()
+
+
+def test_a_link_out_of_the_folder_is_refused_when_it_is_opened(folder: Path) -> None:
+    (folder / "b.txt").symlink_to(folder.parent / "secret.txt")
+    with pytest.raises(UnreadableDocument, match="led out of its folder"), pinned(folder / "b.txt", folder):
+        pass
+    with pytest.raises(UnreadableDocument, match="cannot be opened"), pinned(folder / "b.txt", None):
+        pass
+
+
+def test_a_link_swapped_in_between_looking_and_reading_never_leaks(folder: Path) -> None:
+    stop = threading.Event()
+    threading.Thread(target=_swap, args=(folder, stop), daemon=True).start()
+    try:
+        with ParsePool(ParseLimits(), 1) as pool:
+            requests = [ParseRequest(folder / "a.txt", within=folder)] * RACES
+            texts = [getattr(answer, "text", "") for answer in pool.read_all(requests)]
+    finally:
+        stop.set()
+    assert not [text for text in texts if "canary" in text]
+    assert "a harmless note" in texts
+
+
+def _swap(folder: Path, stop: threading.Event) -> None:
+    """Again and again a link to the secret, then the note."""
+    chance, link, note = random.Random(1), folder / ".link", folder / ".note"  # noqa: S311 - repeatable, not secret
+    while not stop.wait(chance.uniform(0, 0.002)):
+        link.symlink_to(folder.parent / "secret.txt")
+        os.replace(link, folder / "a.txt")
+        note.write_text("a harmless note")
+        stop.wait(chance.uniform(0, 0.001))
+        os.replace(note, folder / "a.txt")
