@@ -16,6 +16,7 @@ from elt_llm_core.collection import open_generation, publish
 from elt_llm_core.errors import EltError, ImportRefused, UsageError
 from elt_llm_core.exchange import DOCUMENTS, KEYS, MANIFEST, VECTORS
 from elt_llm_core.exporting import export_collection
+from elt_llm_core.forgetting import forget
 from elt_llm_core.importing import import_collection
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentProgress
@@ -82,6 +83,17 @@ def test_parts_artefacts_and_sections_travel_too(store: Store, tmp_path: Path) -
             [value] = generation.artefacts("model").values()
             assert value == {"a": [1, None, "é"]}
             assert [it.part for it in generation.documents()] == ["", "one", "", ""]
+
+
+def test_what_was_forgotten_stays_so_where_a_copy_is_imported(store: Store, tmp_path: Path) -> None:
+    put(store, some_documents(3))
+    forget(store, COLLECTION, "page-001.md", SilentProgress())
+    export_collection(store, COLLECTION, tmp_path / "library.zip")
+    with writing(tmp_path / "elsewhere") as other:
+        import_collection(other, tmp_path / "library.zip", SilentProgress())
+        remembered = other.forgotten.all(other.collections.get(COLLECTION).id)
+        assert remembered == store.forgotten.all(store.collections.get(COLLECTION).id)
+        assert len(remembered.document_ids) == 1
 
 
 def test_an_empty_collection_travels(store: Store, tmp_path: Path) -> None:

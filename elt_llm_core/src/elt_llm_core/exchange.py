@@ -65,6 +65,14 @@ class ModelFingerprint(_Strict):
     token_limit: Count
 
 
+class ForgottenFile(_Strict):
+    """A file that every ingest is to leave out: its id and digests, never its name. Empty: not known by its bytes."""
+
+    document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    content_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+    name: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+
+
 class Manifest(_Strict):
     """What the file says of itself. `collection_hash` is of the collection as it is published from this file."""
 
@@ -82,6 +90,7 @@ class Manifest(_Strict):
     nodes: Count
     vectors: Count
     members: dict[str, Member]
+    forgotten: tuple[ForgottenFile, ...] = ()
 
 
 class ExchangedNode(_Strict):

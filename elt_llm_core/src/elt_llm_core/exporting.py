@@ -135,4 +135,8 @@ def _manifest(store: Store, passport: Passport, contents: Contents) -> dict[str,
         "roots": sorted(roots),
         "documents": len(contents.versions),
         "nodes": len(contents.nodes),
+        "forgotten": [
+            {"document_id": it.document_id, "content_hash": it.content_hash.hex(), "name": it.name.hex()}
+            for it in store.forgotten.listed(store.collections.get(passport.collection).id)
+        ],
     }

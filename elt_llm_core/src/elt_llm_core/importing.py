@@ -21,6 +21,7 @@ from elt_llm_core.package import Package
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.store.collections import check_collection_name
+from elt_llm_core.store.forgotten import ForgottenDocument
 from elt_llm_core.store.records import NewDocument, NewNode, document_id, sha256
 from elt_llm_core.store.space import generation_size, require_space
 from elt_llm_core.store.store import Store
@@ -58,6 +59,11 @@ def import_collection(store: Store, source: Path, progress: Progress) -> Publish
             require_space(store.data_dir, 2 * size, f"the import of '{name}'")
         with stage(Stage.IMPORT), store.database.transaction():
             versions = _insert(store, package, recipe)
+        forgotten = [
+            ForgottenDocument(it.document_id, bytes.fromhex(it.content_hash), bytes.fromhex(it.name))
+            for it in package.manifest.forgotten
+        ]
+    store.forgotten.add(store.collections.get(name).id, forgotten)
     with stage(Stage.IMPORT):
         published = publish(store, name, versions, recipe, progress)
     store.collections.finish_run(store.collections.get(name).id, "{}")

@@ -52,6 +52,13 @@ class Forgotten:
             names=frozenset(bytes(row[2]) for row in rows),
         )
 
+    def listed(self, collection: int) -> list[ForgottenDocument]:
+        """Every row of it, sorted."""
+        rows = self._database.rows(
+            "SELECT document_id, content_hash, name FROM forgotten WHERE collection = ? ORDER BY 1, 2, 3", (collection,)
+        )
+        return [ForgottenDocument(str(identity), bytes(digest), bytes(name)) for identity, digest, name in rows]
+
     def count(self, collection: int) -> int:
         """How many documents of this collection are left out."""
         return len(self.all(collection).document_ids)
