@@ -18,6 +18,7 @@ from elt_llm_core.index.builder import Recipe
 from elt_llm_core.index.exact import ExactVectorStore
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.outline import Outline
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.store.records import NewDocument, NewNode, StoredNode, sha256
@@ -59,12 +60,22 @@ class MemoryGeneration:
     notes: tuple[str, ...] = ()
     fetched: list[str] = field(default_factory=list)
 
+    @property
+    def identity(self) -> str:
+        return f"{self.collection} {id(self)}"
+
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
         return np.array([self.ids.index(node_id) for node_id in node_ids], dtype=np.int64)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
         self.fetched.extend(node_ids)
         return [self.stored[node_id] for node_id in node_ids]
+
+    def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
+        return {node.document_id: node.text for node in self.stored.values() if node.document_id in document_ids}
+
+    def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
+        return dict.fromkeys(document_ids, Outline())
 
     def with_broken_vectors(self) -> "MemoryGeneration":
         arrays = Arrays(np.array(self.ids, dtype="S64"), self.vectors, {})

@@ -8,7 +8,7 @@ def test_defaults_and_settings_that_work_are_not_mentioned() -> None:
 
 
 def test_every_idle_setting_is_named() -> None:
-    settings = Settings(query=QuerySettings(cache_size=7), answer=AnswerSettings(strict=True))
+    settings = Settings(query=QuerySettings(system_prompt="Be brief."), answer=AnswerSettings(strict=True))
     assert settings_without_effect(settings) == [
-        "Set, but without effect in this version: query.cache_size, answer.strict."
+        "Set, but without effect in this version: query.system_prompt, answer.strict."
     ]

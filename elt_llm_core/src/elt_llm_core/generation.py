@@ -1,5 +1,6 @@
 """A generation as its readers see it: pinned, read-only, and the same from the first question to the last."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,12 @@ class Generation(Closeable):
         return len(self.ids)
 
     @property
+    def identity(self) -> str:
+        """Differs for each state that was ever published: a dropped collection's numbers begin anew."""
+        digest = hashlib.sha256(self.passport.to_json().encode()).hexdigest()
+        return f"{self.collection}/{self.number}/{digest}"
+
+    @property
     def vectors(self) -> NDArray[np.float32]:
         """Vectors in the order of `ids`, shape (size, dimension), rows of length 1, mapped from the disk."""
         return self._arrays.vectors
@@ -93,6 +100,12 @@ class Generation(Closeable):
             f"There is no document '{reference}' in '{self.collection}'.",
             hint=nearest_names(reference, [document.source for document in documents]),
         )
+
+    def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """Texts of these documents, by id; ids it does not have are left out."""
+        wanted = frozenset(document_ids)
+        versions = {one.document_id: one.version for one in self.documents() if one.document_id in wanted}
+        return {identity: self._store.documents.text(version) for identity, version in versions.items()}
 
     def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
         """Pages and sections of these documents, by id; ids it does not have are left out."""

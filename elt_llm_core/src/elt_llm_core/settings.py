@@ -141,13 +141,26 @@ class QuerySettings(Section):
     strategy: Literal["dense", "sparse", "hybrid", "multi_query"] = Field("hybrid", description="Which legs are asked.")
     num_queries: int = Field(1, ge=1, le=10, description="Variants of the question that are asked.")
     max_hops: int = Field(3, ge=1, le=10, description="Most follow-up questions of a multi-hop search.")
-    min_relevance_score: float = Field(0.0, ge=0.0, le=1.0, description="Passages below are dropped.")
+    min_relevance_score: float = Field(
+        0.0, ge=0.0, le=1.0, description="Passages below are dropped; if all are, half of it is tried, and said."
+    )
+    near_duplicate_cosine: float = Field(
+        1.0, ge=0.5, le=1.0, description="Passages more alike than this are read once, such as 0.95; 1: all are read."
+    )
+    max_per_source: int = Field(0, ge=0, description="Most passages of one document; 0: any number.")
+    read_parents: bool = Field(True, description="Read the parent of what was matched; with parent_child chunks.")
+    merge_adjacent: bool = Field(False, description="Read passages that overlap or touch in their document as one.")
+    widen_sentences: int = Field(
+        0, ge=0, le=20, description="Sentences read before and after each passage; those that then touch are one."
+    )
     use_mmr: bool = Field(False, description="Prefer passages that differ (maximal marginal relevance).")
     mmr_threshold: float = Field(0.7, ge=0.0, le=1.0, description="1: relevance only; 0: variety only.")
     use_lost_in_middle: bool = Field(True, description="Best passages first and last in a model's prompt.")
     full_context_max_chunks: int = Field(0, ge=0, description="Collections up to this many chunks are read whole.")
-    cache_size: int = Field(100, ge=0, description="Answers kept in memory.")
-    cache_ttl: float = Field(600.0, ge=0.0, description="Seconds an answer is kept.")
+    cache_size: int = Field(
+        100, ge=0, description="Questions whose passages, and whose vectors, are kept in memory; 0: none."
+    )
+    cache_ttl: float = Field(600.0, ge=0.0, description="Seconds that the passages of a question are kept.")
     system_prompt: str | None = Field(None, description="Said to the model before everything else.")
 
 

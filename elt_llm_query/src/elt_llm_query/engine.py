@@ -14,13 +14,14 @@ from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.models.llms import create_llm
-from elt_llm_core.results import Citation, QueryResult, Trace
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.citations import with_places
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
+from elt_llm_query.cache import CacheCounts, QueryCaches
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
 from elt_llm_query.without_effect import settings_without_effect
@@ -31,11 +32,20 @@ EXTRACTIVE = "extractive"
 class Engine(Closeable):
     """Answers questions over pinned generations. May be asked from many threads; close it to let go of the pins."""
 
-    def __init__(self, generations: Sequence[Generation], embedding: EmbeddingModel, settings: Settings) -> None:
+    def __init__(
+        self,
+        generations: Sequence[Generation],
+        embedding: EmbeddingModel,
+        settings: Settings,
+        *,
+        caches: QueryCaches[Found] | None = None,
+    ) -> None:
         self._resources = ExitStack()
         self._generations = tuple(generations)
         self._settings = settings
-        self._finder = self._resources.enter_context(PassageFinder(self._generations, [embedding], settings))
+        self._finder = self._resources.enter_context(
+            PassageFinder(self._generations, [embedding], settings, caches=caches)
+        )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
         self._answerer = ExtractiveAnswerer(
             embedding, tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
@@ -54,10 +64,15 @@ class Engine(Closeable):
         found = self.search(question)
         log = StageLog()
         with log.stage("answer") as stage:
-            answer = self._answerer.answer(question, found.chunks, idf=self._weight, known=self._is_known)
+            answer = self._answerer.answer(question, self._best_first(found), idf=self._weight, known=self._is_known)
             stage.kept = len(answer.citations)
             stage.details.update(answer.reasoning)
         return self._result(question, found, answer, log, started)
+
+    @property
+    def cache_counts(self) -> dict[str, CacheCounts]:
+        """Hits, misses and values held of each cache by its name: `embeddings` and `results`."""
+        return self._finder.cache_counts
 
     def own(self, resources: ExitStack) -> Self:
         """Close these as well when the engine is closed."""
@@ -67,6 +82,12 @@ class Engine(Closeable):
     def close(self) -> None:
         """Let go of threads, pins and whatever was handed to `own`."""
         self._resources.close()
+
+    def _best_first(self, found: Found) -> Sequence[RetrievedChunk]:
+        """For who reads the first few only: collections that are read whole come in the order of their documents."""
+        if not self._settings.query.full_context_max_chunks:
+            return found.chunks
+        return sorted(found.chunks, key=lambda chunk: -chunk.score)
 
     def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings)]
@@ -114,10 +135,14 @@ def open_engine(
     *,
     prefixes: Sequence[str] = (),
     embedding: EmbeddingModel | None = None,
+    caches: QueryCaches[Found] | None = None,
 ) -> Engine:
     """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
 
-    `embedding` is made from the settings if none is given. Raises UsageError if no collection is named or matches,
+    `embedding` is made from the settings if none is given; so are `caches`, which engines opened one after the other
+    may share: what they keep of a generation is not taken for that of the next.
+
+    Raises UsageError if no collection is named or matches,
     UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError.
     """
     if create_llm(settings) is not None:
@@ -130,7 +155,7 @@ def open_engine(
         names = _expanded(collections, prefixes, [record.name for record in store.collections.all()])
         model = embedding or create_embedding(settings)
         generations = [opened.enter_context(open_generation(store, name, model.fingerprint)) for name in names]
-        return Engine(generations, model, settings).own(opened.pop_all())
+        return Engine(generations, model, settings, caches=caches).own(opened.pop_all())
 
 
 def _expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:

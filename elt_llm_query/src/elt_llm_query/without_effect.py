@@ -3,16 +3,13 @@
 from elt_llm_core.settings import Settings
 
 _KEYS = {
-    "llm": ("model", "temperature", "top_p", "max_context_tokens", "answer_language"),
+    "llm": ("model", "temperature", "top_p", "answer_language"),
     "query": (
         "reranker_model",
         "reranker_retrieve_k",
         "num_queries",
         "max_hops",
         "use_lost_in_middle",
-        "full_context_max_chunks",
-        "cache_size",
-        "cache_ttl",
         "system_prompt",
     ),
     "answer": ("strict", "max_reasoning_steps", "reflect_steps"),

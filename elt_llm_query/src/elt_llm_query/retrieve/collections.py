@@ -13,7 +13,7 @@ What may be compared across collections, and what may not:
 - Fused ranks are compared as they are: the first of each collection is as good as the first of another.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -123,13 +123,19 @@ def _open_collection(
     return OpenCollection(generation, embedding, retriever, legs)
 
 
-def embed_question(question: str, collections: Sequence[OpenCollection]) -> tuple[dict[bytes, Vector], list[EltError]]:
-    """The question's vector for each embedding model in use, computed once; models that fail are left out."""
+def _embed(embedding: EmbeddingModel, question: str) -> Vector:
+    return embedding.embed_question(question)
+
+
+def embed_question(
+    question: str, collections: Sequence[OpenCollection], embed: Callable[[EmbeddingModel, str], Vector] = _embed
+) -> tuple[dict[bytes, Vector], list[EltError]]:
+    """The question's vector for each embedding model in use, asked for once; models that fail are left out."""
     vectors: dict[bytes, Vector] = {}
     failures: list[EltError] = []
     for space, embedding in {collection.space: collection.embedding for collection in collections}.items():
         try:
-            vectors[space] = embedding.embed_question(question)
+            vectors[space] = embed(embedding, question)
         except EltError as failure:
             failures.append(failure)
     return vectors, failures

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import RetrievalError, UsageError
@@ -10,6 +10,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.settings import QuerySettings, Settings
 
+from elt_llm_query.cache import CacheCounts, QueryCaches, create_caches
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.candidates import Candidate
@@ -45,7 +46,8 @@ class PassageFinder(Closeable):
     """Asks pinned generations. Everything is built here, once; asking builds nothing and changes nothing.
 
     One object may be asked from many threads. `embeddings` holds a model for each fingerprint among the
-    generations; FingerprintMismatch is raised if one lacks.
+    generations; FingerprintMismatch is raised if one lacks. `caches` may be shared with other finders, whatever they
+    ask: what is kept knows which generations, settings and models it came from. Unset: its own, as configured.
     """
 
     def __init__(
@@ -55,14 +57,19 @@ class PassageFinder(Closeable):
         settings: Settings,
         *,
         make_reranker: Callable[[QuerySettings], Reranker] = create_reranker,
+        caches: QueryCaches[Found] | None = None,
     ) -> None:
         self._query = settings.query
+        self._caches = caches or create_caches(settings.query)
         threads = max(1, min(MOST_THREADS, 2 * len(generations)))
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="retrieval")
         self._collections = open_collections(generations, embeddings, settings.query, self._executor)
         self._reranker = make_reranker(settings.query)
-        self._shaper = Shaper(self._collections, settings.query)
+        self._shaper = Shaper(self._collections, settings.query, settings.llm.max_context_tokens)
         self._notes = _standing_notes(self._collections, self._reranker)
+        # What the passages of a question depend on, the question aside.
+        asked = tuple((one.identity, *one.notes) for one in generations)
+        self._key = (asked, settings.model_dump_json(), self._reranker.name)
 
     def find(self, question: str, *, top_k: int | None = None) -> Found:
         """The passages for a question, at most top_k (unset: as configured).
@@ -73,14 +80,32 @@ class PassageFinder(Closeable):
         with log.stage("understand") as stage:
             text = understand(question)
             stage.details["question"] = text
+            key = (*self._key, text, top_k)
+            cached = self._caches.results.get(key)
+            stage.details["cache"] = {"hit": cached is not None, **self._caches.results.counts.as_dict()}
+        if cached is not None:
+            return _from_cache(cached, log)
+        found, everything_worked = self._find(text, top_k, log)
+        if everything_worked:
+            self._caches.results.put(key, found)
+        return found
+
+    def _find(self, text: str, top_k: int | None, log: StageLog) -> tuple[Found, bool]:
+        """What there is for a question, and whether all of it was asked: what failed now may work the next time."""
         vectors, embedding_notes = self._embed(text, log)
         answered = self._retrieve(text, vectors, log)
         pools = self._fuse(answered, vectors, log)
         ranked = self._rerank(text, pools, log)
         with log.stage("shape") as stage:
-            passages = self._shaper.shape(ranked, top_k or self._top_k, stage)
-        notes = (*self._notes, *embedding_notes, *(note for one in answered for note in one.notes))
-        return Found(tuple(passage.to_chunk() for passage in passages), log.stages, tuple(dict.fromkeys(notes)))
+            shaped = self._shaper.shape(ranked, top_k or self._top_k, stage, to_read=top_k is None)
+        failed = (*embedding_notes, *(note for one in answered for note in one.notes))
+        notes = tuple(dict.fromkeys((*self._notes, *failed, *shaped.notes)))
+        return Found(tuple(passage.to_chunk() for passage in shaped.passages), log.stages, notes), not failed
+
+    @property
+    def cache_counts(self) -> dict[str, CacheCounts]:
+        """How often each cache had what was asked for, by its name."""
+        return self._caches.counts
 
     @property
     def most_candidates(self) -> int:
@@ -94,8 +119,9 @@ class PassageFinder(Closeable):
     def _embed(self, question: str, log: StageLog) -> tuple[dict[bytes, Vector], list[str]]:
         in_use = [one for one in self._collections if one.legs.dense or self._reranker.needs_vector]
         with log.stage("embed") as stage:
-            vectors, failures = embed_question(question, in_use)
+            vectors, failures = embed_question(question, in_use, self._caches.vectors.embed)
             stage.kept = len(vectors)
+            stage.details["cache"] = self._caches.vectors.counts.as_dict()
         # Without its vector a question may still be asked by keywords; without those the model's own error says most.
         if failures and not any(one.legs.keyword and not one.keywords_missing for one in self._collections):
             raise RetrievalError(f"The question could not be embedded: {failures[0]}", hint=failures[0].hint)
@@ -153,6 +179,12 @@ def understand(question: str) -> str:
             hint="Ask the question alone, without the text it is about.",
         )
     return text
+
+
+def _from_cache(found: Found, log: StageLog) -> Found:
+    """What was found before; the later stages tell what they did then, and took no time now."""
+    before = tuple(stage.model_copy(update={"took_ms": 0.0}) for stage in found.stages[1:])
+    return replace(found, stages=(*log.stages, *before))
 
 
 def _standing_notes(collections: Sequence[OpenCollection], reranker: Reranker) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """What retrieval needs of an open generation, so that it can be asked of anything that has it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import bm25s
 import numpy as np
 from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.outline import Outline
 from elt_llm_core.store.records import StoredNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from numpy.typing import NDArray
@@ -52,6 +53,10 @@ class Searchable(Protocol):
         """Name of the collection."""
 
     @property
+    def identity(self) -> str:
+        """Differs for each state that was ever published, so that what was found in one is not taken for another."""
+
+    @property
     def ids(self) -> Sequence[str]:
         """Node ids by position, ascending."""
 
@@ -80,3 +85,9 @@ class Searchable(Protocol):
 
     def nodes(self, node_ids: Sequence[str]) -> Sequence[StoredNode]:
         """The stored passages, in the order given, with their text."""
+
+    def texts(self, document_ids: Sequence[str]) -> Mapping[str, str]:
+        """The texts of these documents by their id."""
+
+    def outlines(self, document_ids: Sequence[str]) -> Mapping[str, Outline]:
+        """Pages and sections of these documents by their id; those without may be left out."""

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+Similarities = NDArray[np.float64]
 
 
-def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> NDArray[np.float64]:
+def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> Similarities:
     """Cosine of each pair, shape (n, n), from vectors of length 1; 0 between vectors of different models."""
     result = np.zeros((len(vectors), len(vectors)))
     for space in set(spaces):
@@ -19,7 +20,7 @@ def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> NDArray
 
 
 def marginal_relevance_order(
-    relevance: Sequence[float], similarity: NDArray[np.float64], threshold: float, limit: int
+    relevance: Sequence[float], similarity: Similarities, threshold: float, limit: int
 ) -> list[int]:
     """Indexes of the chosen, in the order chosen; 1 weighs relevance only, 0 variety only; ties by index.
 

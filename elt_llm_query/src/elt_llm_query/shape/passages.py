@@ -11,17 +11,31 @@ from elt_llm_query.retrieve.candidates import Candidate
 
 @dataclass(frozen=True)
 class Passage:
-    """A candidate and what the store holds of it; `alternates` are other places of the very same text."""
+    """A candidate and what the store holds of it; `alternates` are other places of the very same text.
+
+    Where more is read than was matched, `node` has the wider text and `matches` are the nodes as they were found.
+    """
 
     candidate: Candidate
     node: StoredNode
     alternates: tuple["Passage", ...] = ()
+    matches: tuple[StoredNode, ...] = ()
+
+    @property
+    def document(self) -> tuple[str, str]:
+        """Collection and id of the document it stands in."""
+        return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:
-        """The passage as results carry it; other places of its text are under `alternates` in the metadata."""
+        """The passage as results carry it; other places of its text are under `alternates` in the metadata.
+
+        `matches` there are the ids and spans of what was matched, where that is not all of the text.
+        """
         metadata = dict(self.node.metadata)
         if self.alternates:
             metadata["alternates"] = [alternate.place() for alternate in self.alternates]
+        if self.matches:
+            metadata["matches"] = [{"node_id": one.node_id, "span": [one.start, one.end]} for one in self.matches]
         return RetrievedChunk(
             node_id=self.node.node_id,
             collection=self.candidate.collection,

@@ -10,3 +10,11 @@ def drop_below(candidates: Sequence[Candidate], minimum: float) -> tuple[list[Ca
     kept = [candidate for candidate in candidates if candidate.score >= minimum]
     dropped = [candidate for candidate in candidates if candidate.score < minimum]
     return kept, dropped
+
+
+def drop_irrelevant(candidates: Sequence[Candidate], minimum: float) -> tuple[list[Candidate], list[Candidate], float]:
+    """As `drop_below`, asked once more with half the minimum where nothing is left; and the minimum that held."""
+    kept, dropped = drop_below(candidates, minimum)
+    if kept or not dropped:
+        return kept, dropped, minimum
+    return *drop_below(candidates, minimum / 2), minimum / 2

@@ -1,78 +1,111 @@
-"""From a ranking to the passages that are kept: relevance, equal texts, variety, and how many."""
+"""From a ranking to what is read: relevance, different texts, variety, wider spans, and how much in all."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from elt_llm_core.settings import QuerySettings
 
 from elt_llm_query.retrieve.candidates import Candidate
 from elt_llm_query.retrieve.collections import OpenCollection
 from elt_llm_query.retrieve.stages import OpenStage
-from elt_llm_query.shape.dedupe import merge_equal_texts
-from elt_llm_query.shape.mmr import marginal_relevance_order, similarities
+from elt_llm_query.shape.budget import beyond_budget
 from elt_llm_query.shape.passages import Passage
-from elt_llm_query.shape.relevance import drop_below
+from elt_llm_query.shape.relevance import drop_irrelevant
+from elt_llm_query.shape.selection import Selector
+from elt_llm_query.shape.whole import read_whole, small_enough
+from elt_llm_query.shape.wider import WiderReader
 
-# Texts looked at for each one kept: twice as many finds the other places of a text, variety needs more to choose from.
-LOOKAHEAD = 2
-VARIETY = 4
+
+@dataclass(frozen=True)
+class Shaped:
+    """Passages in the order they are read, and what has to be said about them."""
+
+    passages: tuple[Passage, ...]
+    notes: tuple[str, ...]
 
 
 class Shaper:
-    """Keeps the passages of a ranking that are worth reading, and fetches the text of few more than those."""
+    """Keeps the passages of a ranking that are worth reading; everything left out is told with its reason."""
 
-    def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings) -> None:
+    def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings, max_tokens: int) -> None:
         self._by_name = {collection.name: collection for collection in collections}
         self._query = query
+        self._max_tokens = max_tokens
+        self._small = small_enough((one.generation for one in collections), query.full_context_max_chunks)
+        self._selector = Selector(collections, query)
+        self._reader = WiderReader({one.name: one.generation for one in collections}, query)
 
-    def shape(self, ranked: Sequence[Candidate], top_k: int, stage: OpenStage) -> list[Passage]:
-        """At most top_k passages in their final order; what was dropped and why is written to the stage."""
-        relevant, irrelevant = drop_below(ranked, self._query.min_relevance_score)
-        wanted = top_k * VARIETY if self._query.use_mmr else top_k
-        fetched = self._fetch_different(relevant, wanted)
-        kept = self._with_variety(fetched, top_k) if self._query.use_mmr else fetched[:top_k]
-        stage.kept = len(kept)
-        stage.details["below min_relevance_score"] = [candidate.node_id for candidate in irrelevant]
-        stage.details["same text as another"] = {
-            alternate.candidate.node_id: passage.candidate.node_id
-            for passage in fetched
-            for alternate in passage.alternates
-        }
-        stage.details["ranking"] = [(passage.candidate.node_id, passage.candidate.score) for passage in kept]
-        return kept
+    def shape(self, ranked: Sequence[Candidate], top_k: int, stage: OpenStage, *, to_read: bool = False) -> Shaped:
+        """At most top_k passages in their final order; what was dropped and why is written to the stage.
 
-    def _fetch_different(self, candidates: Sequence[Candidate], wanted: int) -> list[Passage]:
-        """Passages with different texts, at least `wanted` of them if there are; text is fetched no further."""
-        fetched: list[Passage] = []
-        step = wanted * LOOKAHEAD
-        for start in range(0, len(candidates), step):
-            fetched = merge_equal_texts([*fetched, *self._fetch(candidates[start : start + step])])
-            if len(fetched) >= wanted:
-                break
-        return fetched
+        `to_read`: for a reader who named no number. Small collections are then read whole, beside and behind the
+        others, and together all have no more tokens than a model may be given.
+        """
+        small = {one.collection for one in self._small} if to_read else set()
+        competing = [one for one in ranked if one.collection not in small]
+        relevant, irrelevant, minimum = drop_irrelevant(competing, self._query.min_relevance_score)
+        selected = self._selector.select(relevant, top_k)
+        told = {"below min_relevance_score": [one.node_id for one in irrelevant], **selected.told}
+        told |= _beyond(relevant, selected.passages, told)
+        passages = self._reader.read(selected.passages, told)
+        for generation in self._small if to_read else ():
+            passages += read_whole(generation, ranked)
+        if small:
+            told["read whole"] = sorted(small)
+        notes = self._relevance_notes(minimum, relevant, told)
+        if to_read:
+            passages, more = self._within_budget(passages, told)
+            notes += more
+        stage.kept = len(passages)
+        stage.details.update(told)
+        stage.details["ranking"] = [(passage.candidate.node_id, passage.candidate.score) for passage in passages]
+        return Shaped(tuple(passages), tuple(notes))
 
-    def _fetch(self, candidates: Sequence[Candidate]) -> list[Passage]:
-        by_collection: dict[str, list[str]] = defaultdict(list)
-        for candidate in candidates:
-            by_collection[candidate.collection].append(candidate.node_id)
-        nodes = {
-            (name, node.node_id): node
-            for name, node_ids in by_collection.items()
-            for node in self._by_name[name].generation.nodes(node_ids)
-        }
-        return [Passage(candidate, nodes[candidate.collection, candidate.node_id]) for candidate in candidates]
+    def _relevance_notes(self, minimum: float, relevant: Sequence[Candidate], told: dict[str, Any]) -> list[str]:
+        configured = self._query.min_relevance_score
+        if minimum == configured:
+            return []
+        told["lowered min_relevance_score"] = minimum
+        if not relevant:
+            return [
+                f"No passage has the least relevance of {configured:g} (query.min_relevance_score), nor half of it."
+            ]
+        return [
+            f"No passage has the least relevance of {configured:g} (query.min_relevance_score);"
+            f" those with {minimum:g} or more were taken."
+        ]
 
-    def _with_variety(self, passages: Sequence[Passage], top_k: int) -> list[Passage]:
-        vectors, spaces = [], []
-        for passage in passages:
-            collection = self._by_name[passage.candidate.collection]
-            position = collection.generation.positions([passage.candidate.node_id])[0]
-            vectors.append(collection.generation.vectors[position])
-            spaces.append(collection.space)
-        order = marginal_relevance_order(
-            [passage.candidate.score for passage in passages],
-            similarities(vectors, spaces),
-            self._query.mmr_threshold,
-            top_k,
-        )
-        return [passages[index] for index in order]
+    def _within_budget(self, passages: list[Passage], told: dict[str, Any]) -> tuple[list[Passage], list[str]]:
+        if self._surely_fit(passages):
+            return passages, []
+        tokens = [self._tokens(passage) for passage in passages]
+        scores = [passage.candidate.score for passage in passages]
+        beyond = sorted(beyond_budget(tokens, scores, self._max_tokens))
+        if not beyond:
+            return passages, []
+        told["beyond llm.max_context_tokens"] = [passages[index].node.node_id for index in beyond]
+        kept = [passage for index, passage in enumerate(passages) if index not in set(beyond)]
+        return kept, [
+            f"{len(beyond)} of {len(passages)} passages were left out, the least relevant ones: together they have"
+            f" {sum(tokens)} tokens, and llm.max_context_tokens is {self._max_tokens}."
+        ]
+
+    def _surely_fit(self, passages: Sequence[Passage]) -> bool:
+        """No node has more tokens than its model reads, so that nothing need be counted where that is enough."""
+        if any(passage.matches for passage in passages):
+            return False
+        most = sum(self._by_name[one.candidate.collection].embedding.token_limit for one in passages)
+        return most <= self._max_tokens
+
+    def _tokens(self, passage: Passage) -> int:
+        """Tokens of the collection's embedding model, an estimate of those of the model that reads."""
+        embedding = self._by_name[passage.candidate.collection].embedding
+        return len(embedding.token_spans(f"{passage.node.context}\n{passage.node.text}"))
+
+
+def _beyond(candidates: Iterable[Candidate], kept: Iterable[Passage], told: dict[str, Any]) -> dict[str, Any]:
+    """Candidates that nothing speaks against but their rank, or their likeness where variety is asked for."""
+    accounted = {passage.node.node_id for passage in kept}.union(*told.values())
+    beyond = [one.node_id for one in candidates if one.node_id not in accounted]
+    return {"beyond top_k": beyond} if beyond else {}
