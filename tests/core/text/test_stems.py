@@ -27,15 +27,55 @@ def test_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("language", "word", "typed"), [("lt", "žaidėjas", "zaidejas"), ("fr", "équipe", "EQUIPE"), ("de", "für", "fur")]
+    ("language", "word", "typed"),
+    [
+        ("lt", "žaidėjas", "zaidejas"),
+        ("lt", "sveikatos priežiūra", "sveikatos prieziura"),
+        ("fr", "équipe", "EQUIPE"),
+        ("fr", "cœur", "coeur"),
+        ("de", "für", "fur"),
+        ("de", "Größe", "Groesse"),
+        ("de", "Straße", "STRASSE"),
+        ("de", "Ärzte", "Aerzte"),
+        ("da", "årsmøde", "aarsmoede"),
+    ],
 )
 def test_a_word_typed_without_diacritics_finds_the_right_spelling(language: str, word: str, typed: str) -> None:
     tokeniser = KeywordTokeniser(language)
     assert set(tokeniser.stems(typed)) <= set(tokeniser.stems(word))
 
 
+@pytest.mark.parametrize(
+    ("language", "word", "typed"),
+    [
+        ("lt", "medžiai", "medziu"),
+        ("lt", "žodis", "zodziai"),
+        ("lt", "skaitytojų", "skaitytoja"),
+        ("fr", "enregistrées", "enregistre"),
+    ],
+)
+def test_another_form_typed_without_diacritics_finds_a_word(language: str, word: str, typed: str) -> None:
+    tokeniser = KeywordTokeniser(language)
+    assert set(tokeniser.stems(typed)) & set(tokeniser.stems(word))
+
+
+@pytest.mark.parametrize("word", ["neue", "Quelle", "Bauer", "Frauen", "Steuer"])
+def test_german_vowels_that_only_meet_are_no_umlaut(word: str) -> None:
+    stem = KeywordTokeniser("de").stems(word)[0]
+    assert word.lower().startswith(stem)
+
+
+def test_lithuanian_stopwords_are_left_out_however_they_are_typed() -> None:
+    assert KeywordTokeniser("lt").stems("Kas tai yra, ir iš kur? Kas tai yra, ir is kur?") == []
+
+
 def test_codes_and_numbers_stay_as_they_are() -> None:
-    assert KeywordTokeniser().stems("C++ v1.2.3 A3.1 12.3 U-21") == ["c++", "v1.2.3", "a3.1", "12.3", "u-21", "u", "21"]
+    assert KeywordTokeniser().stems("C++ c# A3.1 12.3 B12") == ["c++", "c#", "a3.1", "12.3", "b12"]
+
+
+def test_a_code_is_found_by_its_parts_and_by_its_other_spelling() -> None:
+    assert KeywordTokeniser().stems("U-21 GDPR-7") == ["u-21", "u", "21", "u21", "gdpr-7", "gdpr", "7", "gdpr7"]
+    assert KeywordTokeniser().stems("v1.2.3") == ["v1.2.3", "1.2.3"]
 
 
 def test_text_without_spaces_is_compared_by_pairs_of_characters() -> None:

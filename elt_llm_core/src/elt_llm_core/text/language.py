@@ -1,14 +1,17 @@
-"""Guessing the language of a text by the share of its stopwords."""
+"""Guessing the language of a text by its script, the share of its stopwords and letters that no other language has."""
 
 from collections import Counter
 from functools import cache
 
-from elt_llm_core.text.normalise import words
-from elt_llm_core.text.stems import LANGUAGES, UNSPACED, stopwords_of
+from elt_llm_core.text.normalise import lower, without_diacritics, words_of
+from elt_llm_core.text.stems import UNSPACED
+from elt_llm_core.text.stopwords import LISTS_OF_BM25S, OWN_LISTS, stopwords_of
 
 SAMPLE_CHARACTERS = 20_000
 LEAST_SHARE = 0.15  # of all words; running text has between a third and a half
 LEAST_WORDS = 10
+# Lithuanian says with endings what others say with small words: a rule may hold none. Words with these letters tell it.
+TELLING_LETTERS = {"lt": frozenset("ėįų"), "hu": frozenset("őű"), "ro": frozenset("țţă"), "tr": frozenset("ğı")}
 
 
 def detect_language(text: str) -> str:
@@ -17,17 +20,19 @@ def detect_language(text: str) -> str:
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):
         return _unspaced_language(unspaced)
-    counts = Counter(words(sample))
-    total = counts.total()
+    spelled = Counter(words_of(lower(sample)))
+    total = spelled.total()
     if total < LEAST_WORDS:
         return "en"
-    shares = {code: _share(counts, total, stopwords) for code, stopwords in _lists().items()}
+    shares = {code: _share(spelled, stopwords) / total for code, stopwords in _lists().items()}
+    for code, letters in TELLING_LETTERS.items():
+        shares[code] += sum(count for word, count in spelled.items() if not letters.isdisjoint(word)) / total
     best = max(shares, key=lambda code: (shares[code], code == "en"))
     return best if shares[best] >= LEAST_SHARE else "en"
 
 
-def _share(counts: Counter[str], total: int, stopwords: frozenset[str]) -> float:
-    return sum(counts[word] for word in counts.keys() & stopwords) / total
+def _share(counts: Counter[str], stopwords: frozenset[str]) -> int:
+    return sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
 
 
 def _unspaced_language(characters: list[str]) -> str:
@@ -40,4 +45,4 @@ def _unspaced_language(characters: list[str]) -> str:
 
 @cache
 def _lists() -> dict[str, frozenset[str]]:
-    return {code: stopwords_of(code) for code, (_, name) in LANGUAGES.items() if name}
+    return {code: stopwords_of(code) for code in (*LISTS_OF_BM25S, *OWN_LISTS)}

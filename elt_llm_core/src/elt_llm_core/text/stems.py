@@ -6,50 +6,53 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import SettingsError
-from elt_llm_core.text.normalise import fold, lower, without_diacritics, words_of
+from elt_llm_core.text.endings import unsoftened, with_letters, with_likely_ending
+from elt_llm_core.text.normalise import lower, without_diacritics, words_of
+from elt_llm_core.text.stopwords import stopwords_of
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer
 
-ALGORITHM_VERSION = 1  # to be raised whenever the same text could give other stems
+ALGORITHM_VERSION = 2  # to be raised whenever the same text could give other stems
 CACHED_WORDS = 200_000
 # Chinese, Japanese and Korean are written without spaces or with particles attached: pairs of characters are compared.
 UNSPACED_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+VERSION = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-# Code of the language: the Snowball algorithm, and the list of stopwords in bm25s; empty where there is none.
+# Code of the language: the Snowball algorithm; empty where there is none.
 LANGUAGES = {
-    "ar": ("arabic", ""),
-    "ca": ("catalan", ""),
-    "da": ("danish", "STOPWORDS_DANISH"),
-    "de": ("german", "STOPWORDS_GERMAN"),
-    "el": ("greek", ""),
-    "en": ("english", "STOPWORDS_EN_PLUS"),
-    "es": ("spanish", "STOPWORDS_SPANISH"),
-    "eu": ("basque", ""),
-    "fi": ("finnish", ""),
-    "fr": ("french", "STOPWORDS_FRENCH"),
-    "ga": ("irish", ""),
-    "hi": ("hindi", ""),
-    "hu": ("hungarian", ""),
-    "hy": ("armenian", ""),
-    "id": ("indonesian", ""),
-    "it": ("italian", "STOPWORDS_ITALIAN"),
-    "ja": ("", ""),
-    "ko": ("", "STOPWORDS_KOREAN"),
-    "lt": ("lithuanian", ""),
-    "ne": ("nepali", ""),
-    "nl": ("dutch", "STOPWORDS_DUTCH"),
-    "no": ("norwegian", "STOPWORDS_NORWEGIAN"),
-    "pt": ("portuguese", "STOPWORDS_PORTUGUESE"),
-    "ro": ("romanian", ""),
-    "ru": ("russian", "STOPWORDS_RUSSIAN"),
-    "sr": ("serbian", ""),
-    "sv": ("swedish", "STOPWORDS_SWEDISH"),
-    "ta": ("tamil", ""),
-    "tr": ("turkish", "STOPWORDS_TURKISH"),
-    "yi": ("yiddish", ""),
-    "zh": ("", "STOPWORDS_CHINESE"),
+    "ar": "arabic",
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "eu": "basque",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "ja": "",
+    "ko": "",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+    "zh": "",
 }
 
 
@@ -64,7 +67,7 @@ class KeywordTokeniser:
             raise SettingsError(f"There is no stemmer for language '{language}'", hint=f"Use {', '.join(LANGUAGES)}")
         self.language = language
         self._stopwords = stopwords_of(language)
-        self._stemmer = _open_stemmer(LANGUAGES[language][0])
+        self._stemmer = _open_stemmer(LANGUAGES[language])
         self._stems: dict[str, tuple[str, ...]] = {}
         self._lock = Lock()
 
@@ -94,16 +97,17 @@ class KeywordTokeniser:
 
     def _cut(self, word: str) -> list[str]:
         bare = without_diacritics(word)
-        if bare in self._stopwords:
+        if any(map(str.isdigit, word)) and not UNSPACED.search(word):
+            return code_forms(bare)
+        spelled = with_letters(word, self.language)
+        if bare in self._stopwords or without_diacritics(spelled) in self._stopwords:
             return []
         if UNSPACED.search(word):
             return [stem for run in UNSPACED_RUN.findall(bare) for stem in self._cut_run(run)]
-        if any(map(str.isdigit, word)):
-            # A designation is found whole, and by its parts: u-21 as u-21, u and 21.
-            return [bare, *bare.split("-")] if "-" in bare else [bare]
         # The algorithms know endings by their diacritics; a question is often typed without them. Both stems are kept
         # where they differ, so that either way of writing finds the other.
-        return list(dict.fromkeys((self._stem(word), self._stem(bare))))
+        likely = self._stem(with_likely_ending(spelled, self.language))
+        return list(dict.fromkeys((self._stem(spelled), unsoftened(likely, self.language))))
 
     def _cut_run(self, run: str) -> list[str]:
         if UNSPACED.match(run) and len(run) > 1:
@@ -118,12 +122,12 @@ class KeywordTokeniser:
         return without_diacritics(stem) or without_diacritics(word)
 
 
-def stopwords_of(language: str) -> frozenset[str]:
-    """The folded stopwords of a language; none where no list is known."""
-    from bm25s import stopwords
-
-    name = LANGUAGES[language][1]
-    return frozenset(fold(word) for word in getattr(stopwords, name)) if name else frozenset()
+def code_forms(code: str) -> list[str]:
+    """The ways a designation is written and asked for: u-21 whole, in parts and as u21; v1.2.3 also as 1.2.3."""
+    if "-" in code:
+        return list(dict.fromkeys((code, *code.split("-"), code.replace("-", ""))))
+    version = VERSION.fullmatch(code)
+    return [code, version.group(1)] if version else [code]
 
 
 def _open_stemmer(algorithm: str) -> "Stemmer | None":

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from elt_llm_core.text.stems import stopwords_of
+from elt_llm_core.text.stopwords import stopwords_of
 
 from elt_llm_ingest.metadata.name_runs import Run, Word
 from elt_llm_ingest.metadata.organisation_words import (
