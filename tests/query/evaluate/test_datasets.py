@@ -36,6 +36,13 @@ def test_a_set_is_read_from_its_folder(tmp_path: Path) -> None:
         ({"qrels": QRELS + "q9\td1\t1\n"}, r"qrels\.tsv:4: question 'q9' is not in queries\.jsonl"),
         ({"qrels": QRELS + "q1\td9\t1\n"}, r"qrels\.tsv:4: document 'd9' is not in corpus\.jsonl"),
         ({"qrels": QRELS + "q1\td1\tyes\n"}, r"qrels\.tsv:4: the score is 'yes'"),
+        ({"queries": '{"_id": "q1", "text": "  "}\n'}, r"queries\.jsonl:1: question 'q1' cannot be asked.*empty"),
+        (
+            {"queries": QUERIES + '{"_id": "q3", "text": "' + "x" * 5000 + '"}\n'},
+            r"queries\.jsonl:3: .*5000 characters",
+        ),
+        ({"queries": '{"_id": "q1", "text": "\\ud800"}\n'}, r"queries\.jsonl:1: 'text' holds half of a character"),
+        ({"qrels": QRELS + "q1\td1\t" + "9" * 400 + "\n"}, r"qrels\.tsv:4: the score is 9{40}; 1000 is the highest"),
         ({"qrels": "q1\td1\t0\n"}, r"judges no document relevant"),
     ],
 )

@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from elt_llm_query.evaluate.metrics import ndcg, percentile, recall, reciprocal_rank
+from elt_llm_query.evaluate.metrics import MEASURES, hit, measured, ndcg, percentile, precision, recall, reciprocal_rank
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,8 +36,21 @@ def test_the_reciprocal_rank_is_that_of_the_first_relevant_document() -> None:
 
 @given(RANKED, GRADES)
 def test_every_measure_lies_between_0_and_1(ranked: list[str], grades: dict[str, int]) -> None:
-    for value in (ndcg(ranked, grades), recall(ranked, grades, 10), reciprocal_rank(ranked, grades)):
-        assert 0 <= value <= 1 + 1e-12
+    figures = measured(ranked, grades)
+    assert figures.keys() == MEASURES.keys()
+    assert all(0 <= value <= 1 + 1e-12 for value in figures.values())
+
+
+@given(RANKED, GRADES)
+def test_the_measures_agree_where_they_measure_the_same(ranked: list[str], grades: dict[str, int]) -> None:
+    figures = measured(ranked, grades)
+    assert figures["precision@1"] == hit(ranked, grades, 1) == reciprocal_rank(ranked, grades, 1)
+    assert (figures["hit@10"] > 0) == (figures["mrr@10"] > 0) == (figures["recall@10"] > 0)
+    assert figures["recall@10"] <= figures["recall@100"]
+
+
+def test_precision_counts_empty_places() -> None:
+    assert precision(["a", "x"], {"a": 1, "b": 1}, 5) == pytest.approx(1 / 5)
 
 
 @given(GRADES)

@@ -41,6 +41,9 @@ def test_a_document_without_pages_has_none(tmp_path: Path) -> None:
         "{}",
         json.dumps({**ROW, "gold": [{"document": "ship.pdf"}]}),
         json.dumps({**ROW, "gold": []}),
+        json.dumps({**ROW, "question": " "}),
+        json.dumps({**ROW, "question": 7}),
+        json.dumps({**ROW, "question": "why " * 2000}),
         json.dumps({**ROW, "kind": "absent-entity"}),
     ],
 )
@@ -57,3 +60,8 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     for name in ("missing.jsonl", "latin.jsonl"):
         with pytest.raises(UsageError, match="cannot be read"):
             read_questions(tmp_path / name)
+
+
+def test_a_file_without_a_question_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no question"):
+        read_questions(written(tmp_path, "", " "))

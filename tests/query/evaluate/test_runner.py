@@ -38,7 +38,8 @@ def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
     assert [report.profile for report in reports] == ["bm25", "dense", "fusion", "default", "classic"]
     printed = reports[3].to_json()
     assert printed.keys() == {
-        "dataset", "profile", "queries", "ndcg@10", "recall@10", "recall@100", "mrr@10", "latency_ms",
+        "dataset", "profile", "queries", "ndcg@10", "recall@10", "recall@100", "precision@1", "precision@5", "mrr@10",
+        "hit@10", "latency_ms",
     }  # fmt: skip
     assert printed["latency_ms"].keys() == {"p50", "p95"}
     assert (printed["dataset"], printed["queries"]) == ("rules", 2)
@@ -61,14 +62,26 @@ def test_sources_may_be_other_than_the_corpus_ids(make_generation: MakeGeneratio
 def test_the_cut_for_a_reader_decides_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     narrow = Settings(query=QuerySettings(leg_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
     wide = evaluate(DATASET, make_generation(TEXTS), embedding, {"wide": Settings(), "narrow": narrow})
-    assert replace(wide[0], profile="", latency_p50_ms=0, latency_p95_ms=0) == replace(
-        wide[1], profile="", latency_p50_ms=0, latency_p95_ms=0
-    )
+    assert wide[0].figures == wide[1].figures
+    assert [one.relevant for one in wide[0].results] == [one.relevant for one in wide[1].results]
 
 
-def test_everything_else_stays_as_in_the_profile() -> None:
-    settings = Settings(query=QuerySettings(leg_top_k=300, rerank_weight=0.7, use_mmr=True))
-    assert for_evaluation(settings) == settings
+def test_each_question_has_its_figures_and_the_ranks_of_its_right_places(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
+    found = replace(DATASET, relevant={"q1": {"n3.md": 1, "absent.md": 1}})
+    (result,) = evaluate(found, make_generation(TEXTS), embedding, {"default": Settings()})[0].results
+    assert (result.identity, result.question) == ("q1", "who approves annual leave")
+    assert dict(result.relevant) == {"n3.md": 1, "absent.md": None}
+    assert result.figures["recall@10"] == 0.5
+    assert result.to_json()["ranks"] == {"n3.md": 1, "absent.md": None}
+
+
+def test_everything_that_decides_the_ranking_stays_as_in_the_profile() -> None:
+    query = QuerySettings(leg_top_k=300, rerank_weight=0.7, use_mmr=True, merge_adjacent=True, widen_sentences=2)
+    measured = for_evaluation(Settings(query=query)).query
+    assert (measured.leg_top_k, measured.rerank_weight, measured.use_mmr) == (300, 0.7, True)
+    assert (measured.merge_adjacent, measured.widen_sentences, measured.cache_size) == (False, 0, 0)
 
 
 @pytest.mark.parametrize(("name", "strategy", "reranked"), [("bm25", "sparse", False), ("dense", "dense", False)])

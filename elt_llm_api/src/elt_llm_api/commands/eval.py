@@ -1,131 +1,81 @@
-"""`elt-llm eval`: measure how well passages are found, on a labelled set in the BEIR layout."""
+"""`elt-llm eval`: measure how well passages are found, on a labelled set or on questions made from one's documents."""
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.commands.ask import open_asked
-from elt_llm_api.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.progress_display import progress_display
-from elt_llm_api.render import aligned, print_json
+from elt_llm_api.evaluation import Measuring, measure_own, measure_set
+from elt_llm_api.evaluation_answers import print_answers
+from elt_llm_api.options import CommandContext, WholeNumber, json_option, pass_command_context
+from elt_llm_api.render_eval import Outputs, print_evaluation
 
-if TYPE_CHECKING:
-    from elt_llm_core.settings import Settings
-    from elt_llm_core.settings_loader import LoadedSettings
-    from elt_llm_query.evaluate.runner import ProfileReport
+OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--profile", "profiles", multiple=True, metavar="P", help="Profiles to measure; else the comparison.")
+@click.option("--from-documents", is_flag=True, help="Ask -c NAME questions made from its own documents.")
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Labelled questions to ask -c NAME.")
-@click.option("-c", "--collection", metavar="NAME", help="Collection to ask, with --answers.")
+@click.option("-c", "--collection", metavar="NAME", help="Collection to ask, with --from-documents or --answers.")
+@click.option("--profile", "profiles", multiple=True, metavar="P", help="Profiles to measure; else the comparison.")
+@click.option("--compare", nargs=2, metavar="P Q", help="Measure two profiles, and whether they really differ.")
+@click.option("--fail-under", multiple=True, metavar="F=X", help="End with 1 if a figure is lower: ndcg@10=0.70.")
+@click.option("--per-query", metavar="FILE", type=OUTPUT, help="Write each question's result there, as JSON lines.")
+@click.option("--html", metavar="FILE", type=OUTPUT, help="Write a report with plots there.")
+@click.option("--questions", metavar="N", type=WholeNumber(1, 5000), help="Questions to make at most; else 200.")
+@click.option("--seed", metavar="N", type=WholeNumber(0, 2**31), default=1, help="Draws other questions; else 1.")
 @json_option
 @pass_command_context
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     directory: Path | None,
-    profiles: tuple[str, ...],
+    from_documents: bool,
     answers: Path | None,
     collection: str | None,
+    profiles: tuple[str, ...],
+    compare: tuple[str, str] | None,
+    fail_under: tuple[str, ...],
+    per_query: Path | None,
+    html: Path | None,
+    questions: int | None,
+    seed: int,
     as_json: bool,
 ) -> int:
-    """Print nDCG@10, recall, MRR and latency on the set in DIR (BEIR layout).
+    """Print nDCG@10, recall, precision, MRR, hit rate and latency on the set in DIR (BEIR layout).
 
     Without --profile, each leg alone, their fusion alone, the default and the classic profile are compared. The corpus
     is kept in a data directory of its own, so that a second run embeds nothing.
 
+    With --from-documents -c NAME the questions are made from the headings, definitions and tables of the collection.
+
     With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused.
     """
-    if (directory is None) == (answers is None) or (answers is None) != (collection is None):
-        raise UsageError("There must be a DIR, or --answers FILE with -c NAME.", hint="Help: elt-llm eval --help")
-    if directory is None and answers is not None and collection is not None:
+    _check_source(directory, answers, collection, from_documents=from_documents)
+    if questions is not None and not from_documents:
+        raise UsageError("--questions goes with --from-documents.", hint="Help: elt-llm eval --help")
+    if answers is not None and collection is not None:
+        if compare or fail_under or per_query or html:
+            raise UsageError(
+                "--answers does not go with --compare, --fail-under, --per-query or --html.",
+                hint="It measures answers; those measure how passages are found. --json has every question's end.",
+            )
         return print_answers(context, context.working_directory / answers, collection, profiles, as_json=as_json)
-    return print_retrieval(context, context.working_directory / (directory or ""), profiles, as_json=as_json)
+    files = Outputs.of(context.working_directory, per_query, html)
+    measuring = Measuring.of(context, profiles, compare, fail_under)
+    if directory is not None:
+        reports = measure_set(measuring, context.working_directory / directory, quiet=as_json)
+    else:
+        reports = measure_own(measuring, collection or "", questions, seed)
+    return print_evaluation(measuring.outcome(reports, seed), files, as_json=as_json)
 
 
-def print_retrieval(context: CommandContext, directory: Path, profiles: tuple[str, ...], *, as_json: bool) -> int:
-    """Measure profiles on a labelled set."""
-    loaded = context.load()
-    reports = measure(loaded, directory, _named(loaded, profiles), quiet=as_json)
-    if as_json:
-        print_json([report.to_json() for report in reports])
-        return 0
-    header = ["profile", "nDCG@10", "recall@10", "recall@100", "MRR@10", "p50 ms", "p95 ms"]
-    click.echo(f"{reports[0].dataset}: {reports[0].queries} questions")
-    for line in aligned([header, *(_row(report) for report in reports)]):
-        click.echo(line)
-    for report in reports:
-        for note in report.notes:
-            click.echo(f"{report.profile}: {note}")
-    return 0
-
-
-def print_answers(
-    context: CommandContext, file: Path, collection: str, profiles: tuple[str, ...], *, as_json: bool
-) -> int:
-    """Measure answers on labelled questions."""
-    from elt_llm_core.text.stems import KeywordTokeniser
-    from elt_llm_query.evaluate.answers import measure_answers
-    from elt_llm_query.evaluate.questions import read_questions
-
-    questions = read_questions(file)
-    with open_asked(context, (collection,), profiles[0] if profiles else None) as engine:
-        report = measure_answers(questions, engine.ask, KeywordTokeniser())
-    if as_json:
-        print_json(report.to_json())
-        return 0
-    figures = [
-        (f"{len(report.judged)} questions", f"{report.answerable} answerable"),
-        ("a right page is cited", f"{report.right_page_cited:.1%} of the answerable"),
-        ("and it is not refused", f"{report.answered_from_right_page:.1%}"),
-        ("and every right page is", f"{report.answered_from_every_page:.1%}"),
-        ("wrongly refused", f"{report.wrongly_refused:.1%} of the answerable"),
-        *((f"refused: {kind}", f"{share:.1%}") for kind, share in report.refused.items()),
-        ("question words in the gold", f"{report.overlap:.1%} (median)"),
-    ]
-    for line in aligned(figures):
-        click.echo(line)
-    return 0
-
-
-def measure(
-    loaded: "LoadedSettings", directory: Path, profiles: "dict[str, Settings]", *, quiet: bool
-) -> "list[ProfileReport]":
-    """Ingest the set's corpus, unless that was done before, and ask its questions by each profile."""
-    from elt_llm_core.collection import open_generation
-    from elt_llm_core.models.embeddings import create_embedding
-    from elt_llm_core.store.lock import writer_lock
-    from elt_llm_core.store.store import open_store
-    from elt_llm_ingest.texts import GivenText, ingest_texts
-    from elt_llm_query.evaluate.datasets import read_dataset
-    from elt_llm_query.evaluate.runner import evaluate
-
-    dataset = read_dataset(directory)
-    data_dir = loaded.data_dir / "evaluation"
-    name = re.sub(r"[^a-z0-9_-]", "-", dataset.name.lower()).lstrip("-_")[:63] or "dataset"
-    embedding = create_embedding(loaded.settings)
-    texts = (GivenText(document.corpus_id, document.title, document.text) for document in dataset.documents)
-    with writer_lock(data_dir, "elt-llm eval"), open_store(data_dir, for_writing=True) as store:
-        with progress_display(quiet=quiet) as progress:
-            ingest_texts(name, texts, loaded.settings, embedding, store, progress)
-        with open_generation(store, name, embedding.fingerprint) as generation:
-            return evaluate(dataset, generation, embedding, profiles)
-
-
-def _named(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict[str, Settings]":
-    from elt_llm_core.settings_loader import load_profile
-    from elt_llm_query.evaluate.profiles import comparison_profiles
-
-    if not names:
-        return comparison_profiles(loaded.settings)
-    return {name: load_profile(name, loaded).apply_to(loaded.settings) for name in names}
-
-
-def _row(report: "ProfileReport") -> list[str]:
-    figures = (report.ndcg_at_10, report.recall_at_10, report.recall_at_100, report.mrr_at_10)
-    times = (report.latency_p50_ms, report.latency_p95_ms)
-    return [report.profile, *(f"{value:.4f}" for value in figures), *(f"{value:.1f}" for value in times)]
+def _check_source(
+    directory: Path | None, answers: Path | None, collection: str | None, *, from_documents: bool
+) -> None:
+    asked = (directory is not None) + (answers is not None) + from_documents
+    if asked != 1 or (directory is None) == (collection is None):
+        raise UsageError(
+            "There must be a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME.",
+            hint="Help: elt-llm eval --help",
+        )

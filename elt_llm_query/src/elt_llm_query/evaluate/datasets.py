@@ -5,6 +5,7 @@ Retrieval Models", NeurIPS Datasets and Benchmarks 2021.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,12 @@ from typing import Any
 
 from elt_llm_core.errors import UsageError
 
+from elt_llm_query.retrieve.pipeline import understand
+
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
 QRELS_HEADER = ("query-id", "corpus-id", "score")
+HIGHEST_GRADE = 1000
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 LAYOUT_HINT = "A dataset is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text) and qrels.tsv."
 
 
@@ -42,10 +47,14 @@ class Dataset:
 
     def judged(self) -> Iterator[tuple[str, Mapping[str, int]]]:
         """Each question that has a relevant document, with the grade of each such document (1 or more)."""
+        return ((text, grades) for _, text, grades in self.identified())
+
+    def identified(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
+        """As `judged`, each preceded by the question's id."""
         for query_id, text in self.questions.items():
             grades = {corpus_id: grade for corpus_id, grade in self.relevant.get(query_id, {}).items() if grade > 0}
             if grades:
-                yield text, grades
+                yield query_id, text, grades
 
 
 def read_dataset(directory: Path) -> Dataset:
@@ -77,8 +86,17 @@ def _read_questions(path: Path) -> dict[str, str]:
         query_id = _text(place, row, "_id")
         if query_id in questions:
             raise UsageError(f"{place}: question '{query_id}' occurs twice.")
-        questions[query_id] = _text(place, row, "text")
+        questions[query_id] = _asked(place, query_id, _text(place, row, "text"))
     return questions
+
+
+def _asked(place: str, query_id: str, text: str) -> str:
+    """The question, unless retrieval would refuse it: better now than after an hour of embedding."""
+    try:
+        understand(text)
+    except UsageError as error:
+        raise UsageError(f"{place}: question '{query_id}' cannot be asked. {error}", hint=LAYOUT_HINT) from error
+    return text
 
 
 def _read_judgements(path: Path, questions: Collection[str], documents: Collection[str]) -> dict[str, dict[str, int]]:
@@ -101,9 +119,12 @@ def _read_judgements(path: Path, questions: Collection[str], documents: Collecti
 
 def _grade(place: str, score: str) -> int:
     try:
-        return int(score)
+        grade = int(score)
     except ValueError as error:
-        raise UsageError(f"{place}: the score is '{score}', not a whole number.") from error
+        raise UsageError(f"{place}: the score is '{score[:40]}', not a whole number.") from error
+    if abs(grade) > HIGHEST_GRADE:
+        raise UsageError(f"{place}: the score is {score[:40]}; {HIGHEST_GRADE} is the highest.")
+    return grade
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -120,9 +141,11 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _text(place: str, row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
-    if isinstance(value, str) and (value or key != "_id"):
-        return value
-    raise UsageError(f"{place}: '{key}' is missing or not a text.", hint=LAYOUT_HINT)
+    if not isinstance(value, str) or (key == "_id" and not value):
+        raise UsageError(f"{place}: '{key}' is missing or not a text.", hint=LAYOUT_HINT)
+    if HALF_CHARACTER.search(value):
+        raise UsageError(f"{place}: '{key}' holds half of a character (a lone surrogate).", hint=LAYOUT_HINT)
+    return value
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

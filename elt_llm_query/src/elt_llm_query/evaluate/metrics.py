@@ -4,7 +4,8 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 
 def ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
@@ -31,6 +32,16 @@ def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int
     return 0.0
 
 
+def precision(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
+    """Share of the first `depth` places that hold a relevant document, empty places too; trec_eval's `P`."""
+    return len(grades.keys() & set(ranked[:depth])) / depth
+
+
+def hit(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
+    """1 if a relevant document is among the first `depth`, else 0; trec_eval's `success`."""
+    return float(any(document in grades for document in ranked[:depth]))
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share (0 to 1) of the values does not exceed: the nearest rank."""
     ordered = sorted(values)
@@ -39,3 +50,20 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def _discounted(gains: Sequence[int]) -> float:
     return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
+
+
+Measure = Callable[[Sequence[str], Mapping[str, int]], float]
+MEASURES: Mapping[str, Measure] = {
+    "ndcg@10": partial(ndcg, depth=10),
+    "recall@10": partial(recall, depth=10),
+    "recall@100": partial(recall, depth=100),
+    "precision@1": partial(precision, depth=1),
+    "precision@5": partial(precision, depth=5),
+    "mrr@10": partial(reciprocal_rank, depth=10),
+    "hit@10": partial(hit, depth=10),
+}
+
+
+def measured(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
+    """Every measure of one ranking, under the name it is printed with."""
+    return {name: measure(ranked, grades) for name, measure in MEASURES.items()}

@@ -18,8 +18,22 @@ def comparison_profiles(settings: Settings) -> dict[str, Settings]:
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Both legs asked for at least 100 and nothing left out, so that the cut made for a reader decides no figure."""
-    return _with(settings, leg_top_k=max(DEPTH, settings.query.leg_top_k), min_relevance_score=0.0)
+    """Both legs asked for at least 100, nothing left out, widened or remembered: what is measured is the ranking.
+
+    What a reader is spared or given besides would decide figures: of 100 passages in all most touch others, and a
+    passage that is read with all its neighbours answers everything.
+    """
+    return _with(
+        settings,
+        leg_top_k=max(DEPTH, settings.query.leg_top_k),
+        min_relevance_score=0.0,
+        near_duplicate_cosine=1.0,
+        max_per_source=0,
+        read_parents=False,
+        merge_adjacent=False,
+        widen_sentences=0,
+        cache_size=0,
+    )
 
 
 def _with(settings: Settings, **changed: object) -> Settings:

@@ -7,6 +7,8 @@ from typing import Any
 
 from elt_llm_core.errors import UsageError
 
+from elt_llm_query.retrieve.pipeline import understand
+
 ANSWERABLE = "answerable"
 FORM = 'Each line is JSON: {"id", "question", "kind", "answer", "gold": [{"document", "page", "sentence"}]}.'
 
@@ -41,16 +43,25 @@ def read_questions(path: Path) -> list[LabelledQuestion]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.", hint=FORM) from error
-    return [_question(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    questions = [_question(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not questions:
+        raise UsageError(f"{path} holds no question.", hint=FORM)
+    return questions
 
 
 def _question(place: str, line: str) -> LabelledQuestion:
     try:
         row: dict[str, Any] = json.loads(line)
         gold = tuple(Gold(item["document"], item["page"], item["sentence"]) for item in row["gold"])
+        if not all(isinstance(row[key], str) for key in ("question", "kind")):
+            raise TypeError("'question' and 'kind' must be texts")
         question = LabelledQuestion(str(row["id"]), row["question"], row["kind"], gold)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"{place}: not a labelled question ({error!r}).", hint=FORM) from error
+    try:
+        understand(question.question)
+    except UsageError as error:
+        raise UsageError(f"{place}: the question cannot be asked. {error}", hint=FORM) from error
     if question.answerable != bool(gold):
         raise UsageError(f"{place}: an answerable question has gold, and no other has.", hint=FORM)
     return question

@@ -1,49 +1,32 @@
-"""Measuring profiles on a labelled set that was ingested into a collection of its own."""
+"""Measuring profiles on questions whose right places are known, asked of one generation."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
-from typing import Any
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings import Settings
 
 from elt_llm_query.evaluate.datasets import Dataset
-from elt_llm_query.evaluate.metrics import ndcg, percentile, recall, reciprocal_rank
+from elt_llm_query.evaluate.metrics import MEASURES, measured, percentile
 from elt_llm_query.evaluate.profiles import DEPTH, for_evaluation
+from elt_llm_query.evaluate.reports import AskedResult, ProfileReport
 from elt_llm_query.retrieve.pipeline import PassageFinder
 from elt_llm_query.retrieve.searchable import Searchable
 
 
 @dataclass(frozen=True)
-class ProfileReport:
-    """The figures of one profile on one set: means over the questions that have a relevant document."""
+class Asked:
+    """One question to measure with. `rank` turns passages, best first, into keys, some of which `grades` may hold."""
 
-    dataset: str
-    profile: str
-    queries: int
-    ndcg_at_10: float
-    recall_at_10: float
-    recall_at_100: float
-    mrr_at_10: float
-    latency_p50_ms: float
-    latency_p95_ms: float
-    notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The figures under the names they are printed with; times in milliseconds."""
-        return {
-            "dataset": self.dataset,
-            "profile": self.profile,
-            "queries": self.queries,
-            "ndcg@10": round(self.ndcg_at_10, 4),
-            "recall@10": round(self.recall_at_10, 4),
-            "recall@100": round(self.recall_at_100, 4),
-            "mrr@10": round(self.mrr_at_10, 4),
-            "latency_ms": {"p50": round(self.latency_p50_ms, 1), "p95": round(self.latency_p95_ms, 1)},
-        }
+    identity: str
+    text: str
+    grades: Mapping[str, int]
+    rank: Callable[[Sequence[RetrievedChunk]], list[str]]
+    kind: str = ""
 
 
 def evaluate(
@@ -56,12 +39,28 @@ def evaluate(
     """One report per profile, in order.
 
     The generation holds the set's corpus, one document each, whose `source` is the corpus id, or is turned into it by
-    `corpus_ids`. Both legs are asked for at least 100, and 100 documents are ranked, each by its best chunk; the time
-    of a question is that of finding so many passages.
+    `corpus_ids`. 100 documents are ranked, each by its best chunk.
     """
+    rank = partial(_corpus_ids, named=corpus_ids or {})
+    asked = [Asked(identity, text, grades, rank) for identity, text, grades in dataset.identified()]
+    return measure_profiles(dataset.name, asked, generation, embedding, profiles)
+
+
+def measure_profiles(
+    name: str,
+    questions: Iterable[Asked],
+    generation: Searchable,
+    embedding: EmbeddingModel,
+    profiles: Mapping[str, Settings],
+) -> list[ProfileReport]:
+    """One report per profile, in order, on one or more questions.
+
+    Both legs are asked for at least 100; the time of a question is that of finding so many passages.
+    """
+    asked = list(questions)
     return [
-        _measure(dataset, name, PassageFinder([generation], [embedding], for_evaluation(settings)), corpus_ids or {})
-        for name, settings in profiles.items()
+        _measure(name, profile, asked, PassageFinder([generation], [embedding], for_evaluation(settings)))
+        for profile, settings in profiles.items()
     ]
 
 
@@ -75,27 +74,39 @@ def rank_documents(chunks: Sequence[RetrievedChunk], depth: int = DEPTH) -> list
     return list(ranked)[:depth]
 
 
-def _measure(dataset: Dataset, profile: str, opened: PassageFinder, corpus_ids: Mapping[str, str]) -> ProfileReport:
-    rankings: list[tuple[list[str], Mapping[str, int]]] = []
-    times: list[float] = []
+def _corpus_ids(chunks: Sequence[RetrievedChunk], named: Mapping[str, str]) -> list[str]:
+    return [named.get(source, source) for source in rank_documents(chunks)]
+
+
+def _measure(name: str, profile: str, questions: Sequence[Asked], opened: PassageFinder) -> ProfileReport:
+    results: list[AskedResult] = []
     notes: dict[str, None] = {}
     with opened as finder:
-        for question, grades in dataset.judged():
+        for asked in questions:
             begun = time.perf_counter()
-            found = finder.find(question, top_k=finder.most_candidates)
-            times.append((time.perf_counter() - begun) * 1000)
-            ranked = [corpus_ids.get(source, source) for source in rank_documents(found.chunks)]
-            rankings.append((ranked, grades))
+            found = finder.find(asked.text, top_k=finder.most_candidates)
+            results.append(_result(asked, found.chunks, (time.perf_counter() - begun) * 1000))
             notes.update(dict.fromkeys(found.notes))
+    times = [result.took_ms for result in results]
     return ProfileReport(
-        dataset=dataset.name,
+        dataset=name,
         profile=profile,
-        queries=len(rankings),
-        ndcg_at_10=fmean(ndcg(ranked, grades, 10) for ranked, grades in rankings),
-        recall_at_10=fmean(recall(ranked, grades, 10) for ranked, grades in rankings),
-        recall_at_100=fmean(recall(ranked, grades, 100) for ranked, grades in rankings),
-        mrr_at_10=fmean(reciprocal_rank(ranked, grades, 10) for ranked, grades in rankings),
+        figures={measure: fmean(result.figures[measure] for result in results) for measure in MEASURES},
         latency_p50_ms=percentile(times, 0.5),
         latency_p95_ms=percentile(times, 0.95),
         notes=tuple(notes),
+        results=tuple(results),
+    )
+
+
+def _result(asked: Asked, chunks: Sequence[RetrievedChunk], took_ms: float) -> AskedResult:
+    ranked = asked.rank(chunks)
+    places = {key: rank for rank, key in enumerate(ranked, 1) if key in asked.grades}
+    return AskedResult(
+        identity=asked.identity,
+        question=asked.text,
+        kind=asked.kind,
+        figures=measured(ranked, asked.grades),
+        relevant={key: places.get(key) for key in asked.grades},
+        took_ms=took_ms,
     )

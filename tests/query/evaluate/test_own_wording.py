@@ -1,0 +1,90 @@
+import pytest
+from elt_llm_query.evaluate.own_wording import (
+    cells_of,
+    definitions,
+    heading_question,
+    is_header,
+    row_questions,
+    wording_of,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+ENGLISH, GERMAN = wording_of("en"), wording_of("de")
+
+
+@pytest.mark.parametrize(
+    ("title", "question"),
+    [
+        ("A3 Definitions", "What is said about Definitions?"),
+        ("3.1 Players", "What is said about Players?"),
+        ("Part B: Government of the Harbour", "What is said about Government of the Harbour?"),
+        ("2. THE PITCH", "What is said about pitch?"),
+        ("How long we keep things", "How long we keep things?"),
+        ("Can girls play?", "Can girls play?"),
+        ("## Loans", "What is said about Loans?"),
+    ],
+)
+def test_a_heading_becomes_a_question_without_its_number(title: str, question: str) -> None:
+    assert heading_question(title, ENGLISH) == question
+
+
+@pytest.mark.parametrize("title", ["", "3.1", "§ 4", "***", "x" * 500])
+def test_a_heading_without_words_asks_nothing(title: str) -> None:
+    assert heading_question(title, ENGLISH) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "term"),
+    [
+        ("The Metro system was the first with antennae.", "Metro system"),
+        ('"Seven Years" refers to events in Europe.', "Seven Years"),
+        ("A Walkover means the award of a match.", "Walkover"),
+        ("B6.1 The General Secretary is the chief executive.", "General Secretary"),
+        ("User Datagram Protocol (UDP) is a protocol of datagrams.", "User Datagram Protocol"),
+    ],
+)
+def test_a_definition_is_asked_for_by_its_term_alone(sentence: str, term: str) -> None:
+    ((question, start, end),) = definitions(sentence, ENGLISH)
+    assert question == f"What is meant by {term}?"
+    assert sentence[start:end] == sentence
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This is a test.",
+        "How is the draw made?",
+        "In some cases the heat source is a reactor.",
+        "The gorge is quite deep and is the stretch with castles.",
+        "It means a lot.",
+        "Coal, oil and gas are the fuels.",
+        "Nobody comes on Sundays.",
+    ],
+)
+def test_what_defines_no_term_is_not_asked_for(sentence: str) -> None:
+    assert list(definitions(sentence, ENGLISH)) == []
+
+
+def test_german_is_asked_in_german_and_other_languages_by_their_words_alone() -> None:
+    sentence = "Die Kogge ist ein Schiff der Hanse."
+    assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was versteht man unter Kogge?"]
+    assert heading_question("Les navires", wording_of("fr")) == "Les navires?"
+
+
+def test_a_row_is_asked_for_each_cell_by_its_key_and_its_column() -> None:
+    header, cells = cells_of("Grade | Lowest age | Test"), cells_of("Silver | 18 | ")
+    assert list(row_questions(header, cells, ENGLISH)) == ['What is "lowest age" for Silver?']
+
+
+@pytest.mark.parametrize("line", ["12 | 14", "one", "Rules | 5", "A | A", "Name | Name"])
+def test_what_names_no_columns_is_no_header(line: str) -> None:
+    assert not is_header(cells_of(line))
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_questions_or_none(text: str) -> None:
+    heading_question(text, ENGLISH)
+    for _, start, end in definitions(text, ENGLISH):
+        assert 0 <= start < end <= len(text)
+    list(row_questions(cells_of("A column | Another column"), cells_of(text), ENGLISH))
