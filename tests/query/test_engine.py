@@ -14,13 +14,14 @@ from elt_llm_core.collection import drop
 from elt_llm_core.errors import FingerprintMismatch, ModelError, UnknownCollection, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import QueryResult
-from elt_llm_core.settings import AnswerSettings, EmbeddingSettings, LlmSettings, Settings
+from elt_llm_core.settings import AnswerSettings, EmbeddingSettings, LlmSettings, QuerySettings, Settings
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
 from folders import run_ingest, write_files
 
-FAKE = Settings(embedding=EmbeddingSettings(provider="fake"))
+# What was asked before is looked for again, or these tests would look at the cache.
+FAKE = Settings(embedding=EmbeddingSettings(provider="fake"), query=QuerySettings(cache_size=0))
 SHIP = {"mast.md": "# Mast\n\nThe mast is twelve metres tall.\n", "keel.md": "# Keel\n\nThe keel is made of oak.\n"}
 PORT = {"quay.md": "# Quay\n\nThe quay is ninety metres long.\n", "ferry.md": "# Ferry\n\nThe ferry leaves at noon.\n"}
 TALL = "How tall is the mast?"

@@ -99,7 +99,9 @@ def test_asking_builds_nothing_anew(make_generation: MakeGeneration, embedding: 
         built.append(create_reranker(query))
         return built[-1]
 
-    with PassageFinder([make_generation(TEXTS)], [embedding], settings(), make_reranker=make_reranker) as finder:
+    with PassageFinder(
+        [make_generation(TEXTS)], [embedding], settings(cache_size=0), make_reranker=make_reranker
+    ) as finder:
         calls = embedding.calls
         first = finder.find(QUESTION)
         assert ids(finder.find(QUESTION)) == ids(first)
@@ -109,7 +111,7 @@ def test_asking_builds_nothing_anew(make_generation: MakeGeneration, embedding: 
 
 def test_many_threads_get_the_answer_that_one_gets(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     questions = [QUESTION, "annual leave", "fixtures in August", "colours of goalkeepers"] * 25
-    with PassageFinder([make_generation(TEXTS)], [embedding], settings()) as finder:
+    with PassageFinder([make_generation(TEXTS)], [embedding], settings(cache_size=0)) as finder:
         alone = [finder.find(question).chunks for question in questions]
         with ThreadPoolExecutor(4) as pool:
             together = [found.chunks for found in pool.map(finder.find, questions)]
