@@ -16,6 +16,7 @@ from elt_llm_core.index.arrays import Arrays
 from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index
 from elt_llm_core.index.builder import Recipe
 from elt_llm_core.index.exact import ExactVectorStore
+from elt_llm_core.index.fields import Fields
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.outline import Outline
@@ -58,6 +59,7 @@ class MemoryGeneration:
     passport: MemoryPassport
     stored: dict[str, StoredNode]
     notes: tuple[str, ...] = ()
+    filter_fields: Fields = field(default_factory=lambda: Fields({}))
     fetched: list[str] = field(default_factory=list)
 
     @property

@@ -60,6 +60,16 @@ def asking_options(function: Function) -> Function:
     return words(collections(profile(function)))
 
 
+def where_option(function: Function) -> Function:
+    """Adds `--where`, which may be repeated: every condition has to hold."""
+    return click.option(
+        "--where",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="Only passages with that; also != >= <= in. May be repeated: all must hold.",
+    )(function)
+
+
 def global_options(*, hidden: bool) -> list[click.Option]:
     """The options that may stand before or after a command's name; hidden where they are accepted a second time."""
     return [

@@ -17,6 +17,7 @@ from elt_llm_core.index.bm25 import BM25_FOLDER, KeywordIndex, build_keyword_ind
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import read_contents, stems_of
 from elt_llm_core.index.exact import ExactVectorStore
+from elt_llm_core.index.fields import Fields, open_fields
 from elt_llm_core.index.passport import Passport, damaged_part
 from elt_llm_core.nearest_names import nearest_names
 from elt_llm_core.outline import Outline
@@ -37,6 +38,7 @@ class Generation(Closeable):
         self._store, self._record, self._pin = store, record, pin
         _refuse_damaged_arrays(self.directory, passport)
         self._arrays: Arrays = read_arrays(self.directory)
+        self.filter_fields: Fields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
         self.keyword, keyword_notes = self._open_keyword()
         self._chroma, vector_notes = _open_vectors(self.directory, passport, ExactVectorStore(self._arrays))

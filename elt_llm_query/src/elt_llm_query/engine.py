@@ -51,17 +51,21 @@ class Engine(Closeable):
             embedding, tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
         )
 
-    def search(self, question: str, *, top_k: int | None = None) -> Found:
-        """The passages for a question, best first, and how they were found. Raises UsageError, RetrievalError."""
-        return self._finder.find(question, top_k=top_k)
+    def search(self, question: str, *, top_k: int | None = None, where: Sequence[str] = ()) -> Found:
+        """The passages for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
-    def ask(self, question: str) -> QueryResult:
+        `elt_llm_query.filters` says what may be asked for. Raises UsageError, RetrievalError.
+        """
+        return self._finder.find(question, top_k=top_k, where=where)
+
+    def ask(self, question: str, *, where: Sequence[str] = ()) -> QueryResult:
         """The answer to a question, with citations; or the statement that the documents do not hold it.
 
-        Raises UsageError for an empty question, RetrievalError if no passages could be looked for.
+        Only passages that fulfil every condition of `where` are answered from. Raises UsageError for an empty question
+        and for filters as `search` does, RetrievalError if no passages could be looked for.
         """
         started = time.perf_counter()
-        found = self.search(question)
+        found = self.search(question, where=where)
         log = StageLog()
         with log.stage("answer") as stage:
             answer = self._answerer.answer(question, self._best_first(found), idf=self._weight, known=self._is_known)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context
+from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context, where_option
 from elt_llm_api.render import print_json
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @asking_options
+@where_option
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
 @pass_command_context
@@ -21,6 +22,7 @@ def command(
     question: str,
     collections: tuple[str, ...],
     profile: str | None,
+    where: tuple[str, ...],
     explain: bool,
     as_json: bool,
 ) -> int:
@@ -31,7 +33,7 @@ def command(
     from elt_llm_api.render_answer import answer_lines, explanation_lines
 
     with open_asked(context, collections, profile) as engine:
-        result = engine.ask(question)
+        result = engine.ask(question, where=where)
     if as_json:
         print_json(result.model_dump(mode="json"))
         return 0

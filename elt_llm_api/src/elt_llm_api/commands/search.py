@@ -3,22 +3,31 @@
 import click
 
 from elt_llm_api.commands.ask import open_asked
-from elt_llm_api.options import CommandContext, WholeNumber, asking_options, json_option, pass_command_context
+from elt_llm_api.options import (
+    CommandContext,
+    WholeNumber,
+    asking_options,
+    json_option,
+    pass_command_context,
+    where_option,
+)
 from elt_llm_api.render import print_json
 
 
 @click.command()
 @asking_options
 @click.option("-k", "--top-k", type=WholeNumber(1, 1000), metavar="N", help="How many passages.")
+@where_option
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
 @pass_command_context
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     question: str,
     collections: tuple[str, ...],
     profile: str | None,
     top_k: int | None,
+    where: tuple[str, ...],
     explain: bool,
     as_json: bool,
 ) -> int:
@@ -26,7 +35,7 @@ def command(
     from elt_llm_api.render_answer import explanation_lines, passage_lines
 
     with open_asked(context, collections, profile) as engine:
-        found = engine.search(question, top_k=top_k)
+        found = engine.search(question, top_k=top_k, where=where)
     if as_json:
         print_json(
             {

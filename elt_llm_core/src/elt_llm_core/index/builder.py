@@ -9,12 +9,14 @@ from pathlib import Path
 from elt_llm_core.errors import StoreError
 from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.fingerprint import EmbeddingFingerprint
-from elt_llm_core.index.arrays import Arrays, write_arrays
+from elt_llm_core.index.arrays import FIELDS_NAME, Arrays, write_arrays
 from elt_llm_core.index.artefacts import write_artefacts
 from elt_llm_core.index.bm25 import build_keyword_index, write_keyword_index
 from elt_llm_core.index.check import index_faults
 from elt_llm_core.index.chroma import CHROMA_FOLDER, create_chroma, open_chroma
 from elt_llm_core.index.contents import Contents, read_contents, stems_of
+from elt_llm_core.index.field_contents import fields_of
+from elt_llm_core.index.fields import write_fields
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, file_hashes
 from elt_llm_core.index.spare_bytes import clear_spare_bytes
 from elt_llm_core.progress import Progress
@@ -99,6 +101,7 @@ def _build(
     progress.stage("index", len(contents.nodes))
     arrays = contents.arrays()
     write_arrays(place.directory, arrays)
+    write_fields(place.directory / FIELDS_NAME, fields_of(store, contents, arrays.fields["document"]))
     stems = stems_of(store, contents, recipe.tokeniser)
     write_keyword_index(place.directory, build_keyword_index(stems, recipe.tokeniser))
     write_artefacts(place.directory, store.documents.artefacts(contents.versions))

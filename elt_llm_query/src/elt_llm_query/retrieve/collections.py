@@ -15,19 +15,19 @@ What may be compared across collections, and what may not:
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from elt_llm_core.errors import EltError, FingerprintMismatch, RetrievalError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings import QuerySettings
-from llama_index.core.schema import QueryBundle
 from numpy.typing import NDArray
 
-from elt_llm_query.retrieve.candidates import Candidate
+from elt_llm_query.retrieve.candidates import Candidate, Ranking
 from elt_llm_query.retrieve.dense import DenseRetriever
 from elt_llm_query.retrieve.fusion import HybridRetriever, Legs
 from elt_llm_query.retrieve.keyword import KeywordRetriever
+from elt_llm_query.retrieve.masks import Mask, MaskedBundle
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.strategies import LegChoice, choose_legs
 
@@ -142,18 +142,27 @@ def embed_question(
 
 
 def ask_collections(
-    question: str, collections: Sequence[OpenCollection], vectors: Mapping[bytes, Vector]
+    question: str,
+    collections: Sequence[OpenCollection],
+    vectors: Mapping[bytes, Vector],
+    masks: Sequence[Mask] | None = None,
 ) -> list[Answered]:
-    """Every leg of every collection at the same time. Raises RetrievalError if no leg of any worked."""
+    """Every leg of every collection at the same time. Raises RetrievalError if no leg of any worked.
+
+    `masks`, one per collection, of shape (nodes,), say which nodes may be found; unset: all.
+    """
     pending = []
-    for collection in collections:
+    for place, collection in enumerate(collections):
         vector = vectors.get(collection.space)
-        bundle = QueryBundle(question, embedding=None if vector is None else vector.tolist())
+        embedding = None if vector is None else vector.tolist()
+        bundle = MaskedBundle(question, embedding=embedding, mask=masks[place] if masks else None)
         pending.append(collection.retriever.ask(bundle, dense=vector is not None))
     answered = [
         _judge(collection, collection.retriever.collect(legs), collection.space in vectors)
         for collection, legs in zip(collections, pending, strict=True)
     ]
+    if masks:
+        answered = [_allowed(one, mask) for one, mask in zip(answered, masks, strict=True)]
     if answered and not any(one.worked for one in answered):
         raise RetrievalError(
             " ".join(note for one in answered for note in one.notes),
@@ -179,6 +188,17 @@ def _judge(collection: OpenCollection, legs: Legs, embedded: bool) -> Answered:
         for name, reason in broken.items()
     )
     return Answered(collection, legs, notes, worked)
+
+
+def _allowed(answered: Answered, mask: Mask) -> Answered:
+    """The mask once more, so that a leg that does not heed it lets nothing through."""
+
+    def kept(leg: Ranking) -> Ranking:
+        allowed = mask[answered.collection.generation.positions([node_id for node_id, _ in leg])]
+        return [hit for hit, is_allowed in zip(leg, allowed, strict=True) if is_allowed]
+
+    legs = answered.legs
+    return replace(answered, legs=replace(legs, dense=kept(legs.dense), keyword=kept(legs.keyword)))
 
 
 def fuse_collections(answered: Sequence[Answered], vectors: Mapping[bytes, Vector]) -> list[Pool]:

@@ -5,6 +5,7 @@ import numpy as np
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
+from elt_llm_query.retrieve.masks import MaskedBundle
 from elt_llm_query.retrieve.searchable import Searchable
 
 
@@ -29,7 +30,10 @@ class KeywordRetriever(BM25Retriever):
         if not token_ids:
             return []
         scores = self.bm25.get_scores_from_ids(token_ids)
-        matching = np.flatnonzero(scores > 0)
+        matches = scores > 0
+        if isinstance(query_bundle, MaskedBundle) and query_bundle.mask is not None:
+            matches &= query_bundle.mask  # before the best are taken, so that none that is left is lost
+        matching = np.flatnonzero(matches)
         # Positions ascend with node ids, so a stable sort breaks ties by node id.
         best = matching[np.argsort(-scores[matching], kind="stable")][: self.similarity_top_k]
         return [

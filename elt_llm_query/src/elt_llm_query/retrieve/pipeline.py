@@ -11,6 +11,7 @@ from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.settings import QuerySettings, Settings
 
 from elt_llm_query.cache import CacheCounts, QueryCaches, create_caches
+from elt_llm_query.filters import Condition, parse_conditions
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.candidates import Candidate
@@ -25,6 +26,7 @@ from elt_llm_query.retrieve.collections import (
     open_collections,
     share_budget,
 )
+from elt_llm_query.retrieve.masks import Masks, masks_of
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.stages import OpenStage, StageLog
 from elt_llm_query.shape.shaper import Shaper
@@ -71,35 +73,41 @@ class PassageFinder(Closeable):
         asked = tuple((one.identity, *one.notes) for one in generations)
         self._key = (asked, settings.model_dump_json(), self._reranker.name)
 
-    def find(self, question: str, *, top_k: int | None = None) -> Found:
-        """The passages for a question, at most top_k (unset: as configured).
+    def find(self, question: str, *, top_k: int | None = None, where: Sequence[str] = ()) -> Found:
+        """The passages for a question, at most top_k (unset: as configured), that fulfil all conditions of `where`.
 
-        Raises UsageError for a question without words, RetrievalError if no leg of any collection worked.
+        Raises UsageError for a question without words and for filters that are not understood or name no field,
+        RetrievalError if no leg of any collection worked.
         """
+        conditions = parse_conditions(where)
         log = StageLog()
         with log.stage("understand") as stage:
             text = understand(question)
             stage.details["question"] = text
-            key = (*self._key, text, top_k)
+            key = (*self._key, text, top_k, conditions)
             cached = self._caches.results.get(key)
             stage.details["cache"] = {"hit": cached is not None, **self._caches.results.counts.as_dict()}
         if cached is not None:
             return _from_cache(cached, log)
-        found, everything_worked = self._find(text, top_k, log)
+        found, everything_worked = self._find(text, top_k, conditions, log)
         if everything_worked:
             self._caches.results.put(key, found)
         return found
 
-    def _find(self, text: str, top_k: int | None, log: StageLog) -> tuple[Found, bool]:
+    def _find(
+        self, text: str, top_k: int | None, conditions: Sequence[Condition], log: StageLog
+    ) -> tuple[Found, bool]:
         """What there is for a question, and whether all of it was asked: what failed now may work the next time."""
+        limits = self._filter(conditions, log) if conditions else None
         vectors, embedding_notes = self._embed(text, log)
-        answered = self._retrieve(text, vectors, log)
+        answered = self._retrieve(text, vectors, limits, log)
         pools = self._fuse(answered, vectors, log)
         ranked = self._rerank(text, pools, log)
         with log.stage("shape") as stage:
-            shaped = self._shaper.shape(ranked, top_k or self._top_k, stage, to_read=top_k is None)
+            shaped = self._shaper.shape(ranked, top_k or self._top_k, stage, to_read=top_k is None, limits=limits)
         failed = (*embedding_notes, *(note for one in answered for note in one.notes))
-        notes = tuple(dict.fromkeys((*self._notes, *failed, *shaped.notes)))
+        filtered = limits.notes if limits else ()
+        notes = tuple(dict.fromkeys((*self._notes, *failed, *filtered, *shaped.notes)))
         return Found(tuple(passage.to_chunk() for passage in shaped.passages), log.stages, notes), not failed
 
     @property
@@ -127,9 +135,21 @@ class PassageFinder(Closeable):
             raise RetrievalError(f"The question could not be embedded: {failures[0]}", hint=failures[0].hint)
         return vectors, [f"The question could not be embedded: {failure}" for failure in failures]
 
-    def _retrieve(self, question: str, vectors: dict[bytes, Vector], log: StageLog) -> list[Answered]:
+    def _filter(self, conditions: Sequence[Condition], log: StageLog) -> Masks:
+        with log.stage("filter") as stage:
+            limits = masks_of(conditions, [one.generation for one in self._collections])
+            left = {one.name: int(mask.sum()) for one, mask in zip(self._collections, limits.masks, strict=True)}
+            stage.kept = sum(left.values())
+            stage.details["where"] = [str(condition) for condition in conditions]
+            stage.details["left"] = left
+            stage.details["of"] = {one.name: len(one.generation.ids) for one in self._collections}
+        return limits
+
+    def _retrieve(
+        self, question: str, vectors: dict[bytes, Vector], limits: Masks | None, log: StageLog
+    ) -> list[Answered]:
         with log.stage("retrieve") as stage:
-            answered = ask_collections(question, self._collections, vectors)
+            answered = ask_collections(question, self._collections, vectors, limits.masks if limits else None)
             stage.kept = sum(len(one.legs.dense) + len(one.legs.keyword) for one in answered)
             for one in answered:
                 stage.details[one.collection.name] = {"dense": one.legs.dense, "keyword": one.legs.keyword}

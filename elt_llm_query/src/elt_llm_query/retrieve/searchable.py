@@ -6,6 +6,7 @@ from typing import Protocol
 import bm25s
 import numpy as np
 from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.index.fields import Fields
 from elt_llm_core.outline import Outline
 from elt_llm_core.store.records import StoredNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -75,6 +76,10 @@ class Searchable(Protocol):
     @property
     def passport(self) -> PassportLike:
         """What the generation was built with."""
+
+    @property
+    def filter_fields(self) -> Fields:
+        """What its nodes can be filtered by."""
 
     @property
     def notes(self) -> Sequence[str]:

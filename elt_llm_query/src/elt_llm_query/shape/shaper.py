@@ -8,6 +8,7 @@ from elt_llm_core.settings import QuerySettings
 
 from elt_llm_query.retrieve.candidates import Candidate
 from elt_llm_query.retrieve.collections import OpenCollection
+from elt_llm_query.retrieve.masks import Masks
 from elt_llm_query.retrieve.stages import OpenStage
 from elt_llm_query.shape.budget import beyond_budget
 from elt_llm_query.shape.passages import Passage
@@ -36,20 +37,30 @@ class Shaper:
         self._selector = Selector(collections, query)
         self._reader = WiderReader({one.name: one.generation for one in collections}, query)
 
-    def shape(self, ranked: Sequence[Candidate], top_k: int, stage: OpenStage, *, to_read: bool = False) -> Shaped:
+    def shape(
+        self,
+        ranked: Sequence[Candidate],
+        top_k: int,
+        stage: OpenStage,
+        *,
+        to_read: bool = False,
+        limits: Masks | None = None,
+    ) -> Shaped:
         """At most top_k passages in their final order; what was dropped and why is written to the stage.
 
         `to_read`: for a reader who named no number. Small collections are then read whole, beside and behind the
-        others, and together all have no more tokens than a model may be given.
+        others, and together all have no more tokens than a model may be given. Under `limits` nothing is read that
+        they leave out: no collection whole, and nothing around a passage unless they are about whole documents.
         """
-        small = {one.collection for one in self._small} if to_read else set()
+        small = {one.collection for one in self._small} if to_read and not limits else set()
         competing = [one for one in ranked if one.collection not in small]
         relevant, irrelevant, minimum = drop_irrelevant(competing, self._query.min_relevance_score)
         selected = self._selector.select(relevant, top_k)
         told = {"below min_relevance_score": [one.node_id for one in irrelevant], **selected.told}
         told |= _beyond(relevant, selected.passages, told)
-        passages = self._reader.read(selected.passages, told)
-        for generation in self._small if to_read else ():
+        as_found = limits is not None and not limits.of_documents
+        passages = list(selected.passages) if as_found else self._reader.read(selected.passages, told)
+        for generation in self._small if small else ():
             passages += read_whole(generation, ranked)
         if small:
             told["read whole"] = sorted(small)
