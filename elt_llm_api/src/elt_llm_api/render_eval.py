@@ -1,7 +1,7 @@
 """Shows what `elt-llm eval` measured: a table, JSON, a file with each question, a report to open in a browser."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +27,7 @@ COLUMNS = {
     "hit@10": "hit@10",
 }
 CERTAIN = 0.05
+MOST_NOTES = 5
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,16 @@ def evaluation_lines(evaluated: "Evaluated") -> Iterator[str]:
     if evaluated.compared:
         yield ""
         yield from map(plain, comparison_lines(evaluated.compared))
+    yield from map(plain, note_lines(reports))
+
+
+def note_lines(reports: "Sequence[ProfileReport]") -> Iterator[str]:
+    """What each profile had to say, the first of it: single questions may have notes of their own, by the hundred."""
     for report in reports:
-        for note in report.notes:
-            yield plain(f"{report.profile}: {note}")
+        for note in report.notes[:MOST_NOTES]:
+            yield f"{report.profile}: {note}"
+        if more := report.notes[MOST_NOTES:]:
+            yield f"{report.profile}: and {counted(len(more), 'more note')}."
 
 
 def comparison_lines(compared: "Comparison") -> Iterator[str]:

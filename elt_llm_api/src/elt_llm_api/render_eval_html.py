@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from elt_llm_api.render import counted, plain
-from elt_llm_api.render_eval import CERTAIN, COLUMNS, verdict
+from elt_llm_api.render_eval import CERTAIN, COLUMNS, note_lines, verdict
 from elt_llm_api.svg_plots import Bar, Interval, bars, intervals, stacks
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _sections(evaluated: "Evaluated") -> Iterator[str]:
     if evaluated.compared:
         yield _compared(evaluated.compared)
     yield _hardest(reports)
-    notes = [f"<p>{_safe(f'{report.profile}: {note}')}</p>" for report in reports for note in report.notes]
+    notes = [f"<p>{_safe(line)}</p>" for line in note_lines(reports)]
     if notes:
         yield "<h2>Notes</h2>" + "".join(notes)
 

@@ -64,3 +64,19 @@ def test_the_ideal_ranking_is_perfect(grades: dict[str, int]) -> None:
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 2.0), (0.95, 4.0), (1.0, 4.0), (0.0, 1.0)])
 def test_a_percentile_is_one_of_the_values(share: float, expected: float) -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == expected
+
+
+def test_the_figures_are_those_of_trec_eval() -> None:
+    # As trec_eval itself gives them for this ranking, through ir-measures 0.4.3.
+    ranked = ["x1", "b", "x2", "x3", "a", "x4", "c"]
+    assert measured(ranked, {"a": 3, "b": 1, "c": 2, "d": 1}) == pytest.approx(
+        {
+            "ndcg@10": 0.473401592,
+            "recall@10": 0.75,
+            "recall@100": 0.75,
+            "precision@1": 0.0,
+            "precision@5": 0.4,
+            "mrr@10": 0.5,
+            "hit@10": 1.0,
+        }
+    )

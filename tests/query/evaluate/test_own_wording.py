@@ -4,6 +4,7 @@ from elt_llm_query.evaluate.own_wording import (
     definitions,
     heading_question,
     is_header,
+    is_rule,
     row_questions,
     wording_of,
 )
@@ -16,13 +17,13 @@ ENGLISH, GERMAN = wording_of("en"), wording_of("de")
 @pytest.mark.parametrize(
     ("title", "question"),
     [
-        ("A3 Definitions", "What is said about Definitions?"),
-        ("3.1 Players", "What is said about Players?"),
-        ("Part B: Government of the Harbour", "What is said about Government of the Harbour?"),
-        ("2. THE PITCH", "What is said about pitch?"),
+        ("A3 Definitions", "What about Definitions?"),
+        ("3.1 Players", "What about Players?"),
+        ("Part B: Government of the Harbour", "What about Government of the Harbour?"),
+        ("2. THE PITCH", "What about pitch?"),
         ("How long we keep things", "How long we keep things?"),
         ("Can girls play?", "Can girls play?"),
-        ("## Loans", "What is said about Loans?"),
+        ("## Loans", "What about Loans?"),
     ],
 )
 def test_a_heading_becomes_a_question_without_its_number(title: str, question: str) -> None:
@@ -46,7 +47,7 @@ def test_a_heading_without_words_asks_nothing(title: str) -> None:
 )
 def test_a_definition_is_asked_for_by_its_term_alone(sentence: str, term: str) -> None:
     ((question, start, end),) = definitions(sentence, ENGLISH)
-    assert question == f"What is meant by {term}?"
+    assert question == f"What is {term}?"
     assert sentence[start:end] == sentence
 
 
@@ -68,13 +69,19 @@ def test_what_defines_no_term_is_not_asked_for(sentence: str) -> None:
 
 def test_german_is_asked_in_german_and_other_languages_by_their_words_alone() -> None:
     sentence = "Die Kogge ist ein Schiff der Hanse."
-    assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was versteht man unter Kogge?"]
+    assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was ist Kogge?"]
     assert heading_question("Les navires", wording_of("fr")) == "Les navires?"
 
 
 def test_a_row_is_asked_for_each_cell_by_its_key_and_its_column() -> None:
     header, cells = cells_of("Grade | Lowest age | Test"), cells_of("Silver | 18 | ")
     assert list(row_questions(header, cells, ENGLISH)) == ['What is "lowest age" for Silver?']
+
+
+def test_a_row_in_markdown_has_the_same_cells() -> None:
+    assert cells_of("| Grade | Lowest age |\n") == cells_of("Grade | Lowest age") == ["Grade", "Lowest age"]
+    assert is_rule("|---|:---:|\n")
+    assert not is_rule("| - | 3 |")
 
 
 @pytest.mark.parametrize("line", ["12 | 14", "one", "Rules | 5", "A | A", "Name | Name"])

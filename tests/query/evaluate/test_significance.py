@@ -24,7 +24,7 @@ def test_profiles_that_are_alike_differ_by_nothing() -> None:
 def test_a_gain_on_every_question_is_no_chance() -> None:
     found = difference("ndcg@10", [0.2] * 40, [0.5] * 40)
     assert found.mean == pytest.approx(0.3)
-    assert (found.low, found.high) == (pytest.approx(0.3), pytest.approx(0.3))
+    assert [found.low, found.high] == pytest.approx([0.3, 0.3])
     assert found.p_value < 0.001
     assert (found.better, found.worse) == (40, 0)
 

@@ -17,6 +17,7 @@ from elt_llm_query.evaluate.own_wording import (
     definitions,
     heading_question,
     is_header,
+    is_rule,
     row_questions,
     wording_of,
 )
@@ -113,28 +114,32 @@ def _nodes(generation: Generation) -> Iterator[StoredNode]:
 
 
 def _of_passage(node: StoredNode, wording: Wording) -> Iterator[tuple[str, str, Place]]:
-    if node.metadata.get("kind") == "table":
-        for text, start, end in _rows(node, wording):
-            yield ROW, text, Place(node.document_id, node.start + start, node.start + end)
-        return
-    for text, start, end in definitions(node.text, wording):
-        yield DEFINITION, text, Place(node.document_id, node.start + start, node.start + end)
+    for text, start, end in _rows(node, wording):
+        yield ROW, text, Place(node.document_id, node.start + start, node.start + end)
+    if node.metadata.get("kind") != "table":
+        for text, start, end in definitions(node.text, wording):
+            yield DEFINITION, text, Place(node.document_id, node.start + start, node.start + end)
 
 
 def _rows(node: StoredNode, wording: Wording) -> Iterator[tuple[str, int, int]]:
-    """Questions for the rows of a passage. Its header is its first line, or stands last in the context if cut off."""
-    header = cells_of(node.context.rsplit("\n", 1)[-1])
+    """Questions for the rows of a passage, wherever in it they stand.
+
+    A table's header is its first row; of one that was cut it stands last in the context.
+    """
+    header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):
+        start, offset = offset, offset + len(line)
+        if not line.strip() or is_rule(line):
+            continue
         cells = cells_of(line)
-        if is_header(header):
-            for text in row_questions(header, cells, wording):
-                yield text, offset, offset + len(line.rstrip())
-        elif line.strip():
-            if offset or not is_header(cells):
-                return
+        if len(cells) == 1:
+            header = None
+        elif header is None or len(header) != len(cells):
             header = cells
-        offset += len(line)
+        elif is_header(header):
+            for text in row_questions(header, cells, wording):
+                yield text, start, start + len(line.rstrip())
 
 
 def _of_headings(document_id: str, outline: Outline, end: int, wording: Wording) -> Iterator[tuple[str, Place]]:

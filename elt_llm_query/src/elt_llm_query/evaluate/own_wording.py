@@ -21,14 +21,14 @@ class Wording:
 
 
 _ENGLISH = Wording(
-    "What is said about {0}?",
-    "What is meant by {0}?",
+    "What about {0}?",
+    "What is {0}?",
     'What is "{0}" for {1}?',
     "what who whom whose when where which why how can could may must should shall will would is are do does did has",
 )
 _GERMAN = Wording(
-    "Was steht über {0} geschrieben?",
-    "Was versteht man unter {0}?",
+    "Was ist mit {0}?",
+    "Was ist {0}?",
     'Was ist "{0}" bei {1}?',
     "was wer wen wem wessen wann wo wohin woher welche welcher welches warum wieso weshalb wie kann darf muss soll",
 )
@@ -110,8 +110,15 @@ def is_header(cells: list[str]) -> bool:
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a row as readers write it."""
-    return [cell.strip() for cell in line.split(" | ")]
+    """The cells of a row as readers write it, in Markdown or with bars between; a line that is no row is one cell."""
+    text = line.strip()
+    inner = text[1:-1] if len(text) > 1 and text.startswith("|") and text.endswith("|") else text
+    return [cell.strip() for cell in f" {inner} ".split(" | ")]
+
+
+def is_rule(line: str) -> bool:
+    """Whether this is the line below a Markdown table's header."""
+    return "-" in line and not line.strip("|:- \t\r\n")
 
 
 def _defined_term(sentence: str) -> str | None:
@@ -124,7 +131,7 @@ def _defined_term(sentence: str) -> str | None:
         return None
     term = _FRAME.sub("", _QUOTES.sub("", _BRACKETS.sub("", head[: verb.start()]))).strip(" ;:")
     words = term.lower().split()
-    if not 0 < len(words) <= MOST_TERM_WORDS or "," in term or words[0] in _NO_BEGINNING:
+    if not 0 < len(words) <= MOST_TERM_WORDS or "," in term or "|" in term or words[0] in _NO_BEGINNING:
         return None
     return term if _NOT_WITHIN.isdisjoint(words) and _is_sayable(term) else None
 
