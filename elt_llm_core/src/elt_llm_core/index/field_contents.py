@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -96,10 +96,11 @@ def _typed(name: str, rows: Sequence[Any]) -> Field:
         rows = [value.split(";") if isinstance(value, str) else value for value in rows]
     of_type = {**_OF_NODES, **_OF_DOCUMENTS}.get(name) or _type_of(rows)
     cleaners: dict[FieldType, Callable[[Any], Value | None]] = {"number": _as_number, "date": _as_date}
-    clean = cleaners.get(of_type, partial(_as_text, strip=name == "authors"))
+    # The same values come again and again; True is not taken for 1.
+    clean = lru_cache(maxsize=None, typed=True)(cleaners.get(of_type, partial(_as_text, strip=name == "authors")))
     if any(isinstance(value, list) for value in rows):
         return many_valued(name, of_type, [_cleaned(value, clean) for value in rows])
-    return single_valued(name, of_type, [None if value is None else clean(value) for value in rows])
+    return single_valued(name, of_type, [clean(value) if _is_plain(value) else None for value in rows])
 
 
 def _type_of(rows: Sequence[Any]) -> FieldType:
@@ -116,14 +117,16 @@ def _is_plain(value: Any) -> bool:
 
 
 def _cleaned(value: Any, clean: Callable[[Any], Value | None]) -> list[Value]:
-    given = value if isinstance(value, list) else [] if value is None else [value]
-    return sorted({one for one in map(clean, given) if one is not None})
+    if value is None:
+        return []
+    given = value if isinstance(value, list) else [value]
+    return sorted({cleaned for one in given if _is_plain(one) and (cleaned := clean(one)) is not None})
 
 
 def _as_text(value: Any, *, strip: bool = False) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
-    text = str(value) if _is_plain(value) else ""
+    text = str(value)
     return (text.strip() if strip else text) or None
 
 
