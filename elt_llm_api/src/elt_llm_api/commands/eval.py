@@ -51,9 +51,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused.
     """
-    _check_source(directory, answers, collection, from_documents=from_documents)
-    if questions is not None and not from_documents:
-        raise UsageError("--questions goes with --from-documents.", hint="Help: elt-llm eval --help")
+    _check_source(directory, answers, collection, questions, from_documents=from_documents)
     if answers is not None and collection is not None:
         if compare or fail_under or per_query or html:
             raise UsageError(
@@ -71,7 +69,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 
 def _check_source(
-    directory: Path | None, answers: Path | None, collection: str | None, *, from_documents: bool
+    directory: Path | None, answers: Path | None, collection: str | None, questions: int | None, *, from_documents: bool
 ) -> None:
     asked = (directory is not None) + (answers is not None) + from_documents
     if asked != 1 or (directory is None) == (collection is None):
@@ -79,3 +77,5 @@ def _check_source(
             "There must be a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME.",
             hint="Help: elt-llm eval --help",
         )
+    if questions is not None and not from_documents:
+        raise UsageError("--questions goes with --from-documents.", hint="Help: elt-llm eval --help")
