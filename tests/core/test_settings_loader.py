@@ -109,6 +109,23 @@ def test_the_data_directory(tmp_path: Path, text: str, environment: dict[str, st
 
 
 @pytest.mark.parametrize(
+    ("text", "environment", "expected"),
+    [
+        ("", {}, None),
+        ("storage: {models_dir: weights}", {}, "project/weights"),
+        ("storage: {models_dir: /srv/models}", {}, "/srv/models"),
+        ("storage: {models_dir: weights}", {"ELT_LLM_STORAGE__MODELS_DIR": "near"}, "project/below/near"),
+    ],
+)
+def test_the_folder_of_models(tmp_path: Path, text: str, environment: dict[str, str], expected: str | None) -> None:
+    project_with(tmp_path / "project", text)
+    below = tmp_path / "project" / "below"
+    below.mkdir()
+    found = load_settings(None, environment, below).settings.storage.models_dir
+    assert found == (None if expected is None else tmp_path / expected)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (

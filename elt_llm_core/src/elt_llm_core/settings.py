@@ -18,6 +18,9 @@ class StorageSettings(Section):
     data_dir: Path | None = Field(
         None, description="Data directory; unset: `.elt_llm` beside the configuration found upwards, else here."
     )
+    models_dir: Path | None = Field(
+        None, description="Folder of models that no package brings; unset: `models` in the data directory."
+    )
     keep_generations: int = Field(
         2, ge=2, le=50, description="Generations kept per collection: the published and those before."
     )
@@ -124,8 +127,12 @@ class QuerySettings(Section):
     similarity_top_k: int = Field(8, ge=1, le=1000, description="Passages kept when nothing is reranked.")
     use_hybrid_search: bool = Field(True, description="Keyword and vector search; false: vectors only.")
     use_reranker: bool = Field(True, description="Rerank what was fused.")
-    reranker_strategy: Literal["embedding", "none"] = Field("embedding", description="Which reranker.")
-    reranker_model: str | None = Field(None, description="Model of a reranker that needs one.")
+    reranker_strategy: Literal["embedding", "cross-encoder", "llm", "cohere", "auto", "none"] = Field(
+        "embedding", description="Which reranker; auto: a cross-encoder if one is there, else embedding."
+    )
+    reranker_model: str | None = Field(
+        None, description="Folder or name of the cross-encoder, or name of Cohere's model; unset: the usual one."
+    )
     reranker_retrieve_k: int = Field(20, ge=1, le=1000, description="Candidates given to rerankers that call a model.")
     reranker_top_k: int = Field(8, ge=1, le=1000, description="Passages kept after reranking.")
     leg_top_k: int = Field(50, ge=1, le=10000, description="Candidates each leg brings.")

@@ -51,7 +51,10 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     document = read_yaml(source, shown_as) if source else YamlDocument({}, {})
     settings = _with_environment(document, environment, shown_as)
     project = _project_of(source) if source else working_directory.absolute()
-    return LoadedSettings(settings, source, _data_dir(settings, project, environment, working_directory), project)
+    data_dir = _data_dir(settings, project, environment, working_directory)
+    return LoadedSettings(
+        _with_models_dir(settings, project, environment, working_directory), source, data_dir, project
+    )
 
 
 def find_settings_file(working_directory: Path) -> Path | None:
@@ -160,6 +163,17 @@ def _data_dir(settings: Settings, project: Path, environment: Mapping[str, str],
         return project / ".elt_llm"
     by_environment = "ELT_LLM_STORAGE__DATA_DIR" in environment
     return _resolve(configured, working_directory if by_environment else project)
+
+
+def _with_models_dir(
+    settings: Settings, project: Path, environment: Mapping[str, str], working_directory: Path
+) -> Settings:
+    configured = settings.storage.models_dir
+    if configured is None:
+        return settings
+    start = working_directory if "ELT_LLM_STORAGE__MODELS_DIR" in environment else project
+    storage = settings.storage.model_copy(update={"models_dir": _resolve(configured, start)})
+    return settings.model_copy(update={"storage": storage})
 
 
 def _project_of(source: Path) -> Path:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.collection import open_generation
@@ -14,6 +14,7 @@ from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.models.llms import create_llm
+from elt_llm_core.models.model_folder import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings import Settings
 from elt_llm_core.store.store import open_store
@@ -25,6 +26,9 @@ from elt_llm_query.cache import CacheCounts, QueryCaches
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
 from elt_llm_query.without_effect import settings_without_effect
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
 
 EXTRACTIVE = "extractive"
 
@@ -39,12 +43,13 @@ class Engine(Closeable):
         settings: Settings,
         *,
         caches: QueryCaches[Found] | None = None,
+        llm: "LLM | None" = None,
     ) -> None:
         self._resources = ExitStack()
         self._generations = tuple(generations)
         self._settings = settings
         self._finder = self._resources.enter_context(
-            PassageFinder(self._generations, [embedding], settings, caches=caches)
+            PassageFinder(self._generations, [embedding], settings, caches=caches, llm=llm)
         )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
         self._answerer = ExtractiveAnswerer(
@@ -140,6 +145,7 @@ def open_engine(
     prefixes: Sequence[str] = (),
     embedding: EmbeddingModel | None = None,
     caches: QueryCaches[Found] | None = None,
+    llm: "LLM | None" = None,
 ) -> Engine:
     """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
 
@@ -147,7 +153,8 @@ def open_engine(
     may share: what they keep of a generation is not taken for that of the next.
 
     Raises UsageError if no collection is named or matches,
-    UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError.
+    UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
+    `llm` is for a reranker that asks one.
     """
     if create_llm(settings) is not None:
         raise ModelError(
@@ -159,7 +166,8 @@ def open_engine(
         names = _expanded(collections, prefixes, [record.name for record in store.collections.all()])
         model = embedding or create_embedding(settings)
         generations = [opened.enter_context(open_generation(store, name, model.fingerprint)) for name in names]
-        return Engine(generations, model, settings, caches=caches).own(opened.pop_all())
+        engine = Engine(generations, model, with_models_dir(settings, data_dir), caches=caches, llm=llm)
+        return engine.own(opened.pop_all())
 
 
 def _expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -5,8 +5,6 @@ from elt_llm_core.settings import Settings
 _KEYS = {
     "llm": ("model", "temperature", "top_p", "answer_language"),
     "query": (
-        "reranker_model",
-        "reranker_retrieve_k",
         "num_queries",
         "max_hops",
         "use_lost_in_middle",

@@ -78,4 +78,27 @@ def _how_to_start(server: OllamaSettings) -> str:
     return "Run: ollama serve"
 
 
-CHECKS = (Check("settings", settings), Check("profiles", profiles), Check("ollama", ollama))
+def reranker(facts: Facts) -> Verdict:
+    """The reranker that the settings name can be opened: its model is there, allowed and sound."""
+    if facts.loaded is None:
+        return warning("not checked: the settings cannot be read", "Correct the settings first")
+    from elt_llm_core.models.llms import create_llm
+    from elt_llm_core.models.model_folder import with_models_dir
+    from elt_llm_query.rerank import create_reranker
+    from elt_llm_query.rerank.model_reranker import identity_of
+    from elt_llm_query.rerank.scorer import ModelSources
+
+    chosen = with_models_dir(facts.loaded.settings, facts.loaded.data_dir)
+    llm = create_llm(chosen) if chosen.query.reranker_strategy == "llm" else None
+    opened = create_reranker(chosen.query, ModelSources.of(chosen, llm))
+    if chosen.query.reranker_strategy == "auto" and opened.name == "embedding" and opened.notes:
+        return warning(" ".join(opened.notes), "Mend query.reranker_model, or set query.reranker_strategy to embedding")
+    return ok(", ".join(identity_of(opened)))
+
+
+CHECKS = (
+    Check("settings", settings),
+    Check("profiles", profiles),
+    Check("ollama", ollama),
+    Check("reranker", reranker),
+)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import RetrievalError, UsageError
@@ -13,8 +15,9 @@ from elt_llm_core.settings import QuerySettings, Settings
 from elt_llm_query.cache import CacheCounts, QueryCaches, create_caches
 from elt_llm_query.filters import Condition, parse_conditions
 from elt_llm_query.rerank import create_reranker
+from elt_llm_query.rerank.model_reranker import Reranked, identity_of, rerank_and_tell
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.retrieve.candidates import Candidate
+from elt_llm_query.rerank.scorer import ModelSources
 from elt_llm_query.retrieve.collections import (
     Answered,
     OpenCollection,
@@ -30,6 +33,9 @@ from elt_llm_query.retrieve.masks import Masks, masks_of
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.stages import OpenStage, StageLog
 from elt_llm_query.shape.shaper import Shaper
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
 
 MOST_THREADS = 16
 MOST_CHARACTERS = 4000
@@ -50,6 +56,7 @@ class PassageFinder(Closeable):
     One object may be asked from many threads. `embeddings` holds a model for each fingerprint among the
     generations; FingerprintMismatch is raised if one lacks. `caches` may be shared with other finders, whatever they
     ask: what is kept knows which generations, settings and models it came from. Unset: its own, as configured.
+    `llm` is for a reranker that asks one; ModelError or SettingsError is raised for a reranker without its model.
     """
 
     def __init__(
@@ -58,7 +65,8 @@ class PassageFinder(Closeable):
         embeddings: Sequence[EmbeddingModel],
         settings: Settings,
         *,
-        make_reranker: Callable[[QuerySettings], Reranker] = create_reranker,
+        make_reranker: Callable[[QuerySettings], Reranker] | None = None,
+        llm: "LLM | None" = None,
         caches: QueryCaches[Found] | None = None,
     ) -> None:
         self._query = settings.query
@@ -66,12 +74,13 @@ class PassageFinder(Closeable):
         threads = max(1, min(MOST_THREADS, 2 * len(generations)))
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="retrieval")
         self._collections = open_collections(generations, embeddings, settings.query, self._executor)
-        self._reranker = make_reranker(settings.query)
+        make = make_reranker or partial(create_reranker, sources=ModelSources.of(settings, llm))
+        self._reranker = make(settings.query)
         self._shaper = Shaper(self._collections, settings.query, settings.llm.max_context_tokens)
         self._notes = _standing_notes(self._collections, self._reranker)
         # What the passages of a question depend on, the question aside.
         asked = tuple((one.identity, *one.notes) for one in generations)
-        self._key = (asked, settings.model_dump_json(), self._reranker.name)
+        self._key = (asked, settings.model_dump_json(), *identity_of(self._reranker))
 
     def find(self, question: str, *, top_k: int | None = None, where: Sequence[str] = ()) -> Found:
         """The passages for a question, at most top_k (unset: as configured), that fulfil all conditions of `where`.
@@ -94,18 +103,18 @@ class PassageFinder(Closeable):
             self._caches.results.put(key, found)
         return found
 
-    def _find(
-        self, text: str, top_k: int | None, conditions: Sequence[Condition], log: StageLog
-    ) -> tuple[Found, bool]:
+    def _find(self, text: str, top_k: int | None, conditions: Sequence[Condition], log: StageLog) -> tuple[Found, bool]:
         """What there is for a question, and whether all of it was asked: what failed now may work the next time."""
         limits = self._filter(conditions, log) if conditions else None
         vectors, embedding_notes = self._embed(text, log)
         answered = self._retrieve(text, vectors, limits, log)
         pools = self._fuse(answered, vectors, log)
-        ranked = self._rerank(text, pools, log)
+        reranked = self._rerank(text, pools, log)
         with log.stage("shape") as stage:
-            shaped = self._shaper.shape(ranked, top_k or self._top_k, stage, to_read=top_k is None, limits=limits)
-        failed = (*embedding_notes, *(note for one in answered for note in one.notes))
+            shaped = self._shaper.shape(
+                reranked.candidates, top_k or self._top_k, stage, to_read=top_k is None, limits=limits
+            )
+        failed = (*embedding_notes, *(note for one in answered for note in one.notes), *reranked.notes)
         filtered = limits.notes if limits else ()
         notes = tuple(dict.fromkeys((*self._notes, *failed, *filtered, *shaped.notes)))
         return Found(tuple(passage.to_chunk() for passage in shaped.passages), log.stages, notes), not failed
@@ -165,15 +174,17 @@ class PassageFinder(Closeable):
                 stage.details[pool.collection.name] = ranking
         return pools
 
-    def _rerank(self, question: str, pools: list[Pool], log: StageLog) -> list[Candidate]:
+    def _rerank(self, question: str, pools: list[Pool], log: StageLog) -> Reranked:
         with log.stage("rerank") as stage:
             if self._reranker.calls_model:
                 pools = _within_budget(pools, self._query.reranker_retrieve_k, stage)
-            ranked = self._reranker.rerank(question, pools)
-            stage.kept = len(ranked)
+            reranked = rerank_and_tell(self._reranker, question, pools)
+            stage.kept = len(reranked.candidates)
             stage.details["method"] = self._reranker.name
-            stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in ranked]
-        return ranked
+            stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in reranked.candidates]
+            if self._reranker.calls_model:
+                stage.details["model scores"] = list(reranked.model_scores)
+        return reranked
 
     def close(self) -> None:
         """Let the threads go; the generations and the model stay the caller's."""

@@ -1,0 +1,197 @@
+"""What every reranker keeps: all candidates, no others, the same order each time, the keywords' at a weight of 0."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import get_args
+
+import pytest
+from elt_llm_core.collection import open_generation
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.texts import GivenText, ingest_texts
+from elt_llm_query.rerank import create_reranker
+from elt_llm_query.rerank.cohere import CohereScorer
+from elt_llm_query.rerank.embedding import EmbeddingReranker
+from elt_llm_query.rerank.model_reranker import ModelReranker
+from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.rerank.scorer import ModelSources
+from elt_llm_query.retrieve.candidates import Candidate
+from elt_llm_query.retrieve.collections import OpenCollection, Pool, open_collections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from tiny_cross_encoder import write_tiny_cross_encoder
+
+TEXTS = {
+    "rules": [
+        "The referee shows a yellow card for unsporting behaviour.",
+        "A yellow card is recorded by the secretary of the club.",
+        "A card of any colour is shown by the referee alone.",
+        "Goalkeepers wear colours that differ from other players.",
+    ],
+    "office": [
+        "Annual leave is approved by the line manager.",
+        "Fixtures are published in August by the secretary.",
+        "The secretary records who was shown a card.",
+        "Leave is recorded by the secretary.",
+    ],
+}
+QUESTION = "who records a yellow card"
+EVERY_STRATEGY = get_args(QuerySettings.model_fields["reranker_strategy"].annotation)
+REPLY = "1: 7\n2: 3.5\n[3] = 7/10\n4: eleven\nPassage 5: 12\n6: 2\n6: 9\n8: 0"
+
+Make = Callable[[str, float], Reranker]
+
+
+class LengthRerank(BaseNodePostprocessor):
+    """Stands for a hosted service: longer passages fit better, and the longest is left out."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        ranked = sorted(nodes, key=lambda one: -len(one.text))
+        return [NodeWithScore(node=one.node, score=len(one.text) / 1000) for one in ranked[1:]]
+
+
+@pytest.fixture(scope="module")
+def collections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenCollection, ...]]:
+    """Two published collections, opened."""
+    model = FakeEmbedding(64)
+    with ExitStack() as opened:
+        store = opened.enter_context(open_store(tmp_path_factory.mktemp("store"), for_writing=True))
+        generations = []
+        for name, texts in TEXTS.items():
+            given_texts = [GivenText(f"{name}{place}", "", text) for place, text in enumerate(texts)]
+            ingest_texts(name, given_texts, Settings(), model, store, SilentProgress())
+            generations.append(opened.enter_context(open_generation(store, name, model.fingerprint)))
+        executor = opened.enter_context(ThreadPoolExecutor(4))
+        yield open_collections(generations, [model], QuerySettings(), executor)
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """A reranker by its strategy and weight."""
+    models = tmp_path_factory.mktemp("models")
+    write_tiny_cross_encoder(models / "ms-marco-MiniLM-L-6-v2", [text for texts in TEXTS.values() for text in texts])
+
+    def of(strategy: str, weight: float) -> Reranker:
+        if strategy == "cohere":
+            return ModelReranker(CohereScorer(LengthRerank(), "any"), weight)
+        query = QuerySettings.model_validate({"reranker_strategy": strategy, "rerank_weight": weight})
+        return create_reranker(query, ModelSources(ScriptedLLM([REPLY] * 100), models))
+
+    return of
+
+
+def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool, bool]], question: str) -> list[Pool]:
+    """A pool of each collection; `chosen` says of each node whether it is a candidate, by keywords or by its vector."""
+    pools = []
+    for place, collection in enumerate(collections):
+        ids = [str(node_id) for node_id in collection.generation.ids]
+        kept = chosen[place * len(ids) : (place + 1) * len(ids)]
+        candidates = tuple(
+            Candidate(
+                node_id,
+                collection.name,
+                None if by_keyword else rank,
+                None,
+                rank if by_keyword else None,
+                None,
+                1 / rank,
+            )
+            for rank, (node_id, (wanted, by_keyword)) in enumerate(zip(ids, kept, strict=True), 1)
+            if wanted
+        )
+        pools.append(Pool(collection, candidates, collection.embedding.embed_question(question)))
+    return pools
+
+
+def names_of(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
+    return [(one.collection, one.node_id) for one in candidates]
+
+
+CHOICES = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=8, max_size=8)
+WEIGHTS = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+QUESTIONS = st.sampled_from([QUESTION, "leave", "xyzzy", "secretary club august"])
+
+
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY)
+@settings(max_examples=30)
+@given(chosen=CHOICES, weight=WEIGHTS, question=QUESTIONS)
+def test_the_ranking_has_every_candidate_once_and_no_other(
+    collections: tuple[OpenCollection, ...],
+    make: Make,
+    strategy: str,
+    chosen: list[tuple[bool, bool]],
+    weight: float,
+    question: str,
+) -> None:
+    pools = pools_of(collections, chosen, question)
+    ranked = make(strategy, weight).rerank(question, pools)
+    assert sorted(names_of(ranked)) == sorted(names_of([one for pool in pools for one in pool.candidates]))
+    assert all(0.0 <= one.score <= 1.0 for one in ranked)
+    assert ranked == sorted(ranked, key=lambda one: (-one.score, one.node_id))
+
+
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY)
+@settings(max_examples=30)
+@given(chosen=CHOICES, weight=WEIGHTS)
+def test_the_same_candidates_are_ranked_the_same_each_time(
+    collections: tuple[OpenCollection, ...],
+    make: Make,
+    strategy: str,
+    chosen: list[tuple[bool, bool]],
+    weight: float,
+) -> None:
+    pools = pools_of(collections, chosen, QUESTION)
+    reranker = make(strategy, weight)
+    first = reranker.rerank(QUESTION, pools)
+    assert reranker.rerank(QUESTION, pools) == first == make(strategy, weight).rerank(QUESTION, pools)
+
+
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY)
+def test_what_the_legs_said_of_a_candidate_is_kept(
+    collections: tuple[OpenCollection, ...], make: Make, strategy: str
+) -> None:
+    pools = pools_of(collections, [(True, place % 2 == 0) for place in range(8)], QUESTION)
+    before = {(one.collection, one.node_id): one for pool in pools for one in pool.candidates}
+    for one in make(strategy, 0.5).rerank(QUESTION, pools):
+        said = before[one.collection, one.node_id]
+        assert (one.dense_rank, one.keyword_rank, one.fused_score) == (
+            said.dense_rank,
+            said.keyword_rank,
+            said.fused_score,
+        )
+
+
+@pytest.mark.parametrize("strategy", [name for name in EVERY_STRATEGY if name != "none"])
+@settings(max_examples=30)
+@given(chosen=CHOICES, question=QUESTIONS)
+def test_with_a_weight_of_0_the_keywords_decide(
+    collections: tuple[OpenCollection, ...],
+    make: Make,
+    strategy: str,
+    chosen: list[tuple[bool, bool]],
+    question: str,
+) -> None:
+    pools = pools_of(collections, chosen, question)
+    by_keywords = EmbeddingReranker(weight=0.0).rerank(question, pools)
+    assert names_of(make(strategy, 0.0).rerank(question, pools)) == names_of(by_keywords)
+
+
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY)
+def test_nothing_is_made_of_nothing(collections: tuple[OpenCollection, ...], make: Make, strategy: str) -> None:
+    assert make(strategy, 0.5).rerank(QUESTION, []) == []
+    assert make(strategy, 0.5).rerank(QUESTION, pools_of(collections, [(False, False)] * 8, QUESTION)) == []
+
+
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY)
+def test_a_reranker_tells_its_name_and_what_it_needs(make: Make, strategy: str) -> None:
+    reranker = make(strategy, 0.5)
+    assert reranker.name == {"auto": "cross-encoder"}.get(strategy, strategy)
+    assert reranker.calls_model is (strategy not in {"embedding", "none"})
+    assert all(note.endswith(".") for note in reranker.notes)
