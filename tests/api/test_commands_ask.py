@@ -117,3 +117,29 @@ def test_two_collections_are_asked_as_one(own_samples: CommandLine) -> None:
     assert both["citations"][0]["collection"] == "mast"
     found = own_samples.done("search", "referee mast", "-c", "samples", "-c", "mast", "--json").json
     assert {passage["collection"] for passage in found["contexts"]} == {"samples", "mast"}
+
+
+def test_a_search_finds_only_what_the_filters_leave(samples: CommandLine) -> None:
+    everything = samples.done("search", "referee", "-c", "samples", "-k", "50", "--json").json["contexts"]
+    source = everything[0]["source"]
+    where = ["--where", f"source={source}", "--where", "page>=1"]
+    found = samples.done("search", "referee", "-c", "samples", "-k", "50", *where, "--json").json
+    assert {(one["source"], one["page"] is None) for one in found["contexts"]} <= {(source, False)}
+    assert [stage["details"]["where"] for stage in found["trace"]["stages"] if stage["name"] == "filter"] == [
+        [f"source = {source}", "page >= 1"]
+    ]
+
+
+def test_a_filter_that_leaves_nothing_is_said(samples: CommandLine) -> None:
+    shown = samples.done("search", "referee", "-c", "samples", "--where", "year>=3000").out
+    assert "No passage bears on this question." in shown
+    assert "The filter leaves no passage: year >= 3000." in shown
+    asked = samples.done("ask", "What is a referee?", "-c", "samples", "--where", "year>=3000", "--json").json
+    assert (asked["answered"], asked["citations"]) == (False, [])
+
+
+def test_a_filter_on_a_field_that_is_not_there_is_wrong_usage(samples: CommandLine) -> None:
+    refused = samples("ask", "referee", "-c", "samples", "--where", "sorce=a.md")
+    assert refused.code == 2
+    assert "There is no field 'sorce'." in refused.err
+    assert "Nearest: source" in refused.err

@@ -1,7 +1,7 @@
 """What `--where` may say, and what is told when it says something else."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from elt_llm_core.errors import UsageError
@@ -27,10 +27,10 @@ class Filterable:
 
 
 def _generation(*, complete: bool = True) -> Searchable:
-    made = {field.name: (lambda field=field: field) for field in (SECTIONS, YEARS, MOMENTS)}  # type: ignore[misc]
+    made = {field.name: (lambda field=field: field) for field in (SECTIONS, YEARS, MOMENTS)}
     kind = single_valued("kind", "text", ["table", "text", "text", None, None])
     fields = Fields({**made, "kind": lambda: kind} if complete else {"page": lambda: YEARS}, complete=complete)
-    return cast(Any, Filterable(fields))
+    return cast(Searchable, Filterable(fields))
 
 
 def _left(*where: str) -> list[str]:

@@ -16,7 +16,8 @@ NODES_OF_DOCUMENTS = np.array([0, 0, 2], dtype=np.int64)
 
 
 def _having(field: Field, wanted: str) -> list[bool]:
-    return field.having(np.array([value == wanted for value in field.values], dtype=bool)).tolist()
+    chosen = np.array([value == wanted for value in field.values], dtype=bool)
+    return [bool(has) for has in field.having(chosen)]
 
 
 @given(ONE_OR_NONE, WORDS)

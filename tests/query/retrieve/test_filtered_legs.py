@@ -56,7 +56,7 @@ def _holds(value: Value, operator: str, operand: str) -> bool:
     """Whether one value fulfils the condition, before it is denied."""
     first, _, last = operand.partition("..")
     last = last or first
-    if isinstance(value, int):
+    if not isinstance(value, str):
         begin, end, low, high = value, value, int(first), int(last)
         return _within(begin, end, operator, (low, low), (high, high))
     if value[:2] == "20":
