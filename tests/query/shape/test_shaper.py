@@ -163,6 +163,8 @@ def test_the_parent_is_read_and_the_child_is_kept_as_the_match(tmp_path: Path) -
     with open_store(tmp_path / "data") as store, open_generation(store, "ship", model.fingerprint) as generation:
         found = ask(generation, settings())
         children = ask(generation, settings(read_parents=False), top_k=50)
+        with PassageFinder([generation], [model], settings(reranker_top_k=50)) as finder:
+            filtered = finder.find(QUESTION, where=["section=Mast"])
         document = generation.document("mast.md").text
     parent, *others = [chunk for chunk in found.chunks if chunk.source == "mast.md"]
     assert not others
@@ -171,6 +173,8 @@ def test_the_parent_is_read_and_the_child_is_kept_as_the_match(tmp_path: Path) -
     matched = [document[slice(*match["span"])] for match in parent.metadata["matches"]]
     assert sorted(matched) == sorted(chunk.text for chunk in children.chunks if chunk.source == "mast.md")
     assert len(shaped(found)["same parent as another"]) == len(matched) - 1
+    # A filter of passages leaves their parents out, so that no child may stand for another.
+    assert sorted(texts(filtered)) == sorted(matched)
 
 
 def test_answers_from_wider_passages_still_cite_the_very_words(tmp_path: Path) -> None:

@@ -34,28 +34,31 @@ class Selector:
         self._by_name = {collection.name: collection for collection in collections}
         self._query = query
 
-    def select(self, candidates: Sequence[Candidate], top_k: int) -> Selected:
-        """At most top_k passages, and that many wherever enough candidates are worth it."""
+    def select(self, candidates: Sequence[Candidate], top_k: int, *, as_found: bool = False) -> Selected:
+        """At most top_k passages, and that many wherever enough candidates are worth it.
+
+        `as_found`: nothing around a passage will be read, so children of one parent do not stand for each other.
+        """
         wanted = top_k * VARIETY if self._query.use_mmr else top_k
         fetched: list[Passage] = []
         step = wanted * LOOKAHEAD
         while True:
             fetched += self._fetch(candidates[len(fetched) : len(fetched) + step])
-            selected = self._different(fetched)
+            selected = self._different(fetched, as_found)
             if len(selected.passages) >= wanted or len(fetched) >= len(candidates):
                 break
             step = len(fetched)
         selected.passages = self._varied(selected.passages, top_k)
         return selected
 
-    def _different(self, fetched: Sequence[Passage]) -> Selected:
+    def _different(self, fetched: Sequence[Passage], as_found: bool) -> Selected:
         selected = Selected(merge_equal_texts(fetched))
         selected.told["same text as another"] = {
             alternate.candidate.node_id: passage.candidate.node_id
             for passage in selected.passages
             for alternate in passage.alternates
         }
-        if self._query.read_parents:
+        if self._query.read_parents and not as_found:
             self._join_siblings(selected)
         if self._query.near_duplicate_cosine < 1:
             self._drop_near_doubles(selected)

@@ -55,10 +55,10 @@ class Shaper:
         small = {one.collection for one in self._small} if to_read and not limits else set()
         competing = [one for one in ranked if one.collection not in small]
         relevant, irrelevant, minimum = drop_irrelevant(competing, self._query.min_relevance_score)
-        selected = self._selector.select(relevant, top_k)
+        as_found = limits is not None and not limits.of_documents
+        selected = self._selector.select(relevant, top_k, as_found=as_found)
         told = {"below min_relevance_score": [one.node_id for one in irrelevant], **selected.told}
         told |= _beyond(relevant, selected.passages, told)
-        as_found = limits is not None and not limits.of_documents
         passages = list(selected.passages) if as_found else self._reader.read(selected.passages, told)
         for generation in self._small if small else ():
             passages += read_whole(generation, ranked)
