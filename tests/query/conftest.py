@@ -69,6 +69,9 @@ class MemoryGeneration:
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
         return np.array([self.ids.index(node_id) for node_id in node_ids], dtype=np.int64)
 
+    def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
+        return [self.keyword.tokeniser.stems(self.stored[node_id].text) for node_id in node_ids]
+
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
         self.fetched.extend(node_ids)
         return [self.stored[node_id] for node_id in node_ids]

@@ -41,6 +41,7 @@ class Generation(Closeable):
         self.filter_fields: Fields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
         self.keyword, keyword_notes = self._open_keyword()
+        self._tokeniser_fingerprint = self.keyword.tokeniser.fingerprint
         self._chroma, vector_notes = _open_vectors(self.directory, passport, ExactVectorStore(self._arrays))
         self.notes: tuple[str, ...] = (*keyword_notes, *vector_notes)
         self.vector_store: BasePydanticVectorStore = (
@@ -82,6 +83,15 @@ class Generation(Closeable):
                 hint=f"Run: elt-llm verify -c {self.collection}",
             )
         return [found[node_id] for node_id in node_ids]
+
+    def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
+        """The stems of these nodes, context first, in the given order; none for a node the store lacks."""
+        tokeniser = self.keyword.tokeniser
+        found = self._store.nodes.stems_in_generation(
+            self._record.id, self.number, node_ids, self._tokeniser_fingerprint
+        )
+        both = (found.get(node_id, ("", None)) for node_id in node_ids)
+        return [tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
 
     def documents(self) -> list[StoredDocument]:
         """Its documents by path, texts left empty."""

@@ -46,6 +46,8 @@ class RetrievedChunk(Result):
     cosine: float | None = Field(None, description="Cosine to the question, -1 to 1.")
     keyword_rank: int | None = Field(None, description="Place in the keyword leg, from 1.")
     keyword_score: float | None = Field(None, description="BM25 score, 0 or more.")
+    coverage: float | None = Field(None, description="Share of the question's words that it has, 0 to 1.")
+    order: float | None = Field(None, description="Share of the question's neighbouring words in order, 0 to 1.")
     fused_score: float | None = Field(None, description="Score after fusion.")
     metadata: dict[str, Any] = Field(default_factory=dict)
 

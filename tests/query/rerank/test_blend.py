@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from elt_llm_query.rerank.blend import blend, min_max, over_maximum
+from elt_llm_query.rerank.blend import CURVE, blend, min_max, over_maximum, weigh_matches
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +50,34 @@ def test_nothing_to_scale_is_nothing() -> None:
 @pytest.mark.parametrize(("weight", "best"), [(1.0, 0), (0.0, 1)])
 def test_at_either_end_one_score_decides_alone(weight: float, best: int) -> None:
     assert int(np.argmax(blend([0.9, 0.1], [1.0, 2.0], weight))) == best
+
+
+SHARES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20)
+
+
+def _weighed(shares: list[tuple[float, float, float]], weight: float) -> list[float]:
+    cosines, keyword, order = np.array(shares, dtype=np.float64).T
+    return [float(score) for score in weigh_matches(cosines, keyword, order, weight)]
+
+
+def test_order_counts_four_fifths_of_what_words_do() -> None:
+    expected = [(share / 2.8) ** CURVE for share in (1, 1, 0.8, 2.8)]
+    assert _weighed([(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)], 0.5) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(1.0, (1.0, 0.0, 0.0)), (0.0, (0.0, 1 / 1.8, 0.8 / 1.8))])
+def test_at_either_end_cosines_or_words_have_no_say(weight: float, expected: tuple[float, ...]) -> None:
+    scores = _weighed([(1, 0, 0), (0, 1, 0), (0, 0, 1)], weight)
+    assert scores == pytest.approx([share**CURVE for share in expected])
+
+
+@given(SHARES, WEIGHTS)
+def test_better_in_all_three_is_never_worse_and_within_0_and_1(
+    shares: list[tuple[float, float, float]], weight: float
+) -> None:
+    scores = _weighed(shares, weight)
+    assert all(0 <= score <= 1 for score in scores)
+    for one, one_score in zip(shares, scores, strict=True):
+        for other, other_score in zip(shares, scores, strict=True):
+            if all(mine >= theirs for mine, theirs in zip(one, other, strict=True)):
+                assert one_score >= other_score - 1e-12

@@ -8,7 +8,7 @@ from elt_llm_core.errors import FingerprintMismatch
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings import QuerySettings, Settings
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.blend import blend
+from elt_llm_query.rerank.blend import min_max, over_maximum, weigh_matches
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder, find_passages
 from elt_llm_query.retrieve.strategies import MULTI_QUERY_NOTE
@@ -76,7 +76,9 @@ def test_the_final_order_follows_from_the_scores_that_were_kept(
 ) -> None:
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(reranker_top_k=50))
     by_id = sorted(found.chunks, key=lambda chunk: chunk.node_id)
-    scores = blend([chunk.cosine or 0 for chunk in by_id], [chunk.keyword_score or 0 for chunk in by_id], 0.5)
+    keywords = over_maximum([(chunk.keyword_score or 0) * (chunk.coverage or 0) for chunk in by_id])
+    order = np.array([chunk.order or 0 for chunk in by_id])
+    scores = weigh_matches(min_max([chunk.cosine or 0 for chunk in by_id]), keywords, order, 0.5)
     derived = [by_id[place].node_id for place in np.argsort(-scores, kind="stable")]
     assert derived == ids(found)
     assert {chunk.node_id: chunk.score for chunk in by_id} == pytest.approx(

@@ -55,6 +55,23 @@ class Nodes:
                 found[node_id] = (tokeniser, stems, f"{context}\n{text}" if context else text)
         return found
 
+    def stems_in_generation(
+        self, collection: int, generation: int, node_ids: Sequence[str], tokeniser: str
+    ) -> dict[str, tuple[str | None, str | None]]:
+        """By node id: (its stems, None), or (None, its embedded text) where another tokeniser made the stems."""
+        found: dict[str, tuple[str | None, str | None]] = {}
+        for batch in batches(node_ids):
+            rows = self._database.rows(
+                "SELECT n.node_id, iif(v.tokeniser = ?, n.stems, NULL),"
+                " iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text) FROM nodes n"
+                " JOIN document_versions v ON v.id = n.version"
+                " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+                f" WHERE n.node_id IN ({marks(batch)})",
+                (tokeniser, tokeniser, collection, generation, *batch),
+            )
+            found.update((node_id, (stems, text)) for node_id, stems, text in rows)
+        return found
+
     def contents_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
         """By node id: (context, text, canonical metadata with page, section and span), as the collection hash wants."""
         found: dict[str, tuple[str, str, str]] = {}

@@ -27,6 +27,25 @@ def weigh(reranked: Scores, keyword: Scores, weight: float) -> Scores:
     return np.clip(weight * reranked + (1.0 - weight) * keyword, 0.0, 1.0)
 
 
+ORDER_SHARE = 0.8
+"""What the order of the words weighs beside their scaled score, which weighs 1."""
+
+
+CURVE = 0.7
+"""Power that brings scores to the height of those of cosine and keywords alone, which answers are judged by."""
+
+
+def weigh_matches(cosines: Scores, keyword: Scores, order: Scores, weight: float) -> Scores:
+    """Cosines by `weight`, scaled keyword scores and order by 1 and ORDER_SHARE times the rest, then the CURVE.
+
+    All are within 0..1, and so is the result.
+    """
+    rest = 1.0 - weight
+    whole = weight + rest * (1.0 + ORDER_SHARE)
+    mean = np.clip((weight * cosines + rest * (keyword + ORDER_SHARE * order)) / whole, 0.0, 1.0)
+    return np.power(mean, CURVE)
+
+
 def blend(cosines: ArrayLike, keyword_scores: ArrayLike, weight: float) -> Scores:
     """Weight x min-max cosine + (1 - weight) x BM25 / greatest BM25, both within 0..1.
 

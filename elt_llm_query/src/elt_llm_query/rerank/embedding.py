@@ -1,11 +1,12 @@
-"""The completing reranker: every candidate of either leg gets both scores, and is ranked by their blend."""
+"""The completing reranker: every candidate of either leg gets all scores, and is ranked by their blend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from elt_llm_query.rerank.blend import Scores, weigh
+from elt_llm_query.rerank.blend import Scores, weigh, weigh_matches
+from elt_llm_query.rerank.head import head_places, matches
 from elt_llm_query.rerank.scaling import scale_cosines, scale_keywords
 from elt_llm_query.retrieve.candidates import Candidate, best_first
 from elt_llm_query.retrieve.collections import Pool
@@ -20,9 +21,31 @@ class _Completed:
     keyword_scores: Scores
 
 
-class EmbeddingReranker:
-    """Ranks by weight x min-max cosine + (1 - weight) x BM25 / greatest BM25; no model is called.
+@dataclass(frozen=True)
+class _Matched:
+    """A pool whose candidates all know how they match the question's words, 0 to 1."""
 
+    completed: _Completed
+    coverage: Scores
+    order: Scores
+
+    def known(self, place: int) -> dict[str, float | None]:
+        """What the score of one candidate is made of; None for what has no say."""
+        cosines, weighs = self.completed.cosines, self.completed.pool.weighs_keywords
+        return {
+            "cosine": None if cosines is None else float(cosines[place]),
+            "keyword_score": float(self.completed.keyword_scores[place]) if weighs else None,
+            "coverage": float(self.coverage[place]) if weighs else None,
+            "order": float(self.order[place]) if weighs else None,
+        }
+
+
+class EmbeddingReranker:
+    """Ranks by cosine, words and their order; no model is called.
+
+    The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7: C the cosine
+    stretched to 0..1 over the candidates, K = BM25 x coverage divided by its greatest, coverage and O (order)
+    as `matching` says.
     A candidate that only one leg brought is scored by the other as well: its cosine from the stored vectors,
     its BM25 score from the keyword index, 0 if it matches nothing. Where the strategy asks no keywords the
     cosine decides alone, and the keywords do where the question could not be embedded. `retrieve/collections`
@@ -38,28 +61,31 @@ class EmbeddingReranker:
         self.weight = weight
 
     def rerank(self, question: str, pools: Sequence[Pool]) -> list[Candidate]:
-        """All candidates with both scores, best first, ties by node id."""
+        """All candidates with all scores, best first, ties by node id."""
         completed = [_complete(question, pool) for pool in pools if pool.candidates]
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])
-        keywords = scale_keywords(question, pools, [one.keyword_scores for one in completed])
-        scored = zip(completed, cosines, keywords, strict=True)
+        matched = self._match(question, completed, cosines)
+        keywords = scale_keywords(question, pools, [one.completed.keyword_scores * one.coverage for one in matched])
+        scored = zip(matched, cosines, keywords, strict=True)
         return best_first([candidate for one in scored for candidate in self._scored(*one)])
 
-    def _scored(self, completed: _Completed, scaled_cosines: Scores, scaled_keywords: Scores) -> list[Candidate]:
-        weight = 0.0 if completed.cosines is None else self.weight if completed.pool.weighs_keywords else 1.0
-        scores = weigh(scaled_cosines, scaled_keywords, weight)
-        known = scaled_cosines if completed.cosines is None else completed.cosines
+    def _match(self, question: str, completed: list[_Completed], cosines: Sequence[Scores]) -> list[_Matched]:
+        keywords = scale_keywords(question, [one.pool for one in completed], [one.keyword_scores for one in completed])
+        at_first = [weigh(*one, self._weight(of)) for *one, of in zip(cosines, keywords, completed, strict=True)]
         return [
-            replace(
-                candidate,
-                cosine=None if completed.cosines is None else float(cosine),
-                keyword_score=float(keyword_score) if completed.pool.weighs_keywords else None,
-                score=float(score),
-            )
-            for candidate, cosine, keyword_score, score in zip(
-                completed.pool.candidates, known, completed.keyword_scores, scores, strict=True
-            )
+            _Matched(one, *matches(question, one.pool, one.keyword_scores, places if one.pool.weighs_keywords else []))
+            for one, places in zip(completed, head_places(at_first), strict=True)
+        ]
+
+    def _weight(self, completed: _Completed) -> float:
+        return 0.0 if completed.cosines is None else self.weight if completed.pool.weighs_keywords else 1.0
+
+    def _scored(self, matched: _Matched, cosines: Scores, keywords: Scores) -> list[Candidate]:
+        scores = weigh_matches(cosines, keywords, matched.order, self._weight(matched.completed))
+        return [
+            replace(candidate, score=float(score), **matched.known(place))
+            for place, (candidate, score) in enumerate(zip(matched.completed.pool.candidates, scores, strict=True))
         ]
 
 

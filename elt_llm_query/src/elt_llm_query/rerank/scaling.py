@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from elt_llm_query.rerank.blend import Scores, min_max, over_maximum
+from elt_llm_query.rerank.term_weights import term_weights
 from elt_llm_query.retrieve.collections import Pool
 from elt_llm_query.retrieve.searchable import Searchable
 
@@ -26,16 +27,18 @@ def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> li
 
 
 def scale_keywords(question: str, pools: Sequence[Pool], scores: Sequence[Scores]) -> list[Scores]:
-    """BM25 scores as a share of what the question could attain in their collection, the greatest of all set to 1.
+    """Keyword scores as a share of what the question could attain in their collection, the greatest set to 1.
 
-    For one collection that is BM25 / greatest BM25.
+    They are BM25, or BM25 x coverage, which can attain no more.
+
+    For one collection that is the score / the greatest.
     """
     if not pools:
         return []
     if len(pools) == 1:
         return [over_maximum(scores[0])]
     shares = [
-        part / (_attainable(question, pool.collection.generation) or 1.0)
+        part / (attainable(question, pool.collection.generation) or 1.0)
         for pool, part in zip(pools, scores, strict=True)
     ]
     return _parts(over_maximum(np.concatenate(shares)), scores)
@@ -45,14 +48,8 @@ def _parts(joined: Scores, like: Sequence[Scores]) -> list[Scores]:
     return np.split(joined, np.cumsum([len(part) for part in like])[:-1])
 
 
-def _attainable(question: str, generation: Searchable) -> float:
-    """Sum of the weights of the question's words in this collection; a word it lacks weighs as its rarest would.
-
-    The weight is Lucene's: ln(1 + (n - df + 0.5) / (df + 0.5)), an upper limit of what one word can add.
-    """
-    size = len(generation.ids)
-    weights = []
-    for stem in generation.keyword.tokeniser.stems(question):
-        frequency = generation.keyword.document_frequency(stem)
-        weights.append(math.log1p((size - frequency + 0.5) / (frequency + 0.5)))
-    return math.fsum(weights)
+def attainable(question: str, generation: Searchable) -> float:
+    """Sum of the weights of the question's words in this collection, each as often as it is asked."""
+    stems = generation.keyword.tokeniser.stems(question)
+    weights = term_weights(stems, generation)
+    return math.fsum(weights[stem] for stem in stems)

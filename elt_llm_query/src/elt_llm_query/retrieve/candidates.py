@@ -13,6 +13,7 @@ Ranking = list[tuple[str, float]]
 class Candidate:
     """One passage that a leg brought. Ranks count from 1; a leg that did not bring it leaves its rank None.
 
+    `coverage` and `order` say how much of the question's words the passage has, and of their order, 0 to 1.
     `fused_score` is the score of the fusion, on the fusion's own scale; `score` is the current one, 0 to 1.
     """
 
@@ -24,6 +25,17 @@ class Candidate:
     keyword_score: float | None = None
     fused_score: float = 0.0
     score: float = 0.0
+    coverage: float | None = None
+    order: float | None = None
+
+    def parts(self) -> dict[str, float | None]:
+        """What a reranker makes the score of."""
+        return {
+            "cosine": self.cosine,
+            "keyword_score": self.keyword_score,
+            "coverage": self.coverage,
+            "order": self.order,
+        }
 
 
 def join_legs(collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float) -> list[Candidate]:

@@ -88,6 +88,9 @@ class Searchable(Protocol):
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
         """Positions of the ids, in the order given."""
 
+    def stems(self, node_ids: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The stems of these nodes, context first, in the order given; fetched without their texts."""
+
     def nodes(self, node_ids: Sequence[str]) -> Sequence[StoredNode]:
         """The stored passages, in the order given, with their text."""
 

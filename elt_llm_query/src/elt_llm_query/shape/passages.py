@@ -53,6 +53,8 @@ class Passage:
             cosine=self.candidate.cosine,
             keyword_rank=self.candidate.keyword_rank,
             keyword_score=self.candidate.keyword_score,
+            coverage=self.candidate.coverage,
+            order=self.candidate.order,
             fused_score=self.candidate.fused_score,
             metadata=metadata,
         )
