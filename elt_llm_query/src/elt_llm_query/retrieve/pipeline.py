@@ -182,6 +182,8 @@ class PassageFinder(Closeable):
             stage.kept = len(reranked.candidates)
             stage.details["method"] = self._reranker.name
             stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in reranked.candidates]
+            stage.details["weight"] = self._query.rerank_weight
+            stage.details["parts"] = [(candidate.node_id, candidate.parts()) for candidate in reranked.candidates]
             if self._reranker.calls_model:
                 stage.details["model scores"] = list(reranked.model_scores)
         return reranked
