@@ -29,15 +29,17 @@ class _Matched:
     coverage: Scores
     order: Scores
 
-    def known(self, place: int) -> dict[str, float | None]:
-        """What the score of one candidate is made of; None for what has no say."""
+    def candidate(self, place: int, score: float) -> Candidate:
+        """One candidate with its score and what that is made of; None for what has no say."""
         cosines, weighs = self.completed.cosines, self.completed.pool.weighs_keywords
-        return {
-            "cosine": None if cosines is None else float(cosines[place]),
-            "keyword_score": float(self.completed.keyword_scores[place]) if weighs else None,
-            "coverage": float(self.coverage[place]) if weighs else None,
-            "order": float(self.order[place]) if weighs else None,
-        }
+        return replace(
+            self.completed.pool.candidates[place],
+            score=score,
+            cosine=None if cosines is None else float(cosines[place]),
+            keyword_score=float(self.completed.keyword_scores[place]) if weighs else None,
+            coverage=float(self.coverage[place]) if weighs else None,
+            order=float(self.order[place]) if weighs else None,
+        )
 
 
 class EmbeddingReranker:
@@ -72,7 +74,10 @@ class EmbeddingReranker:
 
     def _match(self, question: str, completed: list[_Completed], cosines: Sequence[Scores]) -> list[_Matched]:
         keywords = scale_keywords(question, [one.pool for one in completed], [one.keyword_scores for one in completed])
-        at_first = [weigh(*one, self._weight(of)) for *one, of in zip(cosines, keywords, completed, strict=True)]
+        at_first = [
+            weigh(cosine, keyword, self._weight(one))
+            for cosine, keyword, one in zip(cosines, keywords, completed, strict=True)
+        ]
         return [
             _Matched(one, *matches(question, one.pool, one.keyword_scores, places if one.pool.weighs_keywords else []))
             for one, places in zip(completed, head_places(at_first), strict=True)
@@ -83,10 +88,7 @@ class EmbeddingReranker:
 
     def _scored(self, matched: _Matched, cosines: Scores, keywords: Scores) -> list[Candidate]:
         scores = weigh_matches(cosines, keywords, matched.order, self._weight(matched.completed))
-        return [
-            replace(candidate, score=float(score), **matched.known(place))
-            for place, (candidate, score) in enumerate(zip(matched.completed.pool.candidates, scores, strict=True))
-        ]
+        return [matched.candidate(place, score) for place, score in enumerate(scores.tolist())]
 
 
 def _complete(question: str, pool: Pool) -> _Completed:
