@@ -179,3 +179,13 @@ def test_every_chunker_keeps_its_promises_on_real_files(real_documents: list[Par
     cut = create_chunker(ChunkingSettings.model_validate({"strategy": strategy}), EmbeddedMiniLm())
     for document in real_documents:
         check_chunks(document, cut)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("filling", [" ", "\u0301", "\u200b"])
+def test_what_is_no_token_does_not_make_a_passage_without_end(strategy: str, filling: str) -> None:
+    text = f"word{filling * 20_000}word" * 3
+    spans = chunker(strategy).spans(ParsedDocument(text, "Filled"))
+    assert max(span.end - span.start for span in spans) <= 64 * 40
+    covered = {position for span in spans for position in range(span.start, span.end)}
+    assert all(position in covered or letter.isspace() for position, letter in enumerate(text))

@@ -14,6 +14,8 @@ MARGIN = 3
 # Where a span begins and ends at white space its tokens are those it has within the whole text, or for tokenisers that
 # join white space to words all but a few of its first one: further than this from the limit there is no need to look.
 _CERTAIN = 8
+# White space and marks on letters are no tokens of their own: a passage must not grow with them.
+_MOST_PER_TOKEN = 64
 _PLAIN_SPACE = " \n\t\r"
 
 
@@ -79,6 +81,8 @@ class ChunkMaker:
     def _measured(self, start: int, end: int, context: str, size: int) -> tuple[int, bool]:
         """Tokens of text[start:end], and whether they fit with their context."""
         inside = self._index.count(start, end)
+        if end - start > _MOST_PER_TOKEN * size:
+            return inside, False
         room = min(size, self._counter.token_limit - self._contexts.tokens(context))
         if inside + _CERTAIN <= room and self._is_certain(start, end):
             return inside, True
