@@ -30,7 +30,12 @@ WRONG_WITHOUT_DATA = [
     ("ingest unsupported -c New!", 1, "There is nothing to ingest", ".md"),
     ("--config missing.yaml collections", 2, "missing.yaml", "Error"),
     ("eval missing", 2, "corpus.jsonl cannot be read", "queries.jsonl"),
-    ("eval", 2, "There must be a DIR, or --answers FILE with -c NAME", "elt-llm eval --help"),
+    (
+        "eval",
+        2,
+        "There must be a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME",
+        "elt-llm eval --help",
+    ),
     ("eval empty --answers x -c y", 2, "There must be a DIR", "elt-llm eval --help"),
     ("drop", 2, "Nothing is named", "elt-llm drop NAME"),
     ("aks hello", 2, "There is no command 'aks'. Did you mean ask?", "elt-llm --help"),

@@ -133,6 +133,8 @@ def _ordered_places(field: Field, condition: Condition, operand: str) -> list[in
         raise UsageError(f"A range does not compare: {condition}", hint="Use = with a range, or >= with one value.")
     last = last if between else first
     begin, _ = _around(field, _of_type(field, condition, first))
+    if field.type != "number":
+        begin = min((bisect_left(field.values, first[:length]) for length in _beginning_with(first)), default=begin)
     end_before, end = _around(field, _of_type(field, condition, last))
     start, stop = {
         ">": (end, len(field.values)),
@@ -146,8 +148,14 @@ def _ordered_places(field: Field, condition: Condition, operand: str) -> list[in
     return [place for place in range(start, stop) if field.values[place] not in vague]
 
 
+def _beginning_with(first: str) -> list[int]:
+    """Lengths of the year, month and day that begin when `first` does, itself included: they stand right before it."""
+    lengths = [length for length in (4, 7, 10) if length <= len(first)]
+    return [length for length in lengths if first == first[:length] + "0000-01-01T00:00:00"[length : len(first)]]
+
+
 def _not_surely_until(last: str, *, before: bool) -> set[str]:
-    """The year, month or day that `last` lies in, where such a value may be later than it, or `before` not before it."""
+    """The year, month or day that `last` lies in, if such a value may be later than it, or `before` not before it."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 
