@@ -11,7 +11,7 @@ from elt_llm_ingest.readers import create_reader
 from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
 from malformed_seeds import one_page, pdf, stream
 from reader_samples import SAMPLES
-from workers import ENDLESS_PDF, in_the_middle_of, reason_for, wait_until, workers_of
+from workers import ENDLESS_PDF, in_the_middle_of, reason_for, workers_of
 
 LIMITS = ParseLimits(memory_mb=768, seconds=30)
 Write = Callable[..., Path]
@@ -74,14 +74,6 @@ def test_no_process_is_started_before_there_is_a_file(pool: ParsePool, write: Wr
     assert workers_of(pool) == set()
     assert reason_for(pool, write("a.txt", b"word")) == ""
     assert len(workers_of(pool)) == 1
-
-
-def test_a_worker_started_early_is_the_one_that_reads(pool: ParsePool, write: Write) -> None:
-    pool.start()
-    assert wait_until(lambda: workers_of(pool))
-    early = workers_of(pool)
-    assert reason_for(pool, write("a.txt", b"word")) == ""
-    assert workers_of(pool) == early
 
 
 def test_one_process_reads_many_files_until_it_has_read_enough(write: Write) -> None:
