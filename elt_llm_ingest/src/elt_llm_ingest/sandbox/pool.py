@@ -37,6 +37,12 @@ class ParsePool(Closeable):
         self._alive: set[WorkerProcess] = set()
         self._closed = False
 
+    def check(self) -> None:
+        """Start a worker and wait until it is ready. Raises IngestError if it does not get so far."""
+        self._threads.submit(self._start_idle).result()
+        for worker in self._idle:
+            worker.await_greeting()
+
     def read(self, request: ParseRequest) -> ParsedDocument:
         """The parsed file. Raises UnreadableDocument with the reason, and IngestError if no worker can be started."""
         return self._submit(request).result()
@@ -118,6 +124,11 @@ class ParsePool(Closeable):
             worker = WorkerProcess(self._limits)
             self._alive.add(worker)
             return worker
+
+    def _start_idle(self) -> None:
+        worker = self._new()
+        with self._lock:
+            self._idle.append(worker)
 
     def _put_back(self, worker: WorkerProcess, *, usable: bool) -> None:
         with self._lock:
