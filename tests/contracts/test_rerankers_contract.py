@@ -106,7 +106,7 @@ def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool,
             for rank, (node_id, (wanted, by_keyword)) in enumerate(zip(ids, kept, strict=True), 1)
             if wanted
         )
-        pools.append(Pool(collection, candidates, collection.embedding.embed_question(question)))
+        pools.append(Pool(collection, candidates, collection.embedding.embed_question(question), question))
     return pools
 
 

@@ -1,9 +1,12 @@
 """The one frozen tree of settings: each key, type, range and default is written here once."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
+
+StrategyName = Literal["dense", "sparse", "hybrid", "multi_query"]
+STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
 class Section(BaseModel):
@@ -145,7 +148,7 @@ class QuerySettings(Section):
     rerank_weight: float = Field(
         0.5, ge=0.0, le=1.0, description="Weight of the reranker's score; the keyword score has the rest."
     )
-    strategy: Literal["dense", "sparse", "hybrid", "multi_query"] = Field("hybrid", description="Which legs are asked.")
+    strategy: StrategyName = Field("hybrid", description="How a question is searched for.")
     num_queries: int = Field(1, ge=1, le=10, description="Variants of the question that are asked.")
     max_hops: int = Field(3, ge=1, le=10, description="Most follow-up questions of a multi-hop search.")
     min_relevance_score: float = Field(

@@ -16,7 +16,7 @@ from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.models.llms import create_llm
 from elt_llm_core.models.model_folder import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
-from elt_llm_core.settings import Settings
+from elt_llm_core.settings import Settings, StrategyName
 from elt_llm_core.store.store import open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -56,21 +56,29 @@ class Engine(Closeable):
             embedding, tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
         )
 
-    def search(self, question: str, *, top_k: int | None = None, where: Sequence[str] = ()) -> Found:
+    def search(
+        self,
+        question: str,
+        *,
+        top_k: int | None = None,
+        where: Sequence[str] = (),
+        strategy: StrategyName | None = None,
+    ) -> Found:
         """The passages for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
-        `elt_llm_query.filters` says what may be asked for. Raises UsageError, RetrievalError.
+        `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. Raises UsageError,
+        RetrievalError.
         """
-        return self._finder.find(question, top_k=top_k, where=where)
+        return self._finder.find(question, top_k=top_k, where=where, strategy=strategy)
 
-    def ask(self, question: str, *, where: Sequence[str] = ()) -> QueryResult:
+    def ask(self, question: str, *, where: Sequence[str] = (), strategy: StrategyName | None = None) -> QueryResult:
         """The answer to a question, with citations; or the statement that the documents do not hold it.
 
         Only passages that fulfil every condition of `where` are answered from. Raises UsageError for an empty question
         and for filters as `search` does, RetrievalError if no passages could be looked for.
         """
         started = time.perf_counter()
-        found = self.search(question, where=where)
+        found = self.search(question, where=where, strategy=strategy)
         log = StageLog()
         with log.stage("answer") as stage:
             answer = self._answerer.answer(question, self._best_first(found), idf=self._weight, known=self._is_known)

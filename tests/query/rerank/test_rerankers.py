@@ -19,6 +19,7 @@ from elt_llm_query.retrieve.collections import (
     open_collections,
     share_budget,
 )
+from elt_llm_query.retrieve.wording import BOTH, Wording
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
 MakeGeneration = Callable[..., Any]
@@ -39,7 +40,8 @@ def executor() -> Iterator[ThreadPoolExecutor]:
 
 def pools_of(collections: tuple[OpenCollection, ...], question: str = QUESTION) -> list[Pool]:
     vectors, _ = embed_question(question, collections)
-    return fuse_collections(ask_collections(question, collections, vectors), vectors)
+    wording = Wording(question)
+    return fuse_collections(wording, BOTH, ask_collections(wording, BOTH, collections, vectors), vectors)
 
 
 def test_the_settings_choose_the_reranker() -> None:
@@ -58,6 +60,7 @@ def test_every_candidate_of_either_leg_gets_both_scores(
         opened[0],
         (Candidate("n2", "handbook", keyword_rank=1, keyword_score=3.0), Candidate("n3", "handbook", 1, 0.2)),
         embedding.embed_question(QUESTION),
+        QUESTION,
     )
     ranked = {one.node_id: one for one in EmbeddingReranker(0.5).rerank(QUESTION, [pool])}
     cosines = generation.vectors @ embedding.embed_question(QUESTION)

@@ -11,7 +11,7 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.blend import min_max, over_maximum, weigh_matches
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder, find_passages
-from elt_llm_query.retrieve.strategies import MULTI_QUERY_NOTE
+from elt_llm_query.strategies import MULTI_QUERY_NOTE
 from numpy.typing import NDArray
 from pydantic import Field
 

@@ -62,24 +62,24 @@ class EmbeddingReranker:
     def __init__(self, weight: float = 0.5) -> None:
         self.weight = weight
 
-    def rerank(self, question: str, pools: Sequence[Pool]) -> list[Candidate]:
+    def rerank(self, _question: str, pools: Sequence[Pool]) -> list[Candidate]:
         """All candidates with all scores, best first, ties by node id."""
-        completed = [_complete(question, pool) for pool in pools if pool.candidates]
+        completed = [_complete(pool) for pool in pools if pool.candidates]
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])
-        matched = self._match(question, completed, cosines)
-        keywords = scale_keywords(question, pools, [one.completed.keyword_scores * one.coverage for one in matched])
+        matched = self._match(completed, cosines)
+        keywords = scale_keywords(pools, [one.completed.keyword_scores * one.coverage for one in matched])
         scored = zip(matched, cosines, keywords, strict=True)
         return best_first([candidate for one in scored for candidate in self._scored(*one)])
 
-    def _match(self, question: str, completed: list[_Completed], cosines: Sequence[Scores]) -> list[_Matched]:
-        keywords = scale_keywords(question, [one.pool for one in completed], [one.keyword_scores for one in completed])
+    def _match(self, completed: list[_Completed], cosines: Sequence[Scores]) -> list[_Matched]:
+        keywords = scale_keywords([one.pool for one in completed], [one.keyword_scores for one in completed])
         at_first = [
             weigh(cosine, keyword, self._weight(one))
             for cosine, keyword, one in zip(cosines, keywords, completed, strict=True)
         ]
         return [
-            _Matched(one, *matches(question, one.pool, one.keyword_scores, places if one.pool.weighs_keywords else []))
+            _Matched(one, *matches(one.pool, one.keyword_scores, places if one.pool.weighs_keywords else []))
             for one, places in zip(completed, head_places(at_first), strict=True)
         ]
 
@@ -91,7 +91,7 @@ class EmbeddingReranker:
         return [matched.candidate(place, score) for place, score in enumerate(scores.tolist())]
 
 
-def _complete(question: str, pool: Pool) -> _Completed:
+def _complete(pool: Pool) -> _Completed:
     generation = pool.collection.generation
     positions = generation.positions([candidate.node_id for candidate in pool.candidates])
     cosines: Scores | None = None
@@ -101,5 +101,5 @@ def _complete(question: str, pool: Pool) -> _Completed:
         cosines = np.clip(np.round(products, 6), -1.0, 1.0)
     keyword_scores = np.zeros(len(positions))
     if pool.weighs_keywords:
-        keyword_scores = generation.keyword.scores(question)[positions].astype(np.float64)
+        keyword_scores = generation.keyword.scores(pool.keywords)[positions].astype(np.float64)
     return _Completed(pool, cosines, keyword_scores)

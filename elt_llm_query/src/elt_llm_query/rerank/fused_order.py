@@ -23,14 +23,14 @@ class FusedOrder:
     needs_vector = False
     notes = ("The passages are in the order of the search: no reranker is in use.",)
 
-    def rerank(self, question: str, pools: Sequence[Pool]) -> list[Candidate]:
+    def rerank(self, _question: str, pools: Sequence[Pool]) -> list[Candidate]:
         """All candidates, best first, ties by node id."""
-        keywords = scale_keywords(question, pools, [_keyword_scores(pool) for pool in pools])
+        keywords = scale_keywords(pools, [_keyword_scores(pool) for pool in pools])
         return best_first([one for pool, scaled in zip(pools, keywords, strict=True) for one in _scored(pool, scaled)])
 
 
 def _scored(pool: Pool, keywords: Scores) -> list[Candidate]:
-    legs = pool.collection.legs
+    legs = pool.legs
     if legs.dense and legs.keyword:
         return list(pool.candidates)
     scores = [min(1.0, max(0.0, one.cosine or 0.0)) for one in pool.candidates] if legs.dense else keywords.tolist()

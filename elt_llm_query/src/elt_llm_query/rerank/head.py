@@ -20,16 +20,16 @@ def head_places(scores: Sequence[Scores]) -> list[list[int]]:
     return [np.flatnonzero(one >= least).tolist() for one in scores]
 
 
-def matches(question: str, pool: Pool, keyword_scores: Scores, places: Sequence[int]) -> tuple[Scores, Scores]:
+def matches(pool: Pool, keyword_scores: Scores, places: Sequence[int]) -> tuple[Scores, Scores]:
     """Coverage and order of every candidate: measured at `places`, elsewhere the least they can be.
 
     No word adds more to a BM25 score than its weight, so its share of what is attainable is a share that is covered.
     """
-    coverage = np.minimum(1.0, keyword_scores / (attainable(question, pool.collection.generation) or 1.0))
+    coverage = np.minimum(1.0, keyword_scores / (attainable(pool.keywords, pool.collection.generation) or 1.0))
     order = np.zeros(len(coverage))
     if places:
         generation = pool.collection.generation
-        question_stems = generation.keyword.tokeniser.stems(question)
+        question_stems = generation.keyword.tokeniser.stems(pool.keywords)
         matcher = QuestionMatcher(question_stems, term_weights(question_stems, generation))
         stems = generation.stems([pool.candidates[place].node_id for place in places])
         for place, found in zip(places, map(matcher.match, stems), strict=True):

@@ -32,5 +32,5 @@ class RerankPostprocessor(BaseNodePostprocessor):
             return nodes
         vectors, _ = embed_question(query_bundle.query_str, [self._collection])
         candidates = tuple(from_node(node, self._collection.name) for node in nodes)
-        pool = Pool(self._collection, candidates, vectors.get(self._collection.space))
+        pool = Pool(self._collection, candidates, vectors.get(self._collection.space), query_bundle.query_str)
         return [to_node(candidate) for candidate in self._reranker.rerank(query_bundle.query_str, [pool])]

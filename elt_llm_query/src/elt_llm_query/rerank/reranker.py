@@ -26,5 +26,5 @@ class Reranker(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about this ranking."""
 
-    def rerank(self, question: str, pools: Sequence[Pool]) -> list[Candidate]:
+    def rerank(self, question: str, pools: Sequence[Pool], /) -> list[Candidate]:
         """All candidates, best first, ties by node id."""

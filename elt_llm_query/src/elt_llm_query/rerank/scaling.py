@@ -26,8 +26,8 @@ def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> li
     return scaled
 
 
-def scale_keywords(question: str, pools: Sequence[Pool], scores: Sequence[Scores]) -> list[Scores]:
-    """Keyword scores as a share of what the question could attain in their collection, the greatest set to 1.
+def scale_keywords(pools: Sequence[Pool], scores: Sequence[Scores]) -> list[Scores]:
+    """Keyword scores as a share of what could be attained in their collection, the greatest set to 1.
 
     They are BM25, or BM25 x coverage, which can attain no more.
 
@@ -38,7 +38,7 @@ def scale_keywords(question: str, pools: Sequence[Pool], scores: Sequence[Scores
     if len(pools) == 1:
         return [over_maximum(scores[0])]
     shares = [
-        part / (attainable(question, pool.collection.generation) or 1.0)
+        part / (attainable(pool.keywords, pool.collection.generation) or 1.0)
         for pool, part in zip(pools, scores, strict=True)
     ]
     return _parts(over_maximum(np.concatenate(shares)), scores)
@@ -48,8 +48,8 @@ def _parts(joined: Scores, like: Sequence[Scores]) -> list[Scores]:
     return np.split(joined, np.cumsum([len(part) for part in like])[:-1])
 
 
-def attainable(question: str, generation: Searchable) -> float:
-    """Sum of the weights of the question's words in this collection, each as often as it is asked."""
-    stems = generation.keyword.tokeniser.stems(question)
+def attainable(keywords: str, generation: Searchable) -> float:
+    """Sum of the weights of the words asked for in this collection, each as often as it is asked."""
+    stems = generation.keyword.tokeniser.stems(keywords)
     weights = term_weights(stems, generation)
     return math.fsum(weights[stem] for stem in stems)

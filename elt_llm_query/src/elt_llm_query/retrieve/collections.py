@@ -29,7 +29,7 @@ from elt_llm_query.retrieve.fusion import HybridRetriever, Legs
 from elt_llm_query.retrieve.keyword import KeywordRetriever
 from elt_llm_query.retrieve.masks import Mask, MaskedBundle
 from elt_llm_query.retrieve.searchable import Searchable
-from elt_llm_query.retrieve.strategies import LegChoice, choose_legs
+from elt_llm_query.retrieve.wording import BOTH, LegChoice, Wording
 
 Vector = NDArray[np.float32]
 
@@ -41,7 +41,6 @@ class OpenCollection:
     generation: Searchable
     embedding: EmbeddingModel
     retriever: HybridRetriever
-    legs: LegChoice
 
     @property
     def name(self) -> str:
@@ -55,22 +54,27 @@ class OpenCollection:
 
     @property
     def keywords_missing(self) -> bool:
-        """Keywords are asked for, there are nodes, but no index of their words."""
-        return self.legs.keyword and self.generation.keyword.bm25 is None and len(self.generation.ids) > 0
+        """There are nodes, but no index of their words."""
+        return self.generation.keyword.bm25 is None and len(self.generation.ids) > 0
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of one collection, with what a reranker needs to complete their scores."""
+    """The candidates of one collection, with what a reranker needs to complete their scores.
+
+    `vector` is that of the question, None if it could not be embedded; `keywords` is what the keyword leg was asked.
+    """
 
     collection: OpenCollection
     candidates: tuple[Candidate, ...]
     vector: Vector | None
+    keywords: str
+    legs: LegChoice = BOTH
 
     @property
     def weighs_keywords(self) -> bool:
         """The keyword leg was asked, so keyword scores have a say."""
-        return self.collection.legs.keyword and not self.collection.keywords_missing
+        return self.legs.keyword and not self.collection.keywords_missing
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def open_collections(
     query: QuerySettings,
     executor: Executor,
 ) -> tuple[OpenCollection, ...]:
-    """Build the legs of every generation. Raises FingerprintMismatch if no model given made its vectors."""
+    """Build both legs of every generation. Raises FingerprintMismatch if no model given made its vectors."""
     by_key = {model.fingerprint.key: model for model in embeddings}
     return tuple(
         _open_collection(generation, _model_of(generation, by_key), query, executor) for generation in generations
@@ -111,16 +115,15 @@ def _model_of(generation: Searchable, by_key: Mapping[bytes, EmbeddingModel]) ->
 def _open_collection(
     generation: Searchable, embedding: EmbeddingModel, query: QuerySettings, executor: Executor
 ) -> OpenCollection:
-    legs = choose_legs(query)
     retriever = HybridRetriever(
         generation.collection,
-        DenseRetriever(generation, embedding, query.leg_top_k) if legs.dense else None,
-        KeywordRetriever(generation, query.leg_top_k) if legs.keyword else None,
+        DenseRetriever(generation, embedding, query.leg_top_k),
+        KeywordRetriever(generation, query.leg_top_k),
         executor=executor,
         fusion=query.fusion,
         dense_weight=query.dense_weight,
     )
-    return OpenCollection(generation, embedding, retriever, legs)
+    return OpenCollection(generation, embedding, retriever)
 
 
 def _embed(embedding: EmbeddingModel, question: str) -> Vector:
@@ -142,12 +145,13 @@ def embed_question(
 
 
 def ask_collections(
-    question: str,
+    wording: Wording,
+    legs: LegChoice,
     collections: Sequence[OpenCollection],
     vectors: Mapping[bytes, Vector],
     masks: Sequence[Mask] | None = None,
 ) -> list[Answered]:
-    """Every leg of every collection at the same time. Raises RetrievalError if no leg of any worked.
+    """The chosen legs of every collection at the same time. Raises RetrievalError if no leg of any worked.
 
     `masks`, one per collection, of shape (nodes,), say which nodes may be found; unset: all.
     """
@@ -155,11 +159,12 @@ def ask_collections(
     for place, collection in enumerate(collections):
         vector = vectors.get(collection.space)
         embedding = None if vector is None else vector.tolist()
-        bundle = MaskedBundle(question, embedding=embedding, mask=masks[place] if masks else None)
-        pending.append(collection.retriever.ask(bundle, dense=vector is not None))
+        bundle = MaskedBundle(wording.keywords, embedding=embedding, mask=masks[place] if masks else None)
+        asked = LegChoice(dense=legs.dense and vector is not None, keyword=legs.keyword)
+        pending.append(collection.retriever.ask(bundle, asked))
     answered = [
-        _judge(collection, collection.retriever.collect(legs), collection.space in vectors)
-        for collection, legs in zip(collections, pending, strict=True)
+        _judge(collection, legs, collection.retriever.collect(brought), collection.space in vectors)
+        for collection, brought in zip(collections, pending, strict=True)
     ]
     if masks:
         answered = [_allowed(one, mask) for one, mask in zip(answered, masks, strict=True)]
@@ -171,15 +176,15 @@ def ask_collections(
     return answered
 
 
-def _judge(collection: OpenCollection, legs: Legs, embedded: bool) -> Answered:
+def _judge(collection: OpenCollection, chosen: LegChoice, legs: Legs, embedded: bool) -> Answered:
     """Say what did not work, and what the collection was searched by instead."""
     broken = {name: str(failure) for name, failure in legs.failures}
-    if collection.legs.dense and not embedded:
+    if chosen.dense and not embedded:
         broken["dense"] = "the question could not be embedded"
-    if collection.keywords_missing:
+    if chosen.keyword and collection.keywords_missing:
         broken["keyword"] = "it has no keyword index"
-    asked = {"dense"} if collection.legs.dense else set()
-    asked |= {"keyword"} if collection.legs.keyword else set()
+    asked = {"dense"} if chosen.dense else set()
+    asked |= {"keyword"} if chosen.keyword else set()
     worked = bool(asked - broken.keys())
     words = {"dense": ("Vector", "keywords"), "keyword": ("Keyword", "vectors")}
     notes = tuple(
@@ -201,13 +206,17 @@ def _allowed(answered: Answered, mask: Mask) -> Answered:
     return replace(answered, legs=replace(legs, dense=kept(legs.dense), keyword=kept(legs.keyword)))
 
 
-def fuse_collections(answered: Sequence[Answered], vectors: Mapping[bytes, Vector]) -> list[Pool]:
-    """One pool of fused candidates per collection."""
+def fuse_collections(
+    wording: Wording, legs: LegChoice, answered: Sequence[Answered], vectors: Mapping[bytes, Vector]
+) -> list[Pool]:
+    """One pool of fused candidates per collection; `legs` are those that were to be asked."""
     return [
         Pool(
             one.collection,
-            tuple(one.collection.retriever.fuse(one.legs)),
+            tuple(one.collection.retriever.fuse(one.legs, legs)),
             vectors.get(one.collection.space),
+            wording.keywords,
+            legs,
         )
         for one in answered
     ]
@@ -216,4 +225,4 @@ def fuse_collections(answered: Sequence[Answered], vectors: Mapping[bytes, Vecto
 def share_budget(pools: Sequence[Pool], retrieve_k: int) -> list[Pool]:
     """Pools cut to an equal share of what a reranker that calls a model may read, best fused first."""
     share = max(1, retrieve_k // max(1, len(pools)))
-    return [Pool(pool.collection, pool.candidates[:share], pool.vector) for pool in pools]
+    return [replace(pool, candidates=pool.candidates[:share]) for pool in pools]

@@ -13,6 +13,7 @@ from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QueryFusi
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from elt_llm_query.retrieve.candidates import Candidate, Ranking, join_legs, to_node
+from elt_llm_query.retrieve.wording import BOTH, LegChoice
 
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
@@ -104,8 +105,8 @@ class HybridRetriever(QueryFusionRetriever):
         self.keyword = keyword
         self.fusion: Fusion = fusion
         self._executor = executor
-        both = dense is not None and keyword is not None
-        self.weights = (dense_weight, 1.0 - dense_weight) if both else (1.0, 1.0)
+        self._dense_weight = dense_weight
+        self._whole = LegChoice(dense=dense is not None, keyword=keyword is not None)
         super().__init__(
             retrievers=[leg for leg in (dense, keyword) if leg is not None],
             # Never called, but without one LlamaIndex would look for a hosted model.
@@ -113,14 +114,14 @@ class HybridRetriever(QueryFusionRetriever):
             mode=FUSION_MODES(fusion),
             num_queries=1,
             use_async=False,
-            retriever_weights=list(self.weights) if both else None,
+            retriever_weights=list(self._weights(self._whole)) if self._whole == BOTH else None,
         )
 
-    def ask(self, question: QueryBundle, *, dense: bool = True) -> PendingLegs:
-        """Start the legs and return at once; `dense=False` leaves the vector leg out of this question."""
+    def ask(self, question: QueryBundle, legs: LegChoice = BOTH) -> PendingLegs:
+        """Start the chosen legs and return at once."""
         return PendingLegs(
-            dense=self._executor.submit(self.dense.retrieve, question) if self.dense and dense else None,
-            keyword=self._executor.submit(self.keyword.retrieve, question) if self.keyword else None,
+            dense=self._executor.submit(self.dense.retrieve, question) if self.dense and legs.dense else None,
+            keyword=self._executor.submit(self.keyword.retrieve, question) if self.keyword and legs.keyword else None,
         )
 
     def collect(self, pending: PendingLegs) -> Legs:
@@ -136,13 +137,14 @@ class HybridRetriever(QueryFusionRetriever):
                 failures.append((name, failure))
         return Legs(found["dense"], found["keyword"], tuple(failures))
 
-    def fuse(self, legs: Legs) -> list[Candidate]:
-        """The candidates of both legs in fused order, with the ranks and scores either leg gave them."""
+    def fuse(self, legs: Legs, asked: LegChoice = BOTH) -> list[Candidate]:
+        """The candidates of the legs that were asked in fused order, with the ranks and scores either leg gave them."""
         rankings = (legs.dense, legs.keyword)
+        chosen = self._weights(asked)
         # A leg that was not asked or failed takes no part in what can be attained.
-        weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, self.weights, strict=True)]
+        weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, chosen, strict=True)]
         best = attainable(self.fusion, weights)
-        fused = fuse(self.fusion, rankings, self.weights)
+        fused = fuse(self.fusion, rankings, chosen)
         return join_legs(self.collection, fused, *rankings, scale=1.0 / best if best > 0 else 0.0)
 
     def candidates(self, question: str | QueryBundle) -> list[Candidate]:
@@ -152,6 +154,11 @@ class HybridRetriever(QueryFusionRetriever):
         if legs.failures and not (legs.dense or legs.keyword):
             raise legs.failures[0][1]
         return self.fuse(legs)
+
+    def _weights(self, asked: LegChoice) -> tuple[float, float]:
+        """The weights of vectors and keywords; of a leg alone the weight is 1."""
+        both = asked == BOTH and self._whole == BOTH
+        return (self._dense_weight, 1.0 - self._dense_weight) if both else (1.0, 1.0)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [to_node(candidate) for candidate in self.candidates(query_bundle)]

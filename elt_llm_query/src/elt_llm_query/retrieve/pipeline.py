@@ -7,32 +7,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
-from elt_llm_core.errors import RetrievalError, UsageError
+from elt_llm_core.errors import UsageError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
-from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_core.settings import STRATEGIES, QuerySettings, Settings, StrategyName
 
 from elt_llm_query.cache import CacheCounts, QueryCaches, create_caches
 from elt_llm_query.filters import Condition, parse_conditions
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.model_reranker import Reranked, identity_of, rerank_and_tell
+from elt_llm_query.rerank.model_reranker import identity_of
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.rerank.scorer import ModelSources
-from elt_llm_query.retrieve.collections import (
-    Answered,
-    OpenCollection,
-    Pool,
-    Vector,
-    ask_collections,
-    embed_question,
-    fuse_collections,
-    open_collections,
-    share_budget,
-)
+from elt_llm_query.retrieve.collections import OpenCollection, open_collections
 from elt_llm_query.retrieve.masks import Masks, masks_of
+from elt_llm_query.retrieve.rounds import SearchRounds, SearchTools
 from elt_llm_query.retrieve.searchable import Searchable
-from elt_llm_query.retrieve.stages import OpenStage, StageLog
+from elt_llm_query.retrieve.stages import StageLog
+from elt_llm_query.retrieve.wording import Wording
 from elt_llm_query.shape.shaper import Shaper
+from elt_llm_query.strategies import create_strategy
+from elt_llm_query.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -76,48 +70,68 @@ class PassageFinder(Closeable):
         self._collections = open_collections(generations, embeddings, settings.query, self._executor)
         make = make_reranker or partial(create_reranker, sources=ModelSources.of(settings, llm))
         self._reranker = make(settings.query)
+        self._strategies: dict[str, Strategy] = {
+            name: create_strategy(name, settings.query, llm) for name in STRATEGIES
+        }
+        self._tools = SearchTools(
+            self._collections,
+            self._reranker,
+            settings.query,
+            self._caches.vectors.embed,
+            self._vector_counts,
+        )
         self._shaper = Shaper(self._collections, settings.query, settings.llm.max_context_tokens)
         self._notes = _standing_notes(self._collections, self._reranker)
         # What the passages of a question depend on, the question aside.
         asked = tuple((one.identity, *one.notes) for one in generations)
         self._key = (asked, settings.model_dump_json(), *identity_of(self._reranker))
 
-    def find(self, question: str, *, top_k: int | None = None, where: Sequence[str] = ()) -> Found:
-        """The passages for a question, at most top_k (unset: as configured), that fulfil all conditions of `where`.
+    def find(
+        self,
+        question: str,
+        *,
+        top_k: int | None = None,
+        where: Sequence[str] = (),
+        strategy: StrategyName | None = None,
+    ) -> Found:
+        """The passages for a question, at most top_k, that fulfil all conditions of `where`.
 
-        Raises UsageError for a question without words and for filters that are not understood or name no field,
-        RetrievalError if no leg of any collection worked.
+        `top_k` and `strategy` are as configured where unset. Raises UsageError for a question without words, for a
+        strategy that there is not and for filters that are not understood or name no field, RetrievalError if no leg
+        of any collection worked.
         """
         conditions = parse_conditions(where)
+        chosen = self._strategy(strategy or self._query.strategy)
         log = StageLog()
         with log.stage("understand") as stage:
             text = understand(question)
             stage.details["question"] = text
-            key = (*self._key, text, top_k, conditions)
+            stage.details["strategy"] = chosen.name
+            key = (*self._key, chosen.name, text, top_k, conditions)
             cached = self._caches.results.get(key)
             stage.details["cache"] = {"hit": cached is not None, **self._caches.results.counts.as_dict()}
         if cached is not None:
             return _from_cache(cached, log)
-        found, everything_worked = self._find(text, top_k, conditions, log)
+        found, everything_worked = self._find(text, chosen, top_k, conditions, log)
         if everything_worked:
             self._caches.results.put(key, found)
         return found
 
-    def _find(self, text: str, top_k: int | None, conditions: Sequence[Condition], log: StageLog) -> tuple[Found, bool]:
+    def _find(
+        self, text: str, strategy: Strategy, top_k: int | None, conditions: Sequence[Condition], log: StageLog
+    ) -> tuple[Found, bool]:
         """What there is for a question, and whether all of it was asked: what failed now may work the next time."""
         limits = self._filter(conditions, log) if conditions else None
-        vectors, embedding_notes = self._embed(text, log)
-        answered = self._retrieve(text, vectors, limits, log)
-        pools = self._fuse(answered, vectors, log)
-        reranked = self._rerank(text, pools, log)
+        rounds = SearchRounds(self._tools, limits, log)
+        reranked = strategy.search(Wording(text), rounds)
         with log.stage("shape") as stage:
             shaped = self._shaper.shape(
                 reranked.candidates, top_k or self._top_k, stage, to_read=top_k is None, limits=limits
             )
-        failed = (*embedding_notes, *(note for one in answered for note in one.notes), *reranked.notes)
         filtered = limits.notes if limits else ()
-        notes = tuple(dict.fromkeys((*self._notes, *failed, *filtered, *shaped.notes)))
-        return Found(tuple(passage.to_chunk() for passage in shaped.passages), log.stages, notes), not failed
+        said = (*self._notes, *strategy.notes, *rounds.failures, *reranked.notes, *filtered, *shaped.notes)
+        chunks = tuple(passage.to_chunk() for passage in shaped.passages)
+        return Found(chunks, log.stages, tuple(dict.fromkeys(said))), not rounds.failures
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:
@@ -133,16 +147,16 @@ class PassageFinder(Closeable):
     def _top_k(self) -> int:
         return self._query.similarity_top_k if self._reranker.name == "none" else self._query.reranker_top_k
 
-    def _embed(self, question: str, log: StageLog) -> tuple[dict[bytes, Vector], list[str]]:
-        in_use = [one for one in self._collections if one.legs.dense or self._reranker.needs_vector]
-        with log.stage("embed") as stage:
-            vectors, failures = embed_question(question, in_use, self._caches.vectors.embed)
-            stage.kept = len(vectors)
-            stage.details["cache"] = self._caches.vectors.counts.as_dict()
-        # Without its vector a question may still be asked by keywords; without those the model's own error says most.
-        if failures and not any(one.legs.keyword and not one.keywords_missing for one in self._collections):
-            raise RetrievalError(f"The question could not be embedded: {failures[0]}", hint=failures[0].hint)
-        return vectors, [f"The question could not be embedded: {failure}" for failure in failures]
+    def _vector_counts(self) -> dict[str, int]:
+        return self._caches.vectors.counts.as_dict()
+
+    def _strategy(self, name: str) -> Strategy:
+        strategy = self._strategies.get(name)
+        if strategy is None:
+            raise UsageError(
+                f"There is no strategy '{name}'.", hint=f"Strategies are: {', '.join(sorted(self._strategies))}."
+            )
+        return strategy
 
     def _filter(self, conditions: Sequence[Condition], log: StageLog) -> Masks:
         with log.stage("filter") as stage:
@@ -153,40 +167,6 @@ class PassageFinder(Closeable):
             stage.details["left"] = left
             stage.details["of"] = {one.name: len(one.generation.ids) for one in self._collections}
         return limits
-
-    def _retrieve(
-        self, question: str, vectors: dict[bytes, Vector], limits: Masks | None, log: StageLog
-    ) -> list[Answered]:
-        with log.stage("retrieve") as stage:
-            answered = ask_collections(question, self._collections, vectors, limits.masks if limits else None)
-            stage.kept = sum(len(one.legs.dense) + len(one.legs.keyword) for one in answered)
-            for one in answered:
-                stage.details[one.collection.name] = {"dense": one.legs.dense, "keyword": one.legs.keyword}
-        return answered
-
-    def _fuse(self, answered: Sequence[Answered], vectors: dict[bytes, Vector], log: StageLog) -> list[Pool]:
-        with log.stage("fuse") as stage:
-            pools = fuse_collections(answered, vectors)
-            stage.kept = sum(len(pool.candidates) for pool in pools)
-            stage.details["method"] = self._query.fusion
-            for pool in pools:
-                ranking = [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]
-                stage.details[pool.collection.name] = ranking
-        return pools
-
-    def _rerank(self, question: str, pools: list[Pool], log: StageLog) -> Reranked:
-        with log.stage("rerank") as stage:
-            if self._reranker.calls_model:
-                pools = _within_budget(pools, self._query.reranker_retrieve_k, stage)
-            reranked = rerank_and_tell(self._reranker, question, pools)
-            stage.kept = len(reranked.candidates)
-            stage.details["method"] = self._reranker.name
-            stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in reranked.candidates]
-            stage.details["weight"] = self._query.rerank_weight
-            stage.details["parts"] = [(candidate.node_id, candidate.parts()) for candidate in reranked.candidates]
-            if self._reranker.calls_model:
-                stage.details["model scores"] = list(reranked.model_scores)
-        return reranked
 
     def close(self) -> None:
         """Let the threads go; the generations and the model stay the caller's."""
@@ -221,15 +201,5 @@ def _from_cache(found: Found, log: StageLog) -> Found:
 
 
 def _standing_notes(collections: Sequence[OpenCollection], reranker: Reranker) -> tuple[str, ...]:
-    notes = [note for one in collections for note in (*one.generation.notes, *one.legs.notes)]
+    notes = [note for one in collections for note in one.generation.notes]
     return tuple(dict.fromkeys([*notes, *reranker.notes]))
-
-
-def _within_budget(pools: list[Pool], retrieve_k: int, stage: OpenStage) -> list[Pool]:
-    shared = share_budget(pools, retrieve_k)
-    stage.details["beyond the reranker's budget"] = [
-        candidate.node_id
-        for pool, cut in zip(pools, shared, strict=True)
-        for candidate in pool.candidates[len(cut.candidates) :]
-    ]
-    return shared

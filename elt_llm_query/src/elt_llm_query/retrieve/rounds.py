@@ -1,0 +1,159 @@
+"""The searches that one question is answered by: each embeds, asks the legs, fuses and reranks, and is told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from elt_llm_core.errors import EltError, RetrievalError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings import QuerySettings
+
+from elt_llm_query.rerank.model_reranker import Reranked, rerank_and_tell
+from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.retrieve.collections import (
+    Answered,
+    OpenCollection,
+    Pool,
+    Vector,
+    ask_collections,
+    fuse_collections,
+    share_budget,
+)
+from elt_llm_query.retrieve.masks import Masks
+from elt_llm_query.retrieve.stages import OpenStage, StageLog
+from elt_llm_query.retrieve.wording import LegChoice, Wording
+
+
+@dataclass(frozen=True)
+class SearchTools:
+    """What every question is searched with. `embed` may remember the vectors of questions."""
+
+    collections: tuple[OpenCollection, ...]
+    reranker: Reranker
+    query: QuerySettings
+    embed: Callable[[EmbeddingModel, str], Vector]
+    cache_counts: Callable[[], dict[str, int]]
+
+
+class SearchRounds:
+    """The rounds of one question; every one leaves its stages in the log. Not to be shared between questions.
+
+    `failures` is what did not work in any of them: a question with failures is asked anew the next time.
+    """
+
+    def __init__(self, tools: SearchTools, limits: Masks | None, log: StageLog) -> None:
+        self._tools = tools
+        self._limits = limits
+        self._log = log
+        self._failures: list[str] = []
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What did not work so far, in sentences."""
+        return tuple(dict.fromkeys(self._failures))
+
+    @property
+    def collections(self) -> tuple[OpenCollection, ...]:
+        """What is asked."""
+        return self._tools.collections
+
+    @property
+    def log(self) -> StageLog:
+        """Where a strategy tells of stages of its own."""
+        return self._log
+
+    def rank(self, wording: Wording, legs: LegChoice) -> Reranked:
+        """One round: the candidates of the legs, reranked by the wording's text.
+
+        Raises RetrievalError if no leg of any collection worked.
+        """
+        return self.rerank(wording.text, self.search(wording, legs))
+
+    def search(self, wording: Wording, legs: LegChoice) -> list[Pool]:
+        """The candidates of the legs, one pool per collection. Raises RetrievalError if no leg of any worked."""
+        vectors = self._embed(wording, legs)
+        answered = self._retrieve(wording, legs, vectors)
+        return self._fuse(wording, legs, answered, vectors)
+
+    def rerank(self, question: str, pools: list[Pool]) -> Reranked:
+        """All candidates in one ranking, but for those beyond the budget of a reranker that asks a model."""
+        reranker = self._tools.reranker
+        with self._log.stage("rerank") as stage:
+            if reranker.calls_model:
+                pools = _within_budget(pools, self._tools.query.reranker_retrieve_k, stage)
+            reranked = rerank_and_tell(reranker, question, pools)
+            self._failures += reranked.notes
+            stage.kept = len(reranked.candidates)
+            stage.details["question"] = question
+            stage.details["method"] = reranker.name
+            stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in reranked.candidates]
+            stage.details["weight"] = self._tools.query.rerank_weight
+            stage.details["parts"] = [(candidate.node_id, candidate.parts()) for candidate in reranked.candidates]
+            if reranker.calls_model:
+                stage.details["model scores"] = list(reranked.model_scores)
+        return reranked
+
+    def _embed(self, wording: Wording, legs: LegChoice) -> dict[bytes, Vector]:
+        in_use = self._tools.collections if legs.dense or self._tools.reranker.needs_vector else ()
+        vectors: dict[bytes, Vector] = {}
+        failed: list[EltError] = []
+        with self._log.stage("embed") as stage:
+            stage.details["question"] = wording.text
+            for space, embedding in {one.space: one.embedding for one in in_use}.items():
+                try:
+                    vectors[space] = self._vector(embedding, wording)
+                except EltError as failure:
+                    failed.append(failure)
+            stage.kept = len(vectors)
+            stage.details["passages"] = list(wording.passages)
+            stage.details["cache"] = self._tools.cache_counts()
+        self._say_not_embedded(failed, legs)
+        return vectors
+
+    def _vector(self, embedding: EmbeddingModel, wording: Wording) -> Vector:
+        vector = self._tools.embed(embedding, wording.text)
+        if not wording.passages:
+            return vector
+        mean = np.vstack([vector, embedding.embed_texts(wording.passages)]).mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        return np.asarray(mean / length if length else vector, dtype=np.float32)
+
+    def _say_not_embedded(self, failed: Sequence[EltError], legs: LegChoice) -> None:
+        """Without a vector the keywords may still be asked for; without those the model's own error says most."""
+        by_keywords = legs.keyword and not all(one.keywords_missing for one in self._tools.collections)
+        if failed and not by_keywords:
+            raise RetrievalError(f"The question could not be embedded: {failed[0]}", hint=failed[0].hint)
+        self._failures += [f"The question could not be embedded: {failure}" for failure in failed]
+
+    def _retrieve(self, wording: Wording, legs: LegChoice, vectors: dict[bytes, Vector]) -> list[Answered]:
+        masks = self._limits.masks if self._limits else None
+        with self._log.stage("retrieve") as stage:
+            answered = ask_collections(wording, legs, self._tools.collections, vectors, masks)
+            stage.kept = sum(len(one.legs.dense) + len(one.legs.keyword) for one in answered)
+            stage.details["keywords"] = wording.keywords
+            for one in answered:
+                stage.details[one.collection.name] = {"dense": one.legs.dense, "keyword": one.legs.keyword}
+        self._failures += [note for one in answered for note in one.notes]
+        return answered
+
+    def _fuse(
+        self, wording: Wording, legs: LegChoice, answered: Sequence[Answered], vectors: dict[bytes, Vector]
+    ) -> list[Pool]:
+        with self._log.stage("fuse") as stage:
+            pools = fuse_collections(wording, legs, answered, vectors)
+            stage.kept = sum(len(pool.candidates) for pool in pools)
+            stage.details["method"] = self._tools.query.fusion
+            for pool in pools:
+                ranking = [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]
+                stage.details[pool.collection.name] = ranking
+        return pools
+
+
+def _within_budget(pools: list[Pool], retrieve_k: int, stage: OpenStage) -> list[Pool]:
+    shared = share_budget(pools, retrieve_k)
+    stage.details["beyond the reranker's budget"] = [
+        candidate.node_id
+        for pool, cut in zip(pools, shared, strict=True)
+        for candidate in pool.candidates[len(cut.candidates) :]
+    ]
+    return shared
