@@ -15,6 +15,13 @@
     ├── IngestError              1   nothing could be ingested
     │   └── UnreadableDocument   1   one file could not be parsed
     ├── ModelError               1   a model cannot be loaded or does not answer
+    │   ├── ModelUnavailable     1   its server cannot be reached, is busy or still loads it; trying again may help
+    │   ├── ModelMissing         1   the server, or the disk, does not have it
+    │   ├── ModelTimeout         1   no answer in the time allowed
+    │   ├── ModelBroken          1   it failed or broke off while answering; trying again may help
+    │   ├── ModelRefused         1   the server refuses the request, and would again
+    │   ├── PromptTooLong        1   the text does not fit the model: it was refused, or cut
+    │   └── UnusableReply        1   it answered with something that cannot be used
     └── QueryError               1   a question could not be answered
         ├── RetrievalError       1   no leg of the retrieval worked
         └── ResponseGenerationError  1   the answer could not be written
@@ -85,6 +92,38 @@ class UnreadableDocument(IngestError):
 
 class ModelError(EltError):
     """A model is missing, has other bytes than expected, or does not answer."""
+
+
+class ModelUnavailable(ModelError):
+    """The model's server cannot be reached, is busy, or still loads the model."""
+
+    retryable = True
+
+
+class ModelMissing(ModelError):
+    """The server, or the disk, does not have the model; the hint is the command that brings it."""
+
+
+class ModelTimeout(ModelError):
+    """The model gave no answer in the time allowed. Asking again would wait as long once more."""
+
+
+class ModelBroken(ModelError):
+    """The model failed or broke off while it answered."""
+
+    retryable = True
+
+
+class ModelRefused(ModelError):
+    """The server refuses the request for what it is, and would refuse it again."""
+
+
+class PromptTooLong(ModelError):
+    """The text does not fit what the model reads: its server refused it, or cut it."""
+
+
+class UnusableReply(ModelError):
+    """The model answered with something that cannot be used, such as vectors of another dimension."""
 
 
 class QueryError(EltError):

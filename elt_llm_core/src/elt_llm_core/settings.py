@@ -69,38 +69,76 @@ class ChromaSettings(Section):
 class OllamaSettings(Section):
     """A local Ollama server."""
 
-    base_url: str = Field("http://localhost:11434", description="Address of the server.")
+    base_url: str = Field("http://localhost:11434", description="Address of the server; OLLAMA_HOST is not read.")
     embedding_model: str = Field("nomic-embed-text", description="Model used when embedding.provider is ollama.")
     llm_model: str = Field("qwen2.5:14b", description="Model used when llm.provider is ollama or auto.")
     embed_batch_size: int = Field(32, ge=1, le=512, description="Texts in one embedding request.")
     context_window: int = Field(16384, ge=512, description="Tokens; sent as num_ctx with every request.")
     num_predict: int = Field(1500, ge=1, description="Most tokens an answer may have.")
-    request_timeout: float = Field(480.0, gt=0, description="Seconds between two reads of an answer.")
+    request_timeout: float = Field(480.0, gt=0, description="Seconds between two pieces of an answer.")
     connect_timeout: float = Field(3.0, gt=0, description="Seconds to reach the server.")
     keep_alive: str | None = Field(None, description="How long the server keeps the model loaded, such as 10m.")
     thinking: bool = Field(False, description="Let reasoning models think before they answer.")
     seed: int | None = Field(None, description="Seed of the sampling, for repeatable answers.")
 
 
+class OpenAiLikeSettings(Section):
+    """A local server that speaks OpenAI's protocol, such as llama-server, vLLM or LM Studio."""
+
+    base_url: str = Field("http://localhost:8080/v1", description="Address of the server, with its version.")
+    llm_model: str | None = Field(None, description="Model used when llm.provider is openai_like.")
+    embedding_model: str | None = Field(None, description="Model used when embedding.provider is openai_like.")
+    embedding_context: int = Field(512, ge=16, description="Tokens that the embedding model reads.")
+    embed_batch_size: int = Field(32, ge=1, le=512, description="Texts in one embedding request.")
+    context_window: int = Field(8192, ge=512, description="Tokens that the model reads and writes together.")
+    num_predict: int = Field(1500, ge=1, description="Most tokens an answer may have.")
+    request_timeout: float = Field(480.0, gt=0, description="Seconds between two pieces of an answer.")
+    connect_timeout: float = Field(3.0, gt=0, description="Seconds to reach the server.")
+    seed: int | None = Field(None, description="Seed of the sampling, for repeatable answers.")
+    api_key_variable: str | None = Field(
+        None, description="Environment variable that holds the key, if the server wants one."
+    )
+
+
+class LlamaCppSettings(Section):
+    """A GGUF file that is run in this process; needs the extra llama-cpp."""
+
+    model_path: Path | None = Field(None, description="The file; unset: llm.model, looked for in storage.models_dir.")
+    context_window: int = Field(8192, ge=512, description="Tokens that the model reads and writes together.")
+    num_predict: int = Field(1500, ge=1, description="Most tokens an answer may have.")
+    request_timeout: float = Field(480.0, gt=0, description="Seconds between two pieces of an answer.")
+    threads: int | None = Field(
+        None, ge=1, le=256, description="Threads that compute; unset: one a processor, up to 8."
+    )
+    seed: int | None = Field(None, description="Seed of the sampling, for repeatable answers.")
+
+
 class EmbeddingSettings(Section):
     """The model that turns text into vectors. Part of each collection's passport."""
 
-    provider: Literal["embedded", "ollama", "fake"] = Field("embedded", description="Where embeddings come from.")
+    provider: Literal["embedded", "ollama", "openai_like", "fake"] = Field(
+        "embedded", description="Where embeddings come from."
+    )
     model: str | None = Field(None, description="Model name; unset: the provider's own.")
-    query_prefix: str = Field("", description="Put before a question before it is embedded.")
-    text_prefix: str = Field("", description="Put before a passage before it is embedded.")
+    query_prefix: str | None = Field(
+        None, description="Put before a question before it is embedded; unset: what the model is known to want."
+    )
+    text_prefix: str | None = Field(
+        None, description="Put before a passage before it is embedded; unset: what the model is known to want."
+    )
     batch_size: int = Field(64, ge=1, le=1024, description="Texts embedded and stored at a time.")
 
 
 class LlmSettings(Section):
     """The model that writes answers."""
 
-    provider: Literal["auto", "extractive", "ollama", "fake"] = Field(
+    provider: Literal["auto", "extractive", "ollama", "openai_like", "llama_cpp", "fake"] = Field(
         "auto", description="auto: Ollama if it answers and has the model, else extractive."
     )
     model: str | None = Field(None, description="Model name; unset: the provider's own.")
     temperature: float = Field(0.1, ge=0.0, le=2.0, description="Sampling temperature.")
     top_p: float = Field(0.9, gt=0.0, le=1.0, description="Share of probability sampled from.")
+    answer_timeout: float = Field(1800.0, gt=0, description="Seconds that writing one answer may take altogether.")
     max_context_tokens: int = Field(4000, ge=100, description="Most tokens of passages given to the model.")
     answer_language: str | None = Field(None, description="Language of the answer; unset: that of the question.")
 
@@ -198,6 +236,8 @@ class Settings(Section):
     ingest: IngestSettings = Field(default_factory=IngestSettings, description="What may be read.")
     chroma: ChromaSettings = Field(default_factory=ChromaSettings, description="The vector index.")
     ollama: OllamaSettings = Field(default_factory=OllamaSettings, description="A local Ollama server.")
+    openai_like: OpenAiLikeSettings = Field(default_factory=OpenAiLikeSettings, description="Another local server.")
+    llama_cpp: LlamaCppSettings = Field(default_factory=LlamaCppSettings, description="A model in this process.")
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="Text to vectors.")
     llm: LlmSettings = Field(default_factory=LlmSettings, description="The model that writes.")
     chunking: ChunkingSettings = Field(default_factory=ChunkingSettings, description="How documents are cut.")

@@ -3,7 +3,7 @@
 from elt_llm_core.settings import Settings
 
 _KEYS = {
-    "llm": ("model", "temperature", "top_p", "answer_language"),
+    "llm": ("answer_language",),
     "query": (
         "num_queries",
         "max_hops",

@@ -1,27 +1,75 @@
 """The language model that the settings ask for."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import ModelError
+from elt_llm_core.errors import EltError, ModelError
 from elt_llm_core.settings import Settings
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 
-def create_llm(settings: Settings) -> "LLM | None":
-    """The model of `llm.provider`; None when answers are to be extracted from the passages instead of written.
+@dataclass(frozen=True)
+class ChosenLlm:
+    """The model, none where answers are extracted, and why `auto` found none; empty where nothing is to be told."""
 
-    `auto` means extraction for now: no address is probed.
+    llm: "LLM | None"
+    note: str = ""
+
+
+def create_llm(settings: Settings) -> "LLM | None":
+    """The model of `llm.provider`; None when answers are to be extracted from the passages instead of written."""
+    return choose_llm(settings).llm
+
+
+def choose_llm(settings: Settings) -> ChosenLlm:
+    """The model of `llm.provider`. `auto` asks Ollama, for at most `ollama.connect_timeout` a request.
+
+    Raises SettingsError for what is not allowed and ModelError for what is not installed; whether a server that was
+    asked for by name answers shows when it is to write.
     """
     match settings.llm.provider:
-        case "auto" | "extractive":
-            return None
+        case "extractive":
+            return ChosenLlm(None)
+        case "auto":
+            return _ollama_if_it_answers(settings)
         case "fake":
             from elt_llm_core.models.fakes import ScriptedLLM
 
-            return ScriptedLLM()
+            return ChosenLlm(ScriptedLLM())
         case "ollama":
-            raise ModelError(
-                "Answering by Ollama is not available in this version", hint="Set llm.provider to auto or extractive"
-            )
+            from elt_llm_core.models.ollama_llm import create_ollama_llm
+
+            return ChosenLlm(create_ollama_llm(settings))
+        case "openai_like":
+            return ChosenLlm(_openai_like(settings))
+        case "llama_cpp":
+            from elt_llm_core.models.llama_cpp_llm import create_llama_cpp_llm
+
+            return ChosenLlm(create_llama_cpp_llm(settings))
+
+
+def _ollama_if_it_answers(settings: Settings) -> ChosenLlm:
+    from elt_llm_core.models.ollama_server import OllamaServer
+
+    model = settings.llm.model or settings.ollama.llm_model
+    try:
+        with OllamaServer(settings, model, patience=settings.ollama.connect_timeout) as server:
+            server.find()
+    except EltError as error:
+        return ChosenLlm(None, f"Answers are quoted from the passages, not written by a model: {error}. {error.hint}.")
+    from elt_llm_core.models.ollama_llm import create_ollama_llm
+
+    return ChosenLlm(create_ollama_llm(settings))
+
+
+def _openai_like(settings: Settings) -> "LLM":
+    try:
+        from elt_llm_core.models.openai_like_llm import create_openai_like_llm
+    except ImportError as error:
+        raise ModelError(
+            "The client of OpenAI's protocol is not installed", hint="Run: uv sync --extra openai-like"
+        ) from error
+    llm: LLM = create_openai_like_llm(settings)
+    return llm

@@ -1,0 +1,49 @@
+"""Which addresses of model servers are on this machine or its own network, told without looking any name up."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from elt_llm_core.errors import SettingsError
+
+_LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+
+
+def is_local(host: str) -> bool:
+    """Loopback, private and link-local numbers, and names that no public name server answers for.
+
+    A name without a dot is local: containers and routers give such names, the public ones all have a dot.
+    """
+    bare = host.rstrip(".").lower()
+    try:
+        number = ipaddress.ip_address(bare.partition("%")[0])
+    except ValueError:
+        return bool(bare) and ("." not in bare or bare.endswith(_LOCAL_ENDINGS)) and not _is_odd_number(bare)
+    return number.is_loopback or number.is_private or number.is_link_local
+
+
+def checked_address(address: str, key: str, *, allow_remote: bool) -> str:
+    """The address without a slash at its end. `key` names the setting it comes from.
+
+    Raises SettingsError for what is no http address, and for one beyond the own network unless `allow_remote`.
+    """
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not host:
+        raise SettingsError(
+            f"{key} is '{address}', which is no address of a server",
+            hint=f"Set {key} to one such as http://localhost:11434",
+        )
+    if not allow_remote and not is_local(host):
+        raise SettingsError(
+            f"{key} is '{address}', which is beyond this machine's network, and network.allow_remote_models is false",
+            hint=f"Set {key} to a local address, or network.allow_remote_models to true if texts may leave",
+        )
+    return address.rstrip("/")
+
+
+def _is_odd_number(name: str) -> bool:
+    """Whether a name without a dot is a number in disguise: 134744072 and 0x8080808 both mean 8.8.8.8."""
+    return name.isdigit() or name.startswith("0x")

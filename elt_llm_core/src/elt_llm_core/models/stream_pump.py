@@ -1,0 +1,82 @@
+"""Reads a stream in a thread of its own, so that whoever waits for a piece can give up at any moment."""
+
+import contextvars
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+Piece = TypeVar("Piece")
+_GLANCE = 0.1  # seconds between two looks at whether to go on
+
+
+class TookTooLong(Exception):
+    """The moment came until which the stream was to be read."""
+
+
+class StreamPump(Generic[Piece]):
+    """Pieces of the stream that `start` opens; opening it may block as well and is done in the same thread.
+
+    A server that says nothing cannot hold up who reads: the thread is left behind, and ends with the next piece or with
+    the timeout of its connection. At most `_AHEAD` pieces are read ahead of who takes them.
+    """
+
+    _AHEAD = 64
+
+    def __init__(self, start: Callable[[], Iterator[Piece]], failures: tuple[type[Exception], ...]) -> None:
+        self._start = start
+        self._failures = failures
+        self._given_up = threading.Event()
+        self._pieces: queue.Queue[Piece | Exception | None] = queue.Queue(self._AHEAD)
+
+    def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
+        """The pieces in order, until the end or until `cancelled`; `deadline` is a moment of `time.monotonic`.
+
+        Raises TookTooLong after the deadline, and what the stream raised if that is among the failures.
+        """
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._read,), name="model", daemon=True).start()
+        try:
+            while (piece := self._next(deadline, cancelled)) is not None:
+                yield piece
+        finally:
+            self._given_up.set()
+
+    def _next(self, deadline: float, cancelled: Callable[[], bool]) -> Piece | None:
+        while not cancelled():
+            if time.monotonic() >= deadline:
+                raise TookTooLong
+            try:
+                piece = self._pieces.get(timeout=_GLANCE)
+            except queue.Empty:
+                continue
+            if isinstance(piece, Exception):
+                raise piece
+            return piece
+        return None
+
+    def _read(self) -> None:
+        last: Exception | None = None
+        try:
+            stream = self._start()
+            for piece in stream:
+                if not self._put(piece):
+                    break
+            if close := getattr(stream, "close", None):
+                close()  # of a stream left early: its connection is let go at once
+        except self._failures as error:
+            last = error
+        except BaseException:
+            self._put(RuntimeError("the stream of the model failed in a way nobody foresaw"))
+            raise
+        self._put(last)
+
+    def _put(self, piece: Piece | Exception | None) -> bool:
+        while not self._given_up.is_set():
+            try:
+                self._pieces.put(piece, timeout=_GLANCE)
+            except queue.Full:
+                continue
+            return True
+        return False
