@@ -36,7 +36,7 @@ def chunks_of(run: Callable[[Taking], object], timeout: float) -> Iterator[Chunk
         finally:
             pieces.put(None)
 
-    # No daemon: a program that ends while a thread of its computes in native code is aborted. It stops at its next word.
+    # No daemon: a program that ends while its thread computes in native code is aborted. It stops at its next word.
     threading.Thread(target=work, name="llama.cpp", daemon=False).start()
     try:
         while (piece := _next(pieces, timeout)) is not None:

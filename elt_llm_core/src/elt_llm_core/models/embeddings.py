@@ -2,7 +2,7 @@
 
 import os
 
-from elt_llm_core.errors import ModelError, SettingsError
+from elt_llm_core.errors import SettingsError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings import EmbeddingSettings, Settings
 
@@ -10,7 +10,10 @@ MOST_THREADS = 8
 
 
 def create_embedding(settings: Settings) -> EmbeddingModel:
-    """The model of `embedding.provider`; raises SettingsError for a model that the provider does not have."""
+    """The model of `embedding.provider`; a server is asked when the first vector or limit is wanted, not before.
+
+    Raises SettingsError for a model that the provider does not have, and for an address that is not allowed.
+    """
     chosen = settings.embedding
     match chosen.provider:
         case "embedded":
@@ -20,9 +23,13 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
 
             return FakeEmbedding()
         case "ollama":
-            raise ModelError(
-                "Embedding by Ollama is not available in this version", hint="Set embedding.provider to embedded"
-            )
+            from elt_llm_core.models.ollama_embedding import OllamaEmbedding
+
+            return OllamaEmbedding(settings)
+        case "openai_like":
+            from elt_llm_core.models.openai_like_embedding import OpenAiLikeEmbedding
+
+            return OpenAiLikeEmbedding(settings)
 
 
 def _embedded(chosen: EmbeddingSettings) -> EmbeddingModel:
@@ -34,4 +41,4 @@ def _embedded(chosen: EmbeddingSettings) -> EmbeddingModel:
             hint=f"Set embedding.model to {MODEL_NAME} or leave it out",
         )
     threads = min(os.cpu_count() or 1, MOST_THREADS)
-    return EmbeddedMiniLm(threads, query_prefix=chosen.query_prefix, text_prefix=chosen.text_prefix)
+    return EmbeddedMiniLm(threads, query_prefix=chosen.query_prefix or "", text_prefix=chosen.text_prefix or "")

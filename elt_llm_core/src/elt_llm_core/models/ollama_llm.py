@@ -13,7 +13,7 @@ from elt_llm_core.models.ollama_server import client_options, described_server, 
 from elt_llm_core.settings import Settings
 
 
-class OllamaLlm(Ollama):  # type: ignore[misc]  # the integration has no types
+class OllamaLlm(Ollama):
     """Ollama that sends window, length, seed and sampling with each request, and says so in its metadata.
 
     Left to itself the integration asks the server for the window, blocking, when its metadata are read, reserves 256

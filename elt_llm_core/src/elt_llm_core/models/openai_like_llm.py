@@ -11,14 +11,14 @@ from elt_llm_core.models.openai_like_server import described_openai_like, key_of
 from elt_llm_core.settings import Settings
 
 
-class OpenAiLikeLlm(OpenAILike):  # type: ignore[misc]  # the integration has no types
+class OpenAiLikeLlm(OpenAILike):
     """A chat model behind OpenAI's protocol: no retries of the client's own, no proxies, usage asked for."""
 
     _server: ModelServer = PrivateAttr()
 
     def __init__(self, settings: Settings, server: ModelServer) -> None:
         chosen, options = settings.openai_like, openai_client_options(settings, server.address)
-        super().__init__(
+        super().__init__(  # type: ignore[call-arg]  # the clients are arguments of the class below it
             model=server.model,
             api_base=server.address,
             api_key=key_of(settings),

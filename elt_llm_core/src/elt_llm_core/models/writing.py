@@ -9,15 +9,13 @@ from elt_llm_core.errors import EltError, ModelTimeout
 from elt_llm_core.models.model_server import ANSWER_TIMEOUT, HasServer, ModelServer
 from elt_llm_core.models.prompt_size import fewest_tokens
 from elt_llm_core.models.replies import Finish, Reply
+from elt_llm_core.models.retrying import ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE
 from elt_llm_core.models.server_failures import client_failures, explained, too_long
 from elt_llm_core.models.stream_pump import StreamPump, TookTooLong
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
     from tenacity import RetryCallState
-
-ATTEMPTS = 3
-_LONGEST_PAUSE = 2.0  # seconds before another attempt
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,13 @@ def write(
     a piece was handed out already. Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused,
     PromptTooLong (refused, or cut by the server), UnusableReply; each with a hint.
     """
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_any, wait_random_exponential
 
     writing = _Writing(llm, messages, on_piece or _ignore, cancelled or _never)
     retrying = Retrying(
         retry=retry_if_exception(writing.may_be_tried_again),
-        stop=stop_after_attempt(ATTEMPTS) | writing.is_out_of_time,
-        wait=wait_random_exponential(multiplier=0.25, max=_LONGEST_PAUSE),
+        stop=stop_any(stop_after_attempt(ATTEMPTS), writing.is_out_of_time),
+        wait=wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE),
         reraise=True,
     )
     return retrying(writing.attempt)
@@ -98,7 +96,7 @@ class _Writing:
 
     def is_out_of_time(self, _: "RetryCallState") -> bool:
         """Whether no attempt could end in time."""
-        return time.monotonic() + _LONGEST_PAUSE >= self._deadline
+        return time.monotonic() + LONGEST_PAUSE >= self._deadline
 
     def _next(self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...]) -> "ChatResponse | None":
         """The next piece; what the model raises is explained, what the caller raises is not ours to explain."""
