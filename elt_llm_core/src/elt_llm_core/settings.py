@@ -6,6 +6,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 StrategyName = Literal["dense", "sparse", "hybrid", "multi_query"]
+SynthesisName = Literal["simple", "cot", "tot", "reflect"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
@@ -215,10 +216,16 @@ class QuerySettings(Section):
 class AnswerSettings(Section):
     """How an answer is written and checked."""
 
-    strategy: Literal["simple"] = Field("simple", description="How the answer is reasoned out.")
+    strategy: SynthesisName = Field(
+        "simple",
+        description="How a model writes: simple: at once; cot: steps of reasoning first; tot: several attempts, the"
+        " best kept; reflect: a draft, corrected where the passages do not bear it out.",
+    )
+    by_collection: bool = Field(False, description="Several collections are answered one by one, then made one answer.")
     enable_citation: bool = Field(True, description="Number the sources in the answer.")
     strict: bool = Field(False, description="Drop sentences that no passage supports.")
     max_reasoning_steps: int = Field(5, ge=1, le=20, description="Most steps of a reasoned answer.")
+    branches: int = Field(3, ge=1, le=10, description="Attempts that tot writes.")
     reflect_steps: int = Field(3, ge=1, le=10, description="Most rounds of correcting a draft.")
     abstain: bool = Field(True, description="Say so when the documents do not hold the answer.")
 
