@@ -62,7 +62,8 @@ def test_of_several_attempts_the_better_is_kept(task: Task, calls_of: MakeCalls)
     attempts = (f"1. A guess.\nAnswer: {FALSE}", f"1. Look at source 1.\nAnswer: {TRUE}")
     draft = create_synthesis("tot").draft(replace(task, branches=2), calls_of(*attempts, "1: 6\n2: 9"), Heard())
     assert (draft.text, draft.steps) == (TRUE, ("Look at source 1.",))
-    assert [one["judged"] for one in draft.told["attempts"]] == [6.0, 9.0]
+    told: Any = draft.told["attempts"]
+    assert [one["judged"] for one in told] == [6.0, 9.0]
 
 
 def test_what_the_sources_bear_out_outweighs_what_the_model_thinks_of_itself(task: Task, calls_of: MakeCalls) -> None:
