@@ -1,0 +1,32 @@
+"""What was fitted to a collection as it stood, by generation and profile."""
+
+from typing import Any
+
+from elt_llm_core.store.clock import now
+from elt_llm_core.store.database import Database
+
+
+class Calibrations:
+    """Fitted values as JSON text; those of another generation or profile are never taken for these."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
+        """Keep what was fitted, in place of what was."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?, ?)",
+            (collection, generation, profile, fitted, now()),
+        )
+
+    def find(self, collection: str, generation: str, profile: str) -> str | None:
+        """What was fitted to just this, or None."""
+        row: tuple[Any, ...] | None = self._database.row(
+            "SELECT fitted FROM calibrations WHERE collection = ? AND generation = ? AND profile = ?",
+            (collection, generation, profile),
+        )
+        return None if row is None else str(row[0])
+
+    def forget(self, collection: str) -> None:
+        """Drop everything fitted to a collection."""
+        self._database.execute("DELETE FROM calibrations WHERE collection = ?", (collection,))

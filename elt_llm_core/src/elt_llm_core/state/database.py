@@ -1,0 +1,83 @@
+"""`state.sqlite3` beside the store: written in short transactions that never wait for the writer's lock."""
+
+from pathlib import Path
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.database import Database
+from elt_llm_core.store.mounts import refuse_network_file_system
+
+STATE_NAME = "state.sqlite3"
+_FIRST = (
+    """
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    collections TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID
+""",
+    """
+CREATE TABLE turns (
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    asked TEXT NOT NULL,
+    understood TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    result TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (session, number)
+) STRICT
+""",
+    """
+CREATE TABLE calibrations (
+    collection TEXT NOT NULL,
+    generation TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    fitted TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (collection, generation, profile)
+) STRICT
+""",
+)
+STEPS = (_FIRST,)
+
+
+def open_state(data_dir: Path) -> Database:
+    """The open database, created and brought up to date if need be. Close it after use.
+
+    Raises StoreError if it cannot be written, or was written by a newer program.
+    """
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    refuse_network_file_system(data_dir)
+    database = Database(data_dir / STATE_NAME, for_writing=True)
+    try:
+        # What is deleted here may be what somebody asked about a document that was purged.
+        database.execute("PRAGMA secure_delete = ON")
+        _migrate(database)
+    except StoreError:
+        database.close()
+        raise
+    return database
+
+
+def _migrate(database: Database) -> None:
+    if _version(database) == len(STEPS):
+        return
+    with database.transaction():  # another process may be at it: only one of both finds work to do
+        version = _version(database)
+        if version > len(STEPS):
+            raise StoreError(
+                f"{database.path} was written by a newer version (step {version}, this one knows {len(STEPS)}).",
+                hint="Run the newer version, or move the file away: conversations are lost then, documents are not.",
+            )
+        for step in STEPS[version:]:
+            for statement in step:
+                database.execute(statement)
+        database.execute(f"PRAGMA user_version = {len(STEPS)}")
+
+
+def _version(database: Database) -> int:
+    row = database.row("PRAGMA user_version")
+    return int(row[0]) if row else 0

@@ -1,0 +1,113 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import StoreError, UsageError
+from elt_llm_core.results import QueryResult
+from elt_llm_core.state.calibrations import Calibrations
+from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.sessions import Sessions
+from elt_llm_core.store.database import Database
+from elt_llm_core.store.lock import writer_lock
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = open_state(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sessions(database: Database) -> Sessions:
+    return Sessions(database)
+
+
+def result(question: str, answer: str = "Four weeks [1].") -> QueryResult:
+    return QueryResult(question=question, answer=answer, answered=True)
+
+
+def test_a_conversation_is_read_back_as_it_was_held(sessions: Sessions) -> None:
+    session_id = sessions.create(["library"], "thorough")
+    first = sessions.add(session_id, "How long may a book be kept?", result("How long may a book be kept?"))
+    second = sessions.add(session_id, "and a film?", result("How long may a film be kept?", "One week [1]."))
+    assert sessions.turns(session_id) == [first, second]
+    assert sessions.turns(session_id, last=1) == [second]
+    assert second.understood == "How long may a film be kept?"
+    record = sessions.get(session_id)
+    assert (record.title, record.collections, record.profile, record.turns) == (
+        "How long may a book be kept?",
+        ("library",),
+        "thorough",
+        2,
+    )
+
+
+def test_a_conversation_is_found_by_the_beginning_of_its_id(sessions: Sessions) -> None:
+    session_id = sessions.create(["library"])
+    assert sessions.get(session_id[:6]).session_id == session_id
+
+
+@pytest.mark.parametrize("unknown", ["", "a", "%%%%", "no such id"])
+def test_a_conversation_that_there_is_not_is_refused(sessions: Sessions, unknown: str) -> None:
+    sessions.create(["library"])
+    with pytest.raises(UsageError):
+        sessions.get(unknown)
+    with pytest.raises(UsageError):
+        sessions.add(unknown, "anything?", result("anything?"))
+
+
+def test_the_conversation_last_used_comes_first(sessions: Sessions, database: Database) -> None:
+    old, new = sessions.create(["library"]), sessions.create(["library"])
+    database.execute("UPDATE sessions SET updated_at = '2020-01-01' WHERE id = ?", (old,))
+    assert [one.session_id for one in sessions.all()] == [new, old]
+
+
+def test_a_deleted_conversation_takes_its_turns_along(sessions: Sessions, database: Database) -> None:
+    session_id = sessions.create(["library"])
+    sessions.add(session_id, "anything?", result("anything?"))
+    sessions.delete(session_id)
+    assert database.rows("SELECT * FROM turns") == []
+
+
+def test_what_was_said_of_a_document_goes_with_it(sessions: Sessions, tmp_path: Path) -> None:
+    session_id = sessions.create(["library"])
+    sessions.add(session_id, "first?", result("first?", "canary of doc-1"))
+    kept = sessions.add(session_id, "second?", result("second?", "about doc-2"))
+    assert sessions.erase_documents(["doc-1"]) == 1
+    assert sessions.turns(session_id) == [kept]
+
+
+def test_turns_of_several_threads_are_all_kept_and_numbered(sessions: Sessions) -> None:
+    session_id = sessions.create(["library"])
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: sessions.add(session_id, f"{number}?", result(f"{number}?")), range(40)))
+    assert [turn.number for turn in sessions.turns(session_id)] == list(range(1, 41))
+
+
+def test_the_state_is_written_while_another_process_holds_the_lock_of_the_store(tmp_path: Path) -> None:
+    with writer_lock(tmp_path, "ingest"):
+        opened = open_state(tmp_path)
+        Sessions(opened).create(["library"])
+        opened.close()
+
+
+def test_a_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    opened = open_state(tmp_path)
+    opened.execute("PRAGMA user_version = 99")
+    opened.close()
+    with pytest.raises(StoreError, match="newer"):
+        open_state(tmp_path)
+    assert (tmp_path / STATE_NAME).exists()
+
+
+def test_what_was_fitted_to_one_generation_is_not_taken_for_another(database: Database) -> None:
+    calibrations = Calibrations(database)
+    calibrations.put("library", "one", "default", "{1}")
+    calibrations.put("library", "one", "default", "{2}")
+    assert calibrations.find("library", "one", "default") == "{2}"
+    assert calibrations.find("library", "two", "default") is None
+    assert calibrations.find("library", "one", "classic") is None
+    calibrations.forget("library")
+    assert calibrations.find("library", "one", "default") is None
