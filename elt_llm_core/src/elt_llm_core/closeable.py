@@ -21,3 +21,10 @@ class Closeable:
     ) -> None:
         """Close it."""
         self.close()
+
+
+def close_if_possible(thing: object) -> None:
+    """Closes what has something to close, such as a model behind a connection; leaves the rest alone."""
+    close = getattr(thing, "close", None)
+    if callable(close):
+        close()

@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -11,7 +12,7 @@ from llama_index.core.llms import CompletionResponse, CompletionResponseGen, Cus
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from elt_llm_core.errors import ModelError
+from elt_llm_core.errors import EltError, ModelError
 from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -99,14 +100,34 @@ class FakeEmbedding(EmbeddingModel):
         vector[place] += 1.0 if seed[4] & 1 else -1.0
 
 
-class ScriptedLLM(CustomLLM):
-    """Says the given responses one after the other and records what it was asked; ModelError when none is left."""
+@dataclass(frozen=True)
+class ScriptedReply:
+    """A response with what a server tells beside it; `finish` is stop, length or cut off."""
 
-    _responses: list[str] = PrivateAttr()
+    text: str
+    finish: str = "stop"
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+
+    @property
+    def end(self) -> dict[str, Any]:
+        """The end as Ollama tells it, with the counts there are; one that is cut off has none."""
+        counts = {"prompt_eval_count": self.prompt_tokens, "eval_count": self.answer_tokens}
+        known = {key: count for key, count in counts.items() if count is not None}
+        return {"done": False} if self.finish == "cut off" else {"done": True, "done_reason": self.finish, **known}
+
+
+class ScriptedLLM(CustomLLM):
+    """Says the given responses one after the other and records what it was asked; ModelError when none is left.
+
+    A response that is an error is raised instead of said.
+    """
+
+    _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
     _prompts: list[str] = PrivateAttr(default_factory=list)
     _lock: Lock = PrivateAttr(default_factory=Lock)
 
-    def __init__(self, responses: Sequence[str] = ()) -> None:
+    def __init__(self, responses: "Sequence[str | ScriptedReply | EltError]" = ()) -> None:
         super().__init__()
         self._responses = list(responses)
 
@@ -127,7 +148,8 @@ class ScriptedLLM(CustomLLM):
         **kwargs: Any,
     ) -> CompletionResponse:
         """The next response."""
-        return CompletionResponse(text=self._next(prompt))
+        reply = self._next(prompt)
+        return CompletionResponse(text=reply.text, raw=reply.end)
 
     def stream_complete(
         self,
@@ -138,7 +160,7 @@ class ScriptedLLM(CustomLLM):
         """The next response, word by word."""
         return _word_by_word(self._next(prompt))
 
-    def _next(self, prompt: str) -> str:
+    def _next(self, prompt: str) -> ScriptedReply:
         with self._lock:
             self._prompts.append(prompt)
             position = len(self._prompts) - 1
@@ -147,11 +169,15 @@ class ScriptedLLM(CustomLLM):
                 f"The scripted model has {len(self._responses)} responses and was asked {position + 1} times",
                 hint="Give ScriptedLLM more responses",
             )
-        return self._responses[position]
+        response = self._responses[position]
+        if isinstance(response, EltError):
+            raise response
+        return ScriptedReply(response) if isinstance(response, str) else response
 
 
-def _word_by_word(response: str) -> CompletionResponseGen:
+def _word_by_word(reply: ScriptedReply) -> Iterator[CompletionResponse]:
     said = ""
-    for word in re.findall(r"\S+\s*|\s+", response):
+    for word in re.findall(r"\S+\s*|\s+", reply.text):
         said += word
         yield CompletionResponse(text=said, delta=word)
+    yield CompletionResponse(text=said, delta="", raw=reply.end)

@@ -57,6 +57,11 @@ class LlamaCppLlm(CustomLLM):
         """Who answers."""
         return self._server
 
+    def close(self) -> None:
+        """Lets go of the model and its memory; it is loaded again when asked again."""
+        with self._lock:
+            self._engine = None
+
     @property
     def metadata(self) -> LLMMetadata:
         """Window and length as set; known without loading the file."""

@@ -25,6 +25,10 @@ class OllamaEmbedding(ServerEmbedding):
         self._ollama = ollama
         self._keep_alive = settings.ollama.keep_alive
 
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self._ollama.close()
+
     def _identify(self) -> ModelIdentity:
         found = self._ollama.find()
         if not found.digest:

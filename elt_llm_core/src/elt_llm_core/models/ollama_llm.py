@@ -44,6 +44,10 @@ class OllamaLlm(Ollama):
         """Who answers."""
         return self._server
 
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self.client.close()
+
     @property
     def metadata(self) -> LLMMetadata:
         """The window and the length that are sent; known without asking the server."""

@@ -34,6 +34,10 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         self._client = httpx.Client(base_url=server.address, headers=headers, **options)
         self._declared_context = chosen.embedding_context
 
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self._client.close()
+
     def _identify(self) -> ModelIdentity:
         listed = self._request("GET", "/models").get("data")
         entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []

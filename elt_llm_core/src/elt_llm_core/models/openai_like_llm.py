@@ -42,6 +42,10 @@ class OpenAiLikeLlm(OpenAILike):
         """Who answers."""
         return self._server
 
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self._get_client().close()
+
 
 def create_openai_like_llm(settings: Settings) -> OpenAiLikeLlm:
     """The model of the settings; nothing is asked of the server. Raises SettingsError for what is not allowed."""

@@ -25,11 +25,13 @@ class Reply:
         self._thoughts: list[str] = []
         self._tells_its_end = False
         self._finish: Finish | None = None
+        self.pieces = 0
         self.prompt_tokens: int | None = None
         self.answer_tokens: int | None = None
 
     def add(self, response: "ChatResponse") -> str:
         """Takes a piece in; the text of the answer that it brought, which may be empty."""
+        self.pieces += 1
         raw = _as_mapping(response.raw)
         if raw:
             self._read(raw)

@@ -77,6 +77,10 @@ class ServerEmbedding(EmbeddingModel):
     def _identify(self) -> ModelIdentity:
         """What the server tells of its model. Raises a ModelError."""
 
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of the connections."""
+
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
         """The model's identity, asked for once. Raises a ModelError if the server does not tell."""

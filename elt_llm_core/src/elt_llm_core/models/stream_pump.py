@@ -24,16 +24,15 @@ class StreamPump(Generic[Piece]):
 
     _AHEAD = 64
 
-    def __init__(self, start: Callable[[], Iterator[Piece]], failures: tuple[type[Exception], ...]) -> None:
+    def __init__(self, start: Callable[[], Iterator[Piece]]) -> None:
         self._start = start
-        self._failures = failures
         self._given_up = threading.Event()
-        self._pieces: queue.Queue[Piece | Exception | None] = queue.Queue(self._AHEAD)
+        self._pieces: queue.Queue[Piece | BaseException | None] = queue.Queue(self._AHEAD)
 
     def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
         """The pieces in order, until the end or until `cancelled`; `deadline` is a moment of `time.monotonic`.
 
-        Raises TookTooLong after the deadline, and what the stream raised if that is among the failures.
+        Raises TookTooLong after the deadline, and whatever the stream raised.
         """
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._read,), name="model", daemon=True).start()
@@ -51,13 +50,13 @@ class StreamPump(Generic[Piece]):
                 piece = self._pieces.get(timeout=_GLANCE)
             except queue.Empty:
                 continue
-            if isinstance(piece, Exception):
+            if isinstance(piece, BaseException):
                 raise piece
             return piece
         return None
 
     def _read(self) -> None:
-        last: Exception | None = None
+        last: BaseException | None = None
         try:
             stream = self._start()
             for piece in stream:
@@ -65,14 +64,11 @@ class StreamPump(Generic[Piece]):
                     break
             if close := getattr(stream, "close", None):
                 close()  # of a stream left early: its connection is let go at once
-        except self._failures as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised where the pieces are awaited
             last = error
-        except BaseException:
-            self._put(RuntimeError("the stream of the model failed in a way nobody foresaw"))
-            raise
         self._put(last)
 
-    def _put(self, piece: Piece | Exception | None) -> bool:
+    def _put(self, piece: Piece | BaseException | None) -> bool:
         while not self._given_up.is_set():
             try:
                 self._pieces.put(piece, timeout=_GLANCE)

@@ -26,46 +26,37 @@ class ThinkingFilter:
         if self._state == "answer":
             return piece
         self._held += piece
-        if self._state == "before" and not self._begins_with_tag():
-            return ""
-        return self._released() if self._state == "answer" else self._past_thinking()
+        if self._state == "before":
+            self._look_for_opening()
+        if self._state == "thinking":
+            self._look_for_closing()
+        if self._state == "after" and (rest := self._held.lstrip()):
+            self._held, self._state = rest, "answer"
+        return self._released() if self._state == "answer" else ""
 
     def finish(self) -> str:
         """What was held back until the end: text that only looked like the beginning of a tag."""
         if self._state == "thinking":
             self._thoughts.append(self._held)
+        if self._state != "before":
             self._held = ""
         self._state = "answer"
         return self._released()
 
-    def _begins_with_tag(self) -> bool:
-        """Whether enough has come to tell if thinking comes first; the state says how it ended."""
+    def _look_for_opening(self) -> None:
         start = self._held.lstrip()
         if start.startswith(_OPENING):
             self._state, self._held = "thinking", start.removeprefix(_OPENING)
-            return True
-        if start and not _OPENING.startswith(start):
+        elif start and not _OPENING.startswith(start):
             self._state = "answer"
-            return True
-        return False
 
-    def _past_thinking(self) -> str:
+    def _look_for_closing(self) -> None:
         thought, closed, rest = self._held.partition(_CLOSING)
-        if not closed:
-            return self._kept_back(thought)
-        self._thoughts.append(thought)
-        # White space may still come with the next pieces: the answer begins with its first word.
-        self._held, self._state = rest.lstrip(), "before"
-        if not self._held:
-            return ""
-        self._state = "answer"
-        return self._released()
-
-    def _kept_back(self, thought: str) -> str:
-        safe = max(0, len(thought) - len(_CLOSING) + 1)
-        self._thoughts.append(thought[:safe])
-        self._held = thought[safe:]
-        return ""
+        # Without one, the end of what came may be its beginning.
+        sure = len(thought) if closed else max(0, len(thought) - len(_CLOSING) + 1)
+        self._thoughts.append(thought[:sure])
+        self._held = rest if closed else thought[sure:]
+        self._state = "after" if closed else "thinking"
 
     def _released(self) -> str:
         text, self._held = self._held, ""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import EltError, ModelTimeout
+from elt_llm_core.errors import EltError, ModelTimeout, UnusableReply
 from elt_llm_core.models.model_server import ANSWER_TIMEOUT, HasServer, ModelServer
 from elt_llm_core.models.prompt_size import fewest_tokens
 from elt_llm_core.models.replies import Finish, Reply
@@ -82,7 +82,7 @@ class _Writing:
         """Asks once. Raises one of ours."""
         reply = Reply()
         failures = client_failures()
-        pump: StreamPump[ChatResponse] = StreamPump(lambda: iter(self._llm.stream_chat(self._messages)), failures)
+        pump: StreamPump[ChatResponse] = StreamPump(lambda: iter(self._llm.stream_chat(self._messages)))
         stream = pump.pieces(self._deadline, self._cancelled)
         while (response := self._next(stream, failures)) is not None:
             self._hand_out(reply.add(response))
@@ -118,6 +118,10 @@ class _Writing:
     def _checked(self, reply: Reply) -> Written:
         if self._cancelled():
             return Written(reply.text, reply.prompt_tokens, reply.answer_tokens, "cut off", reply.thinking)
+        if not reply.pieces:
+            raise UnusableReply(
+                f"{self._server} replied with nothing", hint=f"Is {self._server.address} the right one?"
+            )
         self._check_that_all_was_read(reply.prompt_tokens)
         return Written(reply.text, reply.prompt_tokens, reply.answer_tokens, reply.finish, reply.thinking)
 

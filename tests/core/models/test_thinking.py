@@ -1,0 +1,34 @@
+from elt_llm_core.models.thinking import ThinkingFilter
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def fed(pieces: list[str]) -> tuple[str, str]:
+    """The answer and the thinking of a text that comes in pieces."""
+    sieve = ThinkingFilter()
+    answer = "".join([*(sieve.feed(piece) for piece in pieces), sieve.finish()])
+    return answer, sieve.thinking
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    ends = sorted({place % (len(text) + 1) for place in places} | {len(text)})
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@given(st.lists(st.integers(0, 60), max_size=12))
+def test_wherever_it_is_cut_the_thinking_is_taken_out(places: list[int]) -> None:
+    assert fed(cut("<think>so < it\nis</think>\n\nIt is <b>two</b>.", places)) == ("It is <b>two</b>.", "so < it\nis")
+
+
+@given(st.text(alphabet="<think>/ \nab", max_size=40), st.lists(st.integers(0, 40), max_size=8))
+def test_a_text_that_does_not_begin_with_thinking_is_left_as_it_is(text: str, places: list[int]) -> None:
+    if not text.lstrip().startswith("<think>"):
+        assert fed(cut(text, places)) == (text, "")
+
+
+def test_thinking_that_never_ends_is_no_answer() -> None:
+    assert fed(["<think>and then", " and then"]) == ("", "and then and then")
+
+
+def test_a_tag_amid_the_answer_is_text() -> None:
+    assert fed(["Write <think>x</think> so."]) == ("Write <think>x</think> so.", "")

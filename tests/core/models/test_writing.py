@@ -1,0 +1,151 @@
+"""The one seam through which models are asked to write: pieces, counts, cancelling, retries, and what is flagged."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from elt_llm_core.errors import ModelError, ModelMissing, ModelUnavailable, PromptTooLong
+from elt_llm_core.models.fakes import ScriptedLLM, ScriptedReply
+from elt_llm_core.models.prompt_size import fewest_tokens
+from elt_llm_core.models.writing import write
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core.llms import ChatMessage, ChatResponse, ChatResponseGen, CustomLLM
+from model_backends import ScriptedBackend
+from model_faults import Fault
+from model_http_server import ModelHttpServer, running_model_server
+from model_settings import open_llm, settings_of
+
+QUESTION = [ChatMessage(role="user", content="Is it so?")]
+
+
+@pytest.fixture
+def server() -> Iterator[ModelHttpServer]:
+    with running_model_server(ScriptedBackend(["one two three four five"])) as running:
+        yield running
+
+
+def test_pieces_come_in_order_and_make_up_the_text() -> None:
+    pieces: list[str] = []
+    written = write(ScriptedLLM(["It is so, says page 2."]), QUESTION, on_piece=pieces.append)
+    assert "".join(pieces) == written.text == "It is so, says page 2."
+    assert len(pieces) > 1
+    assert written.finish == "stop"
+
+
+def test_pieces_are_handed_out_in_the_thread_of_the_caller() -> None:
+    threads: set[int] = set()
+    write(ScriptedLLM(["one two"]), QUESTION, on_piece=lambda _: threads.add(threading.get_ident()))
+    assert threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "cut off"])
+def test_the_way_it_ended_is_told(finish: str) -> None:
+    assert write(ScriptedLLM([ScriptedReply("one two", finish)]), QUESTION).finish == finish
+
+
+def test_the_counts_of_the_server_are_told() -> None:
+    written = write(ScriptedLLM([ScriptedReply("one two", prompt_tokens=12, answer_tokens=3)]), QUESTION)
+    assert (written.prompt_tokens, written.answer_tokens) == (12, 3)
+
+
+def test_a_prompt_of_which_less_was_read_than_it_has_words_is_an_error() -> None:
+    with pytest.raises(PromptTooLong, match="read 2 tokens of a prompt of 3 or more"):
+        write(ScriptedLLM([ScriptedReply("one two", prompt_tokens=2)]), QUESTION)
+
+
+def test_what_passes_is_tried_again_and_the_pieces_come_once() -> None:
+    pieces: list[str] = []
+    llm = ScriptedLLM([ModelUnavailable("busy"), ModelUnavailable("busy"), "yes"])
+    assert write(llm, QUESTION, on_piece=pieces.append).text == "yes"
+    assert pieces == ["yes"]
+
+
+def test_three_attempts_are_made_and_the_last_error_told() -> None:
+    llm = ScriptedLLM([ModelUnavailable("first"), ModelUnavailable("second"), ModelUnavailable("third"), "yes"])
+    with pytest.raises(ModelUnavailable, match="third"):
+        write(llm, QUESTION)
+
+
+def test_what_would_fail_again_is_asked_once() -> None:
+    llm = ScriptedLLM([ModelMissing("no such model"), "yes"])
+    with pytest.raises(ModelMissing):
+        write(llm, QUESTION)
+    assert len(llm.prompts) == 1
+
+
+def test_cancelling_ends_with_what_there_is(server: ModelHttpServer) -> None:
+    pieces: list[str] = []
+    with open_llm(settings_of("ollama", server)) as llm:
+        written = write(llm, QUESTION, on_piece=pieces.append, cancelled=lambda: len(pieces) >= 2)
+    assert (written.text, written.finish) == ("one two ", "cut off")
+
+
+def test_cancelling_does_not_wait_for_a_server_that_says_nothing(server: ModelHttpServer) -> None:
+    server.faults.plan("/api/chat", Fault.HANG)
+    began = time.monotonic()
+    with open_llm(settings_of("ollama", server, patience=60.0)) as llm:
+        written = write(llm, QUESTION, cancelled=lambda: time.monotonic() - began > 0.3)
+    assert (written.text, written.finish) == ("", "cut off")
+    assert time.monotonic() - began < 20
+
+
+def test_an_error_of_the_one_who_reads_along_is_not_taken_for_the_models() -> None:
+    def fail(_: str) -> None:
+        raise ValueError("the screen is gone")
+
+    with pytest.raises(ValueError, match="the screen is gone"):
+        write(ScriptedLLM(["one two"]), QUESTION, on_piece=fail)
+
+
+def test_thinking_is_kept_apart_from_the_answer() -> None:
+    pieces: list[str] = []
+    llm = ScriptedLLM(["<think>\nLet me see: it is two.\n</think>\n\nIt is two."])
+    written = write(llm, QUESTION, on_piece=pieces.append)
+    assert (written.text, written.thinking) == ("It is two.", "Let me see: it is two.")
+    assert "".join(pieces) == "It is two."
+
+
+def test_a_model_of_no_provider_of_ours_has_its_failures_explained_too() -> None:
+    class Broken(ScriptedLLM):
+        def stream_chat(self, messages: object, **_: object) -> ChatResponseGen:
+            raise ConnectionResetError("gone")
+
+    assert issubclass(Broken, CustomLLM)
+    with pytest.raises(ModelError, match="The language model at scripted broke off"):
+        write(Broken([]), QUESTION)
+
+
+def test_what_nobody_foresaw_is_raised_as_it_is() -> None:
+    class Odd(ScriptedLLM):
+        def stream_chat(self, messages: object, **_: object) -> ChatResponseGen:
+            yield ChatResponse(message=ChatMessage(role="assistant", content="a"), delta="a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write(Odd([]), QUESTION)
+
+
+def test_what_is_sent_says_everything_that_the_settings_say(server: ModelHttpServer) -> None:
+    chosen = {"seed": 7, "num_predict": 3, "context_window": 768, "keep_alive": "10m"}
+    with open_llm(settings_of("ollama", server, ollama=chosen, llm={"temperature": 0.5, "top_p": 0.8})) as llm:
+        assert (llm.metadata.context_window, llm.metadata.num_output) == (768, 3)
+        assert server.requests == []
+        written = write(llm, QUESTION)
+    (body,) = server.bodies("/api/chat")
+    expected = {"temperature": 0.5, "top_p": 0.8, "seed": 7, "num_predict": 3, "num_ctx": 768}
+    assert body["options"] == expected
+    assert (body["stream"], body["think"], body["keep_alive"]) == (True, False, "10m")
+    assert (written.text, written.finish, written.answer_tokens) == ("one two three ", "length", 3)
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), max_size=30))
+def test_no_text_has_fewer_tokens_than_the_bound_says(words: list[str]) -> None:
+    assert fewest_tokens(" ".join(words)) <= sum(len(word) for word in words)
+
+
+def test_scripts_without_spaces_are_counted_too() -> None:
+    assert fewest_tokens("東京都に住んでいます") == 2
+    assert fewest_tokens("It is so?") == 3
+    assert fewest_tokens("") == 0

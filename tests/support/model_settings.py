@@ -1,0 +1,69 @@
+"""Settings that send each provider of models to the model server of the tests, with little patience."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elt_llm_core.closeable import close_if_possible
+from elt_llm_core.models.llms import create_llm
+from elt_llm_core.settings import Settings
+from model_http_server import ModelHttpServer
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+CLOSED = "http://127.0.0.1:9"
+"""Where nobody listens."""
+
+
+def settings_of(
+    provider: str,
+    server: ModelHttpServer | None = None,
+    *,
+    gguf: Path | None = None,
+    patience: float = 20.0,
+    **sections: dict[str, Any],
+) -> Settings:
+    """Both the language model and the embedding model of `provider`; without a server, of an address that is closed.
+
+    `patience`: seconds between two pieces. `sections` are laid over the rest.
+    """
+    model = server.backend.name if server else "scripted:latest"
+    waiting = {"request_timeout": patience, "num_predict": 24}
+    embeds = {"ollama", "openai_like"}
+    value: dict[str, dict[str, Any]] = {
+        "llm": {"provider": provider, "temperature": 0.0, "answer_timeout": 60.0},
+        "embedding": {"provider": provider if provider in embeds else "embedded"},
+        "ollama": {
+            **waiting,
+            "base_url": server.address if server else CLOSED,
+            "connect_timeout": 1.0,
+            "llm_model": model,
+            "embedding_model": model,
+            "context_window": 1024,
+        },
+        "openai_like": {
+            **waiting,
+            "base_url": server.openai_address if server else f"{CLOSED}/v1",
+            "connect_timeout": 1.0,
+            "llm_model": model,
+            "embedding_model": model,
+            "context_window": 1024,
+        },
+        "llama_cpp": {**waiting, "model_path": gguf, "context_window": 1024, "threads": 1},
+    }
+    for name, section in sections.items():
+        value[name] = {**value.get(name, {}), **section}
+    return Settings.model_validate(value)
+
+
+@contextmanager
+def open_llm(settings: Settings) -> "Iterator[LLM]":
+    """The language model of the settings; its connections are let go at the end."""
+    llm = create_llm(settings)
+    assert llm is not None
+    try:
+        yield llm
+    finally:
+        close_if_possible(llm)
