@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.closeable import close_if_possible
+from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.models.llms import create_llm
 from elt_llm_core.settings import Settings
 from model_http_server import ModelHttpServer
 
 if TYPE_CHECKING:
+    from elt_llm_core.models.embedding_model import EmbeddingModel
     from llama_index.core.llms import LLM
 
 CLOSED = "http://127.0.0.1:9"
@@ -67,3 +69,13 @@ def open_llm(settings: Settings) -> "Iterator[LLM]":
         yield llm
     finally:
         close_if_possible(llm)
+
+
+@contextmanager
+def open_embedding(settings: Settings) -> "Iterator[EmbeddingModel]":
+    """The embedding model of the settings; its connections are let go at the end."""
+    model = create_embedding(settings)
+    try:
+        yield model
+    finally:
+        close_if_possible(model)

@@ -1,0 +1,184 @@
+"""Embedding through a server: prefixes, batches, limits, identity, and every wrong reply found out."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from elt_llm_core.errors import (
+    ModelBroken,
+    ModelError,
+    ModelMissing,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+    PromptTooLong,
+    SettingsError,
+    UnusableReply,
+)
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embeddings import create_embedding
+from model_backends import ScriptedBackend
+from model_faults import Fault
+from model_http_server import ModelHttpServer, running_model_server
+from model_settings import open_embedding, settings_of
+
+PATHS = {"ollama": "/api/embed", "openai_like": "/v1/embeddings"}
+PATIENCE = 0.4
+TEXTS = ["A club registers its players.", "Rain falls on the hill.", "The third text."]
+
+FAILURES: list[tuple[Fault, type[ModelError], str]] = [
+    (Fault.CLOSE, ModelBroken, "broke off"),
+    (Fault.LOADING, ModelUnavailable, "loading model"),
+    (Fault.MISSING, ModelMissing, "does not have the model"),
+    (Fault.CRASHED, ModelBroken, "terminated"),
+    (Fault.FULL, ModelRefused, "memory"),
+    (Fault.TOO_LONG, PromptTooLong, "context length"),
+    (Fault.REDIRECT, ModelRefused, "307"),
+    (Fault.HANG, ModelTimeout, "no sign"),
+    (Fault.NOT_JSON, UnusableReply, "cannot be read"),
+    (Fault.WRONG_DIMENSION, UnusableReply, "dimension 31 instead of 32"),
+    (Fault.UNLIKE_DIMENSIONS, UnusableReply, "unlike lengths"),
+    (Fault.NOT_A_NUMBER, UnusableReply, "not finite"),
+    (Fault.ZERO, UnusableReply, "has no length"),
+    (Fault.ONE_SHORT, UnusableReply, "4 vectors for 5 texts"),
+    (Fault.WRONG_ORDER, UnusableReply, "mixes up the order"),
+]
+
+
+@pytest.fixture
+def server() -> Iterator[ModelHttpServer]:
+    with running_model_server(ScriptedBackend()) as running:
+        yield running
+
+
+def embedded(provider: str, server: ModelHttpServer, texts: list[str], **sections: dict[str, Any]) -> np.ndarray:
+    with open_embedding(settings_of(provider, server, patience=PATIENCE, **sections)) as model:
+        return model.embed_texts(texts)
+
+
+@pytest.mark.parametrize("provider", PATHS)
+@pytest.mark.parametrize(("fault", "error", "words"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
+def test_each_failure_has_its_own_error(
+    server: ModelHttpServer, provider: str, fault: Fault, error: type[ModelError], words: str
+) -> None:
+    with open_embedding(settings_of(provider, server, patience=PATIENCE)) as model:
+        assert model.fingerprint.dimension == 32
+        server.faults.always(PATHS[provider], fault)
+        with pytest.raises(error, match=words) as caught:
+            model.embed_texts(TEXTS)
+    assert type(caught.value) is error
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("provider", PATHS)
+def test_a_server_that_is_down_is_told_when_it_is_needed_and_not_before(provider: str) -> None:
+    with open_embedding(settings_of(provider)) as model, pytest.raises(ModelUnavailable, match="cannot be reached"):
+        model.embed_texts(TEXTS)
+
+
+@pytest.mark.parametrize("provider", PATHS)
+def test_what_passes_by_itself_is_tried_again(server: ModelHttpServer, provider: str) -> None:
+    server.faults.plan(PATHS[provider], Fault.LOADING, Fault.CLOSE)
+    assert len(embedded(provider, server, TEXTS)) == len(TEXTS)
+
+
+def test_a_missing_model_is_told_with_the_command_that_brings_it(server: ModelHttpServer) -> None:
+    with pytest.raises(ModelMissing) as caught:
+        embedded("ollama", server, TEXTS, embedding={"model": "nomic-embed-text"})
+    assert caught.value.hint == "Run: ollama pull nomic-embed-text"
+
+
+@pytest.mark.parametrize("provider", PATHS)
+def test_texts_are_sent_in_batches_and_come_back_in_order(server: ModelHttpServer, provider: str) -> None:
+    texts = [f"text number {number} of many" for number in range(7)]
+    chosen: dict[str, dict[str, Any]] = {"ollama": {"embed_batch_size": 3}, "openai_like": {"embed_batch_size": 3}}
+    vectors = embedded(provider, server, texts, **chosen)
+    sent = [body["input"] for body in server.bodies(PATHS[provider])[2:]]
+    assert [text for batch in sent for text in batch[1:-1]] == texts
+    assert [len(batch) for batch in sent] == [5, 5, 3]
+    assert np.allclose(vectors, np.concatenate([embedded(provider, server, [text]) for text in texts]), atol=1e-5)
+
+
+def test_ollama_is_told_to_refuse_rather_than_to_cut(server: ModelHttpServer) -> None:
+    embedded("ollama", server, TEXTS)
+    assert {body["truncate"] for body in server.bodies("/api/embed")} == {False}
+    assert {body["options"]["num_ctx"] for body in server.bodies("/api/embed")} == {server.backend.context_length}
+
+
+@pytest.mark.parametrize(
+    ("name", "before_question", "before_text", "limit"),
+    [
+        ("nomic-embed-text:latest", "search_query: ", "search_document: ", 1024 - 2 - 4),
+        ("multilingual-e5-large", "query: ", "passage: ", 381),
+        ("mxbai-embed-large", "Represent this sentence for searching relevant passages: ", "", 510),
+        ("a-model-of-my-own", "", "", 766),
+    ],
+)
+def test_known_models_get_their_prefixes_and_their_limits(
+    name: str, before_question: str, before_text: str, limit: int
+) -> None:
+    with (
+        running_model_server(ScriptedBackend(name=name, context_length=1024)) as server,
+        open_embedding(settings_of("ollama", server)) as model,
+    ):
+        model.embed_texts(["a text"])
+        model.embed_question("a question")
+        text, question = (body["input"][1] for body in server.bodies("/api/embed")[-2:])
+        fingerprint = model.fingerprint
+    assert (text, question) == (f"{before_text}a text", f"{before_question}a question")
+    assert (fingerprint.query_prefix, fingerprint.text_prefix) == (before_question, before_text)
+    assert fingerprint.token_limit == limit
+
+
+def test_prefixes_can_be_set_and_can_be_set_to_nothing() -> None:
+    with running_model_server(ScriptedBackend(name="nomic-embed-text")) as server:
+        chosen = {"query_prefix": "", "text_prefix": "doc: "}
+        with open_embedding(settings_of("ollama", server, embedding=chosen)) as model:
+            assert (model.fingerprint.query_prefix, model.fingerprint.text_prefix) == ("", "doc: ")
+
+
+@pytest.mark.parametrize("provider", PATHS)
+def test_a_long_question_is_embedded_whole(server: ModelHttpServer, provider: str) -> None:
+    with open_embedding(settings_of(provider, server)) as model:
+        words = [f"word{number}" for number in range(model.token_limit)]
+        vector = model.embed_question(" ".join(words))
+        (*_, last) = server.bodies(PATHS[provider])
+    assert len(last["input"]) > 3
+    assert "".join(last["input"][1:-1]) == " ".join(words)
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_another_model_under_the_same_name_is_another_identity() -> None:
+    keys = set()
+    for digest in ("a" * 64, "b" * 64):
+        backend = ScriptedBackend()
+        backend.digest = digest
+        with running_model_server(backend) as server, open_embedding(settings_of("ollama", server)) as model:
+            keys.add(model.fingerprint.key)
+    assert len(keys) == 2
+
+
+def test_a_model_that_changes_between_two_batches_is_noticed(server: ModelHttpServer) -> None:
+    with open_embedding(settings_of("ollama", server)) as model:
+        assert model.fingerprint
+        server.backend = Turned()
+        with pytest.raises(UnusableReply, match="its model changed"):
+            model.embed_texts(TEXTS)
+
+
+class Turned(ScriptedBackend):
+    """The same model, with each vector turned round."""
+
+    def embed(self, texts: Any) -> tuple[list[list[float]], int]:
+        vectors, tokens = super().embed(texts)
+        return [[-value for value in vector] for vector in vectors], tokens
+
+
+def test_the_address_of_a_hosted_service_is_refused() -> None:
+    chosen: dict[str, dict[str, Any]] = {"openai_like": {"base_url": "https://models.example.com/v1"}}
+    with pytest.raises(SettingsError, match="allow_remote_models"):
+        create_embedding(settings_of("openai_like", **chosen))
+    allowed = create_embedding(settings_of("openai_like", network={"allow_remote_models": True}, **chosen))
+    assert isinstance(allowed, EmbeddingModel)
+    allowed.close()  # type: ignore[attr-defined]  # a connection was prepared, none was made
