@@ -29,8 +29,8 @@ PREPOSITION: Final = re.compile(
 )
 # The longer ones first: of "how many", "how" alone would leave "many" behind.
 ASKING: Final = re.compile(
-    r"how (?:long|much|many|often|old|far|big|soon|late|early|so)|for how long|since when|until when|by when|by whom"
-    r"|from when|at what (?:time|cost|price)|says who|where exactly|why not|why|whose|whom|who|when|where|which|what|how"
+    r"how (?:long|much|many|often|old|far|big|soon|late|early|so)|for how long|since when|until when|by when"
+    r"|by whom|from when|at what (?:time|cost|price)|says who|where exactly|why not|why|whose|whom|who|when|where|which|what|how"
     r"|wie (?:lange|viele|viel|oft|alt|weit|hoch)|seit wann|bis wann|ab wann|von wem|durch wen|wie das"
     r"|warum|weshalb|wieso|wer|wem|wen|wann|wohin|woher|wo|wie|was"
 )
