@@ -2,12 +2,8 @@
 
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from elt_llm_api.cli import run
@@ -92,58 +88,6 @@ def test_a_store_that_is_damaged_fails(doctor: Doctor, tmp_path: Path) -> None:
 def test_a_library_that_is_missing_fails() -> None:
     assert library("no-such-library", "no_such_library").hint == "Run: uv sync"
     assert library("pyyaml", "no_such_module").outcome == "FAIL"
-
-
-@contextmanager
-def ollama_server(models: list[str]) -> Iterator[str]:
-    """A real server on loopback that lists models as Ollama does."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps({"models": [{"name": name} for name in models]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: Any) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_ollama_is_not_asked_unless_a_provider_is_ollama(doctor: Doctor) -> None:
-    assert doctor(ELT_LLM_OLLAMA__BASE_URL="http://127.0.0.1:1")["ollama"]["detail"].startswith("not asked")
-
-
-def test_ollama_that_does_not_answer_fails(doctor: Doctor) -> None:
-    address = "http://127.0.0.1:1"
-    check = doctor(code=1, ELT_LLM_LLM__PROVIDER="ollama", ELT_LLM_OLLAMA__BASE_URL=address)["ollama"]
-    assert check["detail"].startswith(f"{address} does not answer: ")
-    assert check["hint"]
-
-
-def test_ollama_without_the_model_fails_with_the_command_that_brings_it(doctor: Doctor) -> None:
-    with ollama_server(["other:latest"]) as address:
-        check = doctor(code=1, ELT_LLM_LLM__PROVIDER="ollama", ELT_LLM_OLLAMA__BASE_URL=address)["ollama"]
-    assert check["hint"] == "Run: ollama pull qwen2.5:14b"
-
-
-def test_ollama_with_its_models_is_fine(doctor: Doctor) -> None:
-    with ollama_server(["qwen2.5:14b", "nomic-embed-text:latest"]) as address:
-        check = doctor(
-            ELT_LLM_LLM__PROVIDER="ollama",
-            ELT_LLM_EMBEDDING__PROVIDER="ollama",
-            ELT_LLM_OLLAMA__BASE_URL=address,
-        )["ollama"]
-    assert check["detail"] == f"{address} has nomic-embed-text, qwen2.5:14b"
 
 
 def test_the_table_has_a_line_for_each_check_and_a_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -123,16 +123,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _tell(self) -> None:
         backend = self.server_state.backend
-        told = {
+        replies: dict[str, Callable[[], dict[str, Any]]] = {
             "/api/tags": lambda: protocol.ollama_tags(backend),
             "/api/show": lambda: protocol.ollama_show(backend),
             "/api/version": lambda: {"version": "0.30.0"},
             "/v1/models": lambda: protocol.openai_models(backend),
-        }.get(self.path)
-        if told is None:
-            self._reply(404, b"404 page not found")
+        }
+        if self.path in replies:
+            self._reply(200, json.dumps(replies[self.path]()).encode())
         else:
-            self._reply(200, json.dumps(told()).encode())
+            self._reply(404, b"404 page not found")
 
     def _embed(self, body: Mapping[str, Any], fault: Fault) -> None:
         backend = self.server_state.backend

@@ -1,6 +1,6 @@
 """Settings that send each provider of models to the model server of the tests, with little patience."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from elt_llm_core.models.embedding_model import EmbeddingModel
     from llama_index.core.llms import LLM
 
+Section = dict[str, Any]
 CLOSED = "http://127.0.0.1:9"
 """Where nobody listens."""
 
@@ -25,11 +26,12 @@ def settings_of(
     *,
     gguf: Path | None = None,
     patience: float = 20.0,
-    **sections: dict[str, Any],
+    sections: Mapping[str, Section] | None = None,
+    **more: Section,
 ) -> Settings:
     """Both the language model and the embedding model of `provider`; without a server, of an address that is closed.
 
-    `patience`: seconds between two pieces. `sections` are laid over the rest.
+    `patience`: seconds between two pieces. `sections`, or keywords of their names, are laid over the rest.
     """
     model = server.backend.name if server else "scripted:latest"
     waiting = {"request_timeout": patience, "num_predict": 24}
@@ -55,7 +57,7 @@ def settings_of(
         },
         "llama_cpp": {**waiting, "model_path": gguf, "context_window": 1024, "threads": 1},
     }
-    for name, section in sections.items():
+    for name, section in {**(sections or {}), **more}.items():
         value[name] = {**value.get(name, {}), **section}
     return Settings.model_validate(value)
 

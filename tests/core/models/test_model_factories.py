@@ -1,10 +1,13 @@
 import pytest
-from elt_llm_core.errors import ModelError, SettingsError
+from elt_llm_core.closeable import close_if_possible
+from elt_llm_core.errors import SettingsError
 from elt_llm_core.models.embedded import EmbeddedMiniLm
 from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
-from elt_llm_core.models.llms import create_llm
+from elt_llm_core.models.llms import ChosenLlm, choose_llm, create_llm
+from elt_llm_core.models.writing import server_of
 from elt_llm_core.settings import Settings
+from model_settings import CLOSED, settings_of
 
 
 def test_the_default_embedding_is_the_embedded_one() -> None:
@@ -27,19 +30,26 @@ def test_the_fake_embedding_can_be_chosen() -> None:
     assert isinstance(create_embedding(Settings.model_validate({"embedding": {"provider": "fake"}})), FakeEmbedding)
 
 
-def test_ollama_is_told_to_be_missing() -> None:
-    settings = Settings.model_validate({"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}})
-    with pytest.raises(ModelError, match="not available in this version") as caught:
-        create_embedding(settings)
-    assert "embedding.provider" in caught.value.hint
-    with pytest.raises(ModelError, match="not available in this version") as caught:
-        create_llm(settings)
-    assert "llm.provider" in caught.value.hint
+@pytest.mark.parametrize("provider", ["ollama", "openai_like"])
+def test_servers_can_be_chosen_and_are_asked_only_when_needed(provider: str) -> None:
+    settings = settings_of(provider)
+    embedding, llm = create_embedding(settings), create_llm(settings)
+    assert llm is not None
+    assert server_of(llm).address.startswith(CLOSED)
+    assert embedding.model_name == server_of(llm).model == "scripted:latest"
+    close_if_possible(embedding)
+    close_if_possible(llm)
 
 
-@pytest.mark.parametrize("provider", ["auto", "extractive"])
-def test_without_a_language_model_answers_are_extracted(provider: str) -> None:
-    assert create_llm(Settings.model_validate({"llm": {"provider": provider}})) is None
+@pytest.mark.parametrize("section", ["llm", "embedding"])
+def test_a_server_that_has_no_usual_model_must_be_told_one(section: str) -> None:
+    settings = Settings.model_validate({section: {"provider": "openai_like"}})
+    with pytest.raises(SettingsError, match=rf"openai_like\.{section}_model is not set"):
+        (create_llm if section == "llm" else create_embedding)(settings)
+
+
+def test_without_a_language_model_answers_are_extracted() -> None:
+    assert choose_llm(Settings.model_validate({"llm": {"provider": "extractive"}})) == ChosenLlm(None)
 
 
 def test_the_scripted_language_model_can_be_chosen() -> None:

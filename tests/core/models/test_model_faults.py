@@ -58,7 +58,7 @@ def server() -> Iterator[ModelHttpServer]:
 
 def written(provider: str, server: ModelHttpServer | None, **sections: dict[str, Any]) -> Written:
     chosen = {"llm": {"answer_timeout": 8.0}, **sections}
-    with open_llm(settings_of(provider, server, patience=PATIENCE, **chosen)) as llm:
+    with open_llm(settings_of(provider, server, patience=PATIENCE, sections=chosen)) as llm:
         return write(llm, QUESTION)
 
 

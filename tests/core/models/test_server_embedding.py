@@ -53,7 +53,7 @@ def server() -> Iterator[ModelHttpServer]:
 
 
 def embedded(provider: str, server: ModelHttpServer, texts: list[str], **sections: dict[str, Any]) -> np.ndarray:
-    with open_embedding(settings_of(provider, server, patience=PATIENCE, **sections)) as model:
+    with open_embedding(settings_of(provider, server, patience=PATIENCE, sections=sections)) as model:
         return model.embed_texts(texts)
 
 
@@ -161,7 +161,7 @@ def test_another_model_under_the_same_name_is_another_identity() -> None:
 
 def test_a_model_that_changes_between_two_batches_is_noticed(server: ModelHttpServer) -> None:
     with open_embedding(settings_of("ollama", server)) as model:
-        assert model.fingerprint
+        assert model.fingerprint.dimension == 32
         server.backend = Turned()
         with pytest.raises(UnusableReply, match="its model changed"):
             model.embed_texts(TEXTS)
@@ -176,9 +176,9 @@ class Turned(ScriptedBackend):
 
 
 def test_the_address_of_a_hosted_service_is_refused() -> None:
-    chosen: dict[str, dict[str, Any]] = {"openai_like": {"base_url": "https://models.example.com/v1"}}
+    chosen = {"base_url": "https://models.example.com/v1"}
     with pytest.raises(SettingsError, match="allow_remote_models"):
-        create_embedding(settings_of("openai_like", **chosen))
-    allowed = create_embedding(settings_of("openai_like", network={"allow_remote_models": True}, **chosen))
+        create_embedding(settings_of("openai_like", openai_like=chosen))
+    allowed = create_embedding(settings_of("openai_like", network={"allow_remote_models": True}, openai_like=chosen))
     assert isinstance(allowed, EmbeddingModel)
     allowed.close()  # type: ignore[attr-defined]  # a connection was prepared, none was made

@@ -114,7 +114,7 @@ def test_a_model_of_no_provider_of_ours_has_its_failures_explained_too() -> None
 
     assert issubclass(Broken, CustomLLM)
     with pytest.raises(ModelError, match="The language model at scripted broke off"):
-        write(Broken([]), QUESTION)
+        write(Broken(), QUESTION)
 
 
 def test_what_nobody_foresaw_is_raised_as_it_is() -> None:
@@ -124,7 +124,7 @@ def test_what_nobody_foresaw_is_raised_as_it_is() -> None:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        write(Odd([]), QUESTION)
+        write(Odd(), QUESTION)
 
 
 def test_what_is_sent_says_everything_that_the_settings_say(server: ModelHttpServer) -> None:

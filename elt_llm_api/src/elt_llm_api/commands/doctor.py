@@ -45,10 +45,10 @@ def gather_facts(context: CommandContext) -> "Facts":
 
 def examine(facts: "Facts") -> dict[str, "Verdict"]:
     """The verdict of each check by its name, in the order they are shown."""
-    from elt_llm_api.diagnosis import configuration, data, installation, machine, reading
+    from elt_llm_api.diagnosis import configuration, data, installation, machine, model_servers, reading
 
-    checks = (*machine.CHECKS, *installation.CHECKS, *reading.CHECKS, *configuration.CHECKS, *data.CHECKS)
-    return {check.name: check.verdict(facts) for check in checks}
+    groups = (machine, installation, reading, configuration, model_servers, data)
+    return {check.name: check.verdict(facts) for group in groups for check in group.CHECKS}
 
 
 def _print_table(verdicts: dict[str, "Verdict"]) -> None:

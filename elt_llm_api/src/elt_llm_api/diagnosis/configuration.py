@@ -1,18 +1,9 @@
-"""Checks of what was configured: settings, profiles, and Ollama where it was asked for."""
-
-import json
-from http.client import HTTPException
-from pathlib import Path
-from urllib.request import ProxyHandler, build_opener
+"""Checks of what was configured: settings, profiles, and the reranker they name."""
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.settings import OllamaSettings, Settings
 from elt_llm_core.settings_loader import load_profile, profile_names
 
 from elt_llm_api.diagnosis.check import Check, Facts, Verdict, failure, ok, warning
-
-_PATIENCE = 1.5  # seconds; the whole examination should take less than three
-_INSIDE_A_CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
 def settings(facts: Facts) -> Verdict:
@@ -36,48 +27,6 @@ def profiles(facts: Facts) -> Verdict:
     return failure("\n".join(wrong), "Correct these lines") if wrong else ok(", ".join(names))
 
 
-def ollama(facts: Facts) -> Verdict:
-    """A server answers and has the models; asked only where the settings name it as a provider."""
-    if facts.loaded is None:
-        return warning("not checked: the settings cannot be read", "Correct the settings first")
-    wanted = _wanted_models(facts.loaded.settings)
-    server = facts.loaded.settings.ollama
-    if not wanted:
-        return ok("not asked: no provider is ollama")
-    try:
-        present = _present_models(server)
-    except (OSError, HTTPException, ValueError) as error:
-        return failure(f"{server.base_url} does not answer: {error}", _how_to_start(server))
-    missing = sorted(model for model in wanted if model not in present and f"{model}:latest" not in present)
-    if missing:
-        return failure(f"{server.base_url} lacks {', '.join(missing)}", f"Run: ollama pull {missing[0]}")
-    return ok(f"{server.base_url} has {', '.join(sorted(wanted))}")
-
-
-def _wanted_models(settings: Settings) -> set[str]:
-    embedding, llm, server = settings.embedding, settings.llm, settings.ollama
-    wanted = {embedding.model or server.embedding_model} if embedding.provider == "ollama" else set()
-    return wanted | ({llm.model or server.llm_model} if llm.provider == "ollama" else set())
-
-
-def _present_models(server: OllamaSettings) -> set[str]:
-    if not server.base_url.startswith(("http://", "https://")):
-        raise ValueError("the address must begin with http:// or https://")
-    address = f"{server.base_url.rstrip('/')}/api/tags"
-    opener = build_opener(ProxyHandler({}))
-    with opener.open(address, timeout=min(_PATIENCE, server.connect_timeout)) as reply:
-        listed = json.load(reply)
-    models = listed.get("models", []) if isinstance(listed, dict) else []
-    return {str(model.get("name")) for model in models if isinstance(model, dict)}
-
-
-def _how_to_start(server: OllamaSettings) -> str:
-    local = "localhost" in server.base_url or "127.0.0.1" in server.base_url
-    if local and any(path.exists() for path in _INSIDE_A_CONTAINER):
-        return "In a container the host is elsewhere: set ollama.base_url to http://host.docker.internal:11434"
-    return "Run: ollama serve"
-
-
 def reranker(facts: Facts) -> Verdict:
     """The reranker that the settings name can be opened: its model is there, allowed and sound."""
     if facts.loaded is None:
@@ -99,6 +48,5 @@ def reranker(facts: Facts) -> Verdict:
 CHECKS = (
     Check("settings", settings),
     Check("profiles", profiles),
-    Check("ollama", ollama),
     Check("reranker", reranker),
 )

@@ -18,6 +18,8 @@ def is_local(host: str) -> bool:
         number = ipaddress.ip_address(bare.partition("%")[0])
     except ValueError:
         return bool(bare) and ("." not in bare or bare.endswith(_LOCAL_ENDINGS)) and not _is_odd_number(bare)
+    # Four numbers written as six-and-ten are the same machine: ::ffff:8.8.8.8 is 8.8.8.8.
+    number = getattr(number, "ipv4_mapped", None) or number
     return number.is_loopback or number.is_private or number.is_link_local
 
 

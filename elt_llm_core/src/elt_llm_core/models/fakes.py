@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -175,7 +175,7 @@ class ScriptedLLM(CustomLLM):
         return ScriptedReply(response) if isinstance(response, str) else response
 
 
-def _word_by_word(reply: ScriptedReply) -> Iterator[CompletionResponse]:
+def _word_by_word(reply: ScriptedReply) -> CompletionResponseGen:
     said = ""
     for word in re.findall(r"\S+\s*|\s+", reply.text):
         said += word

@@ -46,7 +46,7 @@ class OllamaLlm(Ollama):
 
     def close(self) -> None:
         """Lets go of the connections."""
-        self.client.close()
+        self.client.close()  # type: ignore[no-untyped-call]  # the client leaves it untyped
 
     @property
     def metadata(self) -> LLMMetadata:

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import ModelMissing, SettingsError, UnusableReply
 from elt_llm_core.models.addresses import checked_address
 from elt_llm_core.models.model_server import ModelServer
-from elt_llm_core.models.server_failures import by_status, client_failures, explained
+from elt_llm_core.models.server_failures import by_status, client_failures, explained, words_of
 from elt_llm_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,19 +66,13 @@ def client_options(settings: Settings, address: str, *, patience: float | None =
     return {"timeout": timeout, "trust_env": False, "follow_redirects": False, "verify": secure}
 
 
-class OllamaServer:
-    """Asks one server; every failure is a ModelError that says what mends it. Use as a context manager."""
+class OllamaServer(Closeable):
+    """Asks one server; every failure is a ModelError that says what mends it."""
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         self.described = described_server(settings, model)
         self._client = http_client(settings, self.described.address, patience=patience)
         self._allow_remote = settings.network.allow_remote_models
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Lets go of the connections."""
@@ -110,12 +105,12 @@ class OllamaServer:
         """The object that the server replies with. Raises a ModelError for anything else."""
         try:
             reply = self._client.request(method, path, json=body)
-            read = json.loads(reply.content)
+            status, content = reply.status_code, reply.content
+            read = json.loads(content) if status == 200 else None
         except client_failures() as error:
             raise explained(error, self.described) from error
-        if reply.status_code != 200:
-            message = read.get("error") if isinstance(read, dict) else None
-            raise by_status(reply.status_code, str(message or reply.text), self.described)
+        if status != 200:
+            raise by_status(status, words_of(content), self.described)
         if not isinstance(read, dict):
             raise UnusableReply(f"{self.described} replies with no object", hint="Is ollama.base_url really Ollama's?")
         return read

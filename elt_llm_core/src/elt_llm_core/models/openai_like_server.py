@@ -1,11 +1,15 @@
 """A local server that speaks OpenAI's protocol, as the settings describe it."""
 
+import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
-from elt_llm_core.errors import ModelError, SettingsError
+from elt_llm_core.closeable import Closeable
+from elt_llm_core.errors import ModelError, SettingsError, UnusableReply
 from elt_llm_core.models.addresses import checked_address
 from elt_llm_core.models.model_server import ModelServer
+from elt_llm_core.models.server_failures import by_status, client_failures, explained, words_of
 from elt_llm_core.settings import Settings
 
 NO_KEY = "none"  # sent where no key is wanted: the client insists on one
@@ -45,15 +49,50 @@ def key_of(settings: Settings) -> str:
     return value
 
 
-def openai_client_options(settings: Settings, address: str) -> dict[str, Any]:
-    """Options of a client that goes to that address and nowhere else."""
+def openai_client_options(settings: Settings, address: str, *, patience: float | None = None) -> dict[str, Any]:
+    """Options of a client that goes to that address and nowhere else: no proxy, no redirection.
+
+    `patience`: seconds between two reads, where it is to be less than openai_like.request_timeout.
+    """
     import httpx
 
     chosen = settings.openai_like
-    timeout = httpx.Timeout(chosen.request_timeout, connect=min(chosen.connect_timeout, chosen.request_timeout))
-    return {
-        "timeout": timeout,
-        "trust_env": False,
-        "follow_redirects": False,
-        "verify": address.startswith("https"),
-    }
+    waiting = min(patience or chosen.request_timeout, chosen.request_timeout)
+    timeout = httpx.Timeout(waiting, connect=min(waiting, chosen.connect_timeout))
+    # Without https there is no certificate to check, and reading the list of authorities costs 20 ms a client.
+    return {"timeout": timeout, "trust_env": False, "follow_redirects": False, "verify": address.startswith("https")}
+
+
+class OpenAiLikeServer(Closeable):
+    """Asks one server; every failure is a ModelError that says what mends it. Needs no client of OpenAI."""
+
+    def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
+        import httpx
+
+        self.described = described
+        options = openai_client_options(settings, described.address, patience=patience)
+        headers = {"Authorization": f"Bearer {key_of(settings)}"}
+        self._client = httpx.Client(base_url=described.address, headers=headers, **options)
+
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self._client.close()
+
+    def models(self) -> list[Mapping[str, Any]]:
+        """What the server lists of each of its models, `id` among it."""
+        listed = self.request("GET", "/models").get("data")
+        return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The object that the server replies with. Raises a ModelError for anything else."""
+        try:
+            reply = self._client.request(method, path, json=body)
+            status, content = reply.status_code, reply.content
+            read = json.loads(content) if status == 200 else None
+        except client_failures() as error:
+            raise explained(error, self.described) from error
+        if status != 200:
+            raise by_status(status, words_of(content), self.described)
+        if not isinstance(read, dict):
+            raise UnusableReply(f"{self.described} replies with no object", hint="Correct openai_like.base_url")
+        return read

@@ -1,5 +1,6 @@
 """Turns whatever the clients of model servers raise into one typed error that says what mends it."""
 
+import json
 import sys
 from http import HTTPStatus
 
@@ -71,6 +72,16 @@ def _by_other_status(status: int, said: str, text: str, server: ModelServer) -> 
     if status >= 500 or status < 0:
         return ModelBroken(text, hint=f"Look at the log of {server.name}")
     return ModelRefused(f"{text} (status {status})", hint=_cure_of_refusal(status, said, server))
+
+
+def words_of(content: bytes) -> str:
+    """What a reply that is no success says: its `error`, in the shape of either protocol, else all of it."""
+    text = content[: 8 * _MOST_QUOTED].decode("utf-8", "replace")
+    try:
+        error = json.loads(text)["error"]
+    except (ValueError, KeyError, TypeError):
+        return text
+    return str(error.get("message", error)) if isinstance(error, dict) else str(error)
 
 
 def too_long(message: str, server: ModelServer) -> PromptTooLong:

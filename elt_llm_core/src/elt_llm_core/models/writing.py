@@ -15,7 +15,6 @@ from elt_llm_core.models.stream_pump import StreamPump, TookTooLong
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
-    from tenacity import RetryCallState
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,12 @@ def write(
     a piece was handed out already. Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused,
     PromptTooLong (refused, or cut by the server), UnusableReply; each with a hint.
     """
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_any, wait_random_exponential
+    from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
     writing = _Writing(llm, messages, on_piece or _ignore, cancelled or _never)
     retrying = Retrying(
         retry=retry_if_exception(writing.may_be_tried_again),
-        stop=stop_any(stop_after_attempt(ATTEMPTS), writing.is_out_of_time),
+        stop=lambda state: state.attempt_number >= ATTEMPTS or writing.is_out_of_time(),
         wait=wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE),
         reraise=True,
     )
@@ -94,7 +93,7 @@ class _Writing:
         retryable = isinstance(error, EltError) and error.retryable
         return retryable and not self._handed_out and not self._cancelled()
 
-    def is_out_of_time(self, _: "RetryCallState") -> bool:
+    def is_out_of_time(self) -> bool:
         """Whether no attempt could end in time."""
         return time.monotonic() + LONGEST_PAUSE >= self._deadline
 

@@ -1,0 +1,121 @@
+"""`elt-llm doctor` says which models are there, which are missing, and what brings them."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from elt_llm_api.cli import run
+from elt_llm_api.diagnosis.model_servers import address_of_ollama_host, container_advice
+from model_backends import ScriptedBackend
+from model_faults import Fault
+from model_http_server import ModelHttpServer, running_model_server
+from model_settings import CLOSED
+from smollm_backend import smollm_file
+
+Doctor = Callable[..., dict[str, dict[str, str]]]
+OLLAMA = {"ELT_LLM_LLM__PROVIDER": "ollama"}
+EMBEDS = {"ELT_LLM_EMBEDDING__PROVIDER": "ollama"}
+
+
+@pytest.fixture
+def doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """Runs the command in an empty folder and gives its checks by name."""
+
+    def examine(code: int = 0, **environment: str) -> dict[str, dict[str, str]]:
+        assert run(["doctor", "--json"], environment, tmp_path) == code
+        return {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+
+    return examine
+
+
+@pytest.fixture
+def server() -> Iterator[ModelHttpServer]:
+    with running_model_server(ScriptedBackend(name="qwen2.5:14b")) as running:
+        yield running
+
+
+def at(address: str) -> dict[str, str]:
+    return {"ELT_LLM_OLLAMA__BASE_URL": address}
+
+
+def test_ollama_is_not_asked_where_nothing_could_use_it(doctor: Doctor) -> None:
+    checks = doctor(ELT_LLM_LLM__PROVIDER="extractive", **at(CLOSED))
+    names = ("ollama", "openai_like", "llama_cpp")
+    assert all(checks[name]["detail"].startswith("not asked") for name in names)
+    assert checks["ollama host"]["outcome"] == "ok"
+
+
+def test_auto_is_fine_without_ollama_and_says_what_it_does_instead(doctor: Doctor) -> None:
+    check = doctor(**at(CLOSED))["ollama"]
+    assert check["outcome"] == "ok"
+    assert "answers are quoted from the passages" in check["detail"]
+
+
+def test_ollama_that_does_not_answer_fails_with_what_starts_it(doctor: Doctor) -> None:
+    check = doctor(code=1, **OLLAMA, **at(CLOSED))["ollama"]
+    assert check["detail"] == f"Ollama at {CLOSED} cannot be reached"
+    assert check["hint"].startswith(("Run: ollama serve", "In a container"))
+
+
+def test_ollama_that_hangs_is_not_waited_for(doctor: Doctor, server: ModelHttpServer) -> None:
+    server.faults.always("/api/tags", Fault.HANG)
+    assert "no sign" in doctor(code=1, **OLLAMA, **at(server.address))["ollama"]["detail"]
+
+
+def test_missing_models_are_named_with_the_commands_that_bring_them(doctor: Doctor, server: ModelHttpServer) -> None:
+    check = doctor(code=1, ELT_LLM_OLLAMA__LLM_MODEL="other:7b", **OLLAMA, **EMBEDS, **at(server.address))["ollama"]
+    assert check["detail"] == f"{server.address} lacks nomic-embed-text, other:7b; it has qwen2.5:14b"
+    assert check["hint"] == "Run: ollama pull nomic-embed-text && ollama pull other:7b"
+
+
+def test_a_model_that_auto_could_use_and_lacks_is_pointed_out(doctor: Doctor, server: ModelHttpServer) -> None:
+    check = doctor(ELT_LLM_OLLAMA__LLM_MODEL="other:7b", **at(server.address))["ollama"]
+    assert (check["outcome"], check["hint"]) == ("warn", "Run: ollama pull other:7b")
+
+
+def test_models_that_are_there_are_listed_with_their_use(doctor: Doctor, server: ModelHttpServer) -> None:
+    check = doctor(ELT_LLM_OLLAMA__EMBEDDING_MODEL="qwen2.5:14b", **OLLAMA, **EMBEDS, **at(server.address))["ollama"]
+    assert check["detail"] == f"{server.address} has qwen2.5:14b (embedding and answers)"
+
+
+def test_an_address_of_ollamas_own_variable_is_pointed_out(doctor: Doctor, server: ModelHttpServer) -> None:
+    check = doctor(OLLAMA_HOST="0.0.0.0:9999", **OLLAMA, **at(server.address))["ollama host"]
+    assert (check["outcome"], check["hint"]) == ("warn", "Set ollama.base_url to http://localhost:9999")
+    same = server.address.removeprefix("http://")
+    assert doctor(OLLAMA_HOST=same, **OLLAMA, **at(server.address))["ollama host"]["outcome"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("gpu", "http://gpu:11434"),
+        ("0.0.0.0", "http://localhost:11434"),  # noqa: S104 - understood, never bound
+        ("https://gpu.lan:8443/", "https://gpu.lan:8443"),
+        ("[::1]:5", "http://[::1]:5"),
+        ("[::]", "http://localhost:11434"),
+    ],
+)
+def test_each_form_of_the_variable_is_understood(host: str, address: str) -> None:
+    assert address_of_ollama_host(host) == address
+
+
+def test_a_container_that_asks_itself_is_told_where_the_host_is() -> None:
+    assert "host.docker.internal" in container_advice("http://localhost:11434", inside=True)
+    assert container_advice("http://localhost:11434", inside=False) == ""
+    assert container_advice("http://gpu:11434", inside=True) == ""
+
+
+def test_another_local_server_is_asked_for_its_models(doctor: Doctor, server: ModelHttpServer) -> None:
+    chosen = {"ELT_LLM_LLM__PROVIDER": "openai_like", "ELT_LLM_OPENAI_LIKE__BASE_URL": server.openai_address}
+    assert "llm_model is not set" in doctor(code=1, **chosen)["openai_like"]["detail"]
+    check = doctor(ELT_LLM_LLM__MODEL="qwen2.5:14b", **chosen)["openai_like"]
+    assert check["detail"] == f"{server.openai_address} has qwen2.5:14b"
+    assert "not other" in doctor(code=1, ELT_LLM_LLM__MODEL="other", **chosen)["openai_like"]["detail"]
+
+
+def test_a_model_file_is_looked_for(doctor: Doctor) -> None:
+    chosen = {"ELT_LLM_LLM__PROVIDER": "llama_cpp"}
+    assert "no model file" in doctor(code=1, **chosen)["llama_cpp"]["detail"]
+    path = smollm_file()
+    assert doctor(ELT_LLM_LLAMA_CPP__MODEL_PATH=str(path), **chosen)["llama_cpp"]["detail"] == path.name

@@ -1,0 +1,52 @@
+import ipaddress
+
+import pytest
+from elt_llm_core.errors import SettingsError
+from elt_llm_core.models.addresses import checked_address, is_local
+from hypothesis import given
+from hypothesis import strategies as st
+
+LOCAL = [
+    "localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "::1", "10.0.0.7", "192.168.1.20", "172.16.3.4", "fd00::1",
+    "fe80::1%eth0", "ollama", "host.docker.internal", "box.local", "nas.lan", "gpu.home.arpa", "a.localhost",
+    "::ffff:10.0.0.7",
+]  # fmt: skip
+REMOTE = [
+    "api.openai.com", "ollama.com", "8.8.8.8", "172.32.0.1", "2001:4860:4860::8888", "localhost.example.com",
+    "127.0.0.1.nip.io", "134744072", "0x8080808", "", "internal.example",
+    "::ffff:8.8.8.8",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", LOCAL)
+def test_this_machine_and_its_network_are_local(host: str) -> None:
+    assert is_local(host)
+
+
+@pytest.mark.parametrize("host", REMOTE)
+def test_everything_else_is_not_whatever_it_looks_like(host: str) -> None:
+    assert not is_local(host)
+
+
+@given(st.ip_addresses(v=4))
+def test_a_number_is_as_local_in_its_longer_form(address: ipaddress.IPv4Address) -> None:
+    assert is_local(str(address)) == is_local(f"::ffff:{address}")
+    assert not (is_local(str(address)) and address.is_global)
+
+
+@pytest.mark.parametrize("address", ["http://8.8.8.8:11434", "https://api.example.com/v1", "http://user@example.com"])
+def test_an_address_beyond_the_network_needs_leave(address: str) -> None:
+    with pytest.raises(SettingsError, match="allow_remote_models is false") as caught:
+        checked_address(address, "ollama.base_url", allow_remote=False)
+    assert "network.allow_remote_models" in caught.value.hint
+    assert checked_address(address, "ollama.base_url", allow_remote=True) == address
+
+
+@pytest.mark.parametrize("address", ["", "localhost:11434", "ftp://localhost", "http://", "http://[::1", "http://a:b"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match="no address of a server"):
+        checked_address(address, "ollama.base_url", allow_remote=True)
+
+
+def test_a_slash_at_the_end_is_left_out() -> None:
+    assert checked_address("http://localhost:1/v1/", "x", allow_remote=False) == "http://localhost:1/v1"
