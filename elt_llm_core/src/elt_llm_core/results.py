@@ -1,6 +1,6 @@
 """What comes back from a question: the shapes every interface renders and none invents anew."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -52,6 +52,19 @@ class RetrievedChunk(Result):
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
+class CheckedSentence(Result):
+    """One sentence of a written answer, held against the passages by code."""
+
+    text: str = Field(description="The sentence, without its numbers.")
+    verdict: Literal["supported", "partly", "unsupported", "no claim"]
+    score: float = Field(ge=0.0, le=1.0, description="The chance that the passages say it.")
+    references: tuple[str, ...] = Field((), description="The citations that bear it out.")
+    places: tuple[tuple[str, int, int], ...] = Field(
+        (), description="Document id and character offsets of the words that say it."
+    )
+    reasons: tuple[str, ...] = Field((), description="What differs, in sentences.")
+
+
 class TraceStage(Result):
     """One stage of the pipeline: what it took, what it kept, what it dropped and why."""
 
@@ -76,6 +89,13 @@ class QueryResult(Result):
     contexts: tuple[RetrievedChunk, ...] = ()
     citations: tuple[Citation, ...] = ()
     reasoning_steps: tuple[str, ...] = ()
+    checked: tuple[CheckedSentence, ...] = Field(
+        (), description="Each sentence of an answer that a model wrote, with what bears it out."
+    )
+    parts: tuple[tuple[str, str], ...] = Field(
+        (), description="Answers of single collections that the answer was made of, by collection."
+    )
+    complete: bool = Field(True, description="False if the answer was stopped before its end.")
     confidence: float = Field(0.0, ge=0.0, le=1.0)
     tokens_used: int = Field(0, ge=0, description="Tokens a language model was paid for; 0 for extractive answers.")
     latency_ms: float = 0.0

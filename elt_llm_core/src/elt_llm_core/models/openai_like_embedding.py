@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import UnusableReply

@@ -59,6 +59,13 @@ def write(
     return retrying(writing.attempt)
 
 
+def ask(llm: "LLM", prompt: str) -> Written:
+    """What `llm` answers to one prompt, given to it as what its user says. Raises what `write` raises."""
+    from llama_index.core.llms import ChatMessage, MessageRole
+
+    return write(llm, [ChatMessage(role=MessageRole.USER, content=prompt)])
+
+
 class _Writing:
     """One answer, over all its attempts."""
 

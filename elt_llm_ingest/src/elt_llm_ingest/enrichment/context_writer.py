@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import SettingsError
+from elt_llm_core.models.writing import ask
 from elt_llm_core.store.records import NewDocument, NewNode, sha256
 
 from elt_llm_ingest.chunkers.chunk_spans import MARGIN
@@ -35,8 +36,8 @@ class ContextWriter:
         return sha256(self.identity, prompt_for(document, node))
 
     def write(self, document: NewDocument, node: NewNode) -> str:
-        """The model's sentence, empty if its reply cannot be used. Raises what the model raises if it fails."""
-        return usable_sentence(self._llm.complete(prompt_for(document, node)).text)
+        """The model's sentence, empty if its reply cannot be used. Raises a ModelError if it fails."""
+        return usable_sentence(ask(self._llm, prompt_for(document, node)).text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
         """As much of a sentence as its passage leaves room for, in whole words; empty if that is too little."""

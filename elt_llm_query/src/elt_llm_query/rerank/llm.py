@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import EltError, SettingsError
+from elt_llm_core.models.writing import ask
 
 from elt_llm_query.rerank.scorer import Judged
 
@@ -33,7 +34,7 @@ _SCORE = re.compile(
 class LlmScorer:
     """Asks any language model of LlamaIndex. A reply that names a passage not, wrongly or twice over scores it not.
 
-    The model's own failures (ours and those of the connection) cost the passages of that prompt their scores.
+    The model's failures cost the passages of that prompt their scores.
     """
 
     name = "llm"
@@ -54,8 +55,8 @@ class LlmScorer:
         for start in range(0, len(passages), BATCH_SIZE):
             batch = passages[start : start + BATCH_SIZE]
             try:
-                reply = self._llm.complete(prompt_for(question, batch)).text
-            except (EltError, OSError, ValueError) as failure:
+                reply = ask(self._llm, prompt_for(question, batch)).text
+            except EltError as failure:
                 failures[f"The language model did not score passages: {failure}"] = None
                 reply = ""
             scores += read_scores(reply, len(batch))
