@@ -1,0 +1,228 @@
+"""What agrees and what does not between a claim and one or two sentences of the sources, in numbers."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elt_llm_core.text.normalise import fold
+
+from elt_llm_query.answer.claim_order import exchanged, roles_swapped
+from elt_llm_query.answer.claim_slots import Alignment, Slot, align
+from elt_llm_query.answer.claim_sources import Sources, SourceSentence
+from elt_llm_query.answer.claim_tokens import Sentence, Token
+from elt_llm_query.answer.contraries import Contraries, is_prefixed
+from elt_llm_query.answer.term_weights import match
+
+_REACH = 6
+_PRONOUNS = frozenset(
+    """it he she they his her its their him them this these that those es er sie sein seine ihr ihre dieser diese
+    dieses deren dessen""".split()  # noqa: SIM905
+)
+_LEADING = re.compile(r"^(.)\w*(?:[ -](?:of |the |and )?(\w)\w*)+$")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A claim against sentences: the share of its weight they hold, and each kind of disagreement found."""
+
+    sentences: tuple[SourceSentence, ...]
+    coverage: float
+    """Share of the weight of the claim's words, names and numbers left out, that the sentences have."""
+    strange: float
+    """Share of the same weight that no passage has at all."""
+    elsewhere: float
+    """Share of the same weight that only other sentences have."""
+    numbers: tuple[str, ...]
+    """Numbers of the claim that the sentences lack."""
+    names: tuple[str, ...]
+    """Names of the claim that the sentences, and what they refer to, lack."""
+    borrowed: tuple[str, ...]
+    """Names that only the sentences before or the headings have."""
+    contrary: tuple[str, ...]
+    """Words whose contrary the sentences have, and words denied on one side only."""
+    exchanged: float
+    swapped: bool
+    replaced: tuple[Slot, ...]
+    """Where the first of the sentences has other words in the same place."""
+    traded: int
+    """How many of the claim's names the first sentence lacks while it has as many that the claim lacks."""
+
+
+class Comparer:
+    """Holds one claim against sentences of the sources."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._contraries = Contraries(sources.tokeniser)
+
+    def coverage(self, claim: Sentence, stems: frozenset[str]) -> float:
+        """Share of the weight of all the claim's words that `stems` has."""
+        weights = {stem: self._sources.weight(stem) for stem in claim.stems}
+        total = sum(weights.values())
+        return sum(weight * match(stem, stems) for stem, weight in weights.items()) / total if total else 0.0
+
+    def compare(self, claim: Sentence, sentences: Sequence[SourceSentence]) -> Comparison:
+        """Everything that speaks for and against the sentences holding the claim."""
+        stems = frozenset[str]().union(*(one.sentence.stems for one in sentences))
+        terms = self._terms(claim)
+        total = sum(terms.values()) or 1.0
+        lacking = {stem: weight * (1.0 - match(stem, stems)) for stem, weight in terms.items()}
+        strange = sum(weight for stem, weight in lacking.items() if not match(stem, self._sources.stems))
+        aligned = [align(claim, one.sentence) for one in sentences]
+        apart = [self._name(token, claim, sentences) for token in claim.names]
+        return Comparison(
+            sentences=tuple(sentences),
+            coverage=1.0 - sum(lacking.values()) / total if terms else 1.0,
+            strange=strange / total,
+            elsewhere=(sum(lacking.values()) - strange) / total,
+            numbers=self._numbers(claim, sentences),
+            names=tuple(token.text for token, place in zip(claim.names, apart, strict=True) if place == "apart"),
+            borrowed=tuple(token.text for token, place in zip(claim.names, apart, strict=True) if place == "beside"),
+            contrary=self._contrary(claim, sentences, aligned),
+            exchanged=max(exchanged(claim, one.sentence) for one in sentences),
+            swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
+            replaced=aligned[0].slots,
+            traded=self._traded(claim, sentences[0].sentence),
+        )
+
+    def _terms(self, claim: Sentence) -> dict[str, float]:
+        tokens = (token for token in claim.tokens if not token.name and not token.number)
+        return {stem: self._sources.weight(stem) for token in tokens for stem in token.stems}
+
+    def _numbers(self, claim: Sentence, sentences: Sequence[SourceSentence]) -> tuple[str, ...]:
+        there = [(one, number) for one in sentences for number in one.sentence.numbers]
+        missing = []
+        for number in claim.numbers:
+            around = self._around(claim, number.start)
+            agreeing = [one for one, other in there if number.agrees(other)]
+            if agreeing and (len(sentences) == 1 or any(around & one.sentence.stems for one in agreeing)):
+                continue
+            if number.weak and not agreeing:
+                continue
+            missing.append(claim.text[number.start : number.end])
+        return tuple(missing)
+
+    def _around(self, claim: Sentence, start: int) -> frozenset[str]:
+        """The stems of the words that stand next to a place."""
+        near = sorted((token for token in claim.tokens if token.stems), key=lambda token: abs(token.start - start))
+        return frozenset(stem for token in near[1 : _REACH + 1] if not token.number for stem in token.stems)
+
+    def _name(self, token: Token, claim: Sentence, sentences: Sequence[SourceSentence]) -> str:
+        """Where a name stands: "there", only "beside" (before, in a heading), or "apart"."""
+        if any(self._has(one.sentence.words, one.sentence.stems, token) for one in sentences):
+            return "there"
+        if (
+            token.text.isupper()
+            and len(token.text) > 1
+            and any(_spelled_out(token, one.sentence.text) for one in sentences)
+        ):
+            return "there"
+        if any(_abbreviated(token, claim, one.sentence) for one in sentences):
+            return "there"
+        if any(self._has(one.over, frozenset(), token) for one in sentences):
+            return "beside"
+        refers = any(_PRONOUNS & one.sentence.words or _says_the(one.sentence) for one in sentences)
+        return "beside" if refers and any(self._has(one.before, frozenset(), token) for one in sentences) else "apart"
+
+    def _has(self, words: frozenset[str], stems: frozenset[str], token: Token) -> bool:
+        if token.word in words or any(match(stem, stems) for stem in token.stems):
+            return True
+        return any(_same_root(token.word, word) for word in words)
+
+    def _traded(self, claim: Sentence, source: Sentence) -> int:
+        ours = sum(not self._has(source.words, source.stems, token) for token in claim.names)
+        theirs = sum(not self._has(claim.words, claim.stems, token) for token in source.names)
+        return min(ours, theirs)
+
+    def _contrary(
+        self, claim: Sentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
+    ) -> tuple[str, ...]:
+        """Contraries and one-sided denials; one of each takes the other back ("not simple" for "complicated")."""
+        best: tuple[str, ...] | None = None
+        for one, alignment in zip(sentences, aligned, strict=True):
+            opposed = tuple(dict.fromkeys([*self._opposed(claim, one.sentence), *self._in_place(alignment)]))
+            denied = _denied_once(claim, one.sentence)
+            found = () if len(opposed) == len(denied) == 1 else (*opposed, *denied)
+            if alignment.denied and not denied:
+                found = (*found, _negation(claim, one.sentence))
+            relevant = self.coverage(claim, one.sentence.stems) > 0.25
+            if relevant and (best is None or len(found) > len(best)):
+                best = found
+        return best or ()
+
+    def _opposed(self, claim: Sentence, source: Sentence) -> tuple[str, ...]:
+        ours = {self._contraries.key(token.word): token for token in claim.tokens if not token.name}
+        theirs = {self._contraries.key(token.word) for token in source.tokens}
+        found = [
+            token.text
+            for key, token in ours.items()
+            if key not in theirs and any(other in theirs and other not in ours for other in self._contraries.of(key))
+        ]
+        prefixed = [
+            token.text
+            for key, token in ours.items()
+            if len(key) > 3
+            and key not in theirs
+            and any(is_prefixed(key, other) and other not in ours for other in theirs)
+        ]
+        return (*found, *prefixed)
+
+    def _in_place(self, aligned: Alignment) -> list[str]:
+        """Contraries that stand in the same place, though either side may have both words."""
+        key, of = self._contraries.key, self._contraries.of
+        return [ours.text for ours, theirs in aligned.pairs if key(theirs.word) in of(key(ours.word))]
+
+
+def _negation(claim: Sentence, source: Sentence) -> str:
+    return next((token.text for sentence in (claim, source) for token in sentence.tokens if token.denies), "")
+
+
+def _denied_once(claim: Sentence, source: Sentence) -> tuple[str, ...]:
+    """The words that only one side denies, the first after each negation that the other side has as well."""
+    ours = [word for word in _heads(claim, source) if word not in source.denied]
+    theirs = [word for word in _heads(source, claim) if word not in claim.denied]
+    return tuple(dict.fromkeys([*ours, *theirs]))
+
+
+def _heads(one: Sentence, other: Sentence) -> list[str]:
+    heads = []
+    open_negation = False
+    for token in one.tokens:
+        if token.denies:
+            open_negation = True
+        elif open_negation and not token.denied:
+            open_negation = False
+        elif open_negation and token.denied:
+            shared = next((stem for stem in token.stems if match(stem, other.stems)), None)
+            if shared:
+                heads.append(shared)
+                open_negation = False
+    return heads
+
+
+def _says_the(sentence: Sentence) -> bool:
+    return bool(sentence.tokens) and sentence.tokens[0].word in {"the", "der", "die", "das", "both", "this", "such"}
+
+
+def _same_root(left: str, right: str) -> bool:
+    shorter, longer = sorted((left, right), key=len)
+    needed = max(4, len(shorter) - 3)
+    return len(shorter) >= 4 and longer[:needed] == shorter[:needed] and len(longer) - len(shorter) <= 4
+
+
+def _spelled_out(token: Token, text: str) -> bool:
+    letters = r"\w*\W{1,3}(?:of |the |and )?".join(re.escape(letter) for letter in token.word if letter.isalpha())
+    return bool(letters) and len(token.word) <= 6 and bool(re.search(rf"\b{letters}", fold(text)))
+
+
+def _abbreviated(token: Token, claim: Sentence, source: Sentence) -> bool:
+    """Whether the run of names that the token belongs to stands in the source as its first letters."""
+    tokens = claim.tokens
+    place = tokens.index(token)
+    first, last = place, place
+    while first > 0 and tokens[first - 1].name:
+        first -= 1
+    while last + 1 < len(tokens) and tokens[last + 1].name:
+        last += 1
+    initials = "".join(one.word[0] for one in tokens[first : last + 1])
+    return len(initials) > 1 and any(one.word.replace(".", "") == initials for one in source.tokens)
