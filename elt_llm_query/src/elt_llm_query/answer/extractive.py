@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.results import Citation, RetrievedChunk
+from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.abstention import decide
@@ -33,7 +33,9 @@ class Answer:
     """Quoted sentences with their citations. `answered` is False if the text only says that nothing was found.
 
     `confidence` is the chance, 0 to 1, that the passages hold the answer. `reasoning` is for the trace: the score of
-    each sentence looked at, best first, and the evidence for or against answering.
+    each sentence looked at, best first, and the evidence for or against answering. The rest is said of answers that a
+    model wrote: the steps that led there, the answers of single collections, the verdict on each sentence, the tokens
+    it took, and whether it is whole.
     """
 
     text: str
@@ -42,6 +44,11 @@ class Answer:
     confidence: float
     reasoning: dict[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    checked: tuple[CheckedSentence, ...] = ()
+    tokens_used: int = 0
+    whole: bool = True
 
 
 class ExtractiveAnswerer:
@@ -102,9 +109,7 @@ class ExtractiveAnswerer:
         reasoning: dict[str, object],
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        refusal, pointer = _NOT_FOUND[language]
-        references = ", ".join(citation.reference for citation in closest)
-        text = f"{refusal} {pointer.format(references)}" if closest and self._cite else refusal
+        text = refusal_text(language, closest if self._cite else ())
         return Answer(text, closest, False, confidence, reasoning, notes)
 
     def _asking(self, question: Question, weights: TermWeights) -> Asking:
@@ -120,6 +125,13 @@ class ExtractiveAnswerer:
     ) -> TermWeights:
         local = local_weights([self._tokeniser.stems(f"{chunk.context} {chunk.text}") for chunk in chunks])
         return TermWeights(idf or local.idf, known or local.known)
+
+
+def refusal_text(language: Language, closest: Sequence[Citation]) -> str:
+    """That the documents do not hold the answer, and which passages come closest."""
+    refusal, pointer = _NOT_FOUND[language]
+    references = ", ".join(citation.reference for citation in closest)
+    return f"{refusal} {pointer.format(references)}" if closest else refusal
 
 
 def choose_closest(scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:

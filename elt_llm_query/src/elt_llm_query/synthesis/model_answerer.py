@@ -1,0 +1,170 @@
+"""Answers written by a language model, each sentence of them held against the passages by code."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.settings import Settings
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer, refusal_text
+from elt_llm_query.answer.grounding import Grounded, ground
+from elt_llm_query.synthesis import create_synthesis
+from elt_llm_query.synthesis.budget import window_of
+from elt_llm_query.synthesis.calls import ModelCalls, OnPiece
+from elt_llm_query.synthesis.drafting import Check, Draft, Problem, Task
+from elt_llm_query.synthesis.finishing import (
+    as_places,
+    bears_nothing_out,
+    checked_sentences,
+    draft_notes,
+    told,
+    without_marks,
+)
+from elt_llm_query.synthesis.not_found import says_not_found
+from elt_llm_query.synthesis.prompts import Prompts
+from elt_llm_query.synthesis.references import by_source
+from elt_llm_query.synthesis.sources import Source, number_sources
+from elt_llm_query.understand import understand
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+# A model reads better than the rules that weigh the evidence: it is only kept from questions about another world.
+ASKED_FROM = 0.1
+_UNKNOWN_LANGUAGE = "the language of the question"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weight of a stem over all that is asked, and whether any of it has the stem."""
+
+    idf: Callable[[str], float]
+    known: Callable[[str], bool]
+
+
+class ModelAnswerer:
+    """Writes, checks and refuses. Serves many threads: it keeps nothing of a question.
+
+    `system` is said to the model before everything else.
+    """
+
+    def __init__(
+        self,
+        llm: "LLM",
+        embedding: EmbeddingModel,
+        tokeniser: KeywordTokeniser,
+        settings: Settings,
+        prompts: Prompts,
+    ) -> None:
+        self._llm = llm
+        self._embedding = embedding
+        self._tokeniser = tokeniser
+        self._settings = settings
+        self._prompts = prompts
+        self._extractive = ExtractiveAnswerer(embedding, tokeniser, abstain=True, cite=True)
+        chosen = settings.answer
+        self._synthesis = create_synthesis(chosen.strategy, by_collection=chosen.by_collection)
+
+    def answer(
+        self,
+        question: str,
+        chunks: Sequence[RetrievedChunk],
+        weights: Weights,
+        *,
+        on_piece: OnPiece = lambda _: None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Answer:
+        """The checked answer, or the statement that the passages do not hold it, with the closest of them.
+
+        Raises ModelError as the model fails and ResponseGenerationError for a window too small: an answer that was
+        to be written is never extracted instead.
+        """
+        evidence = self._extractive.answer(question, chunks, idf=weights.idf, known=weights.known)
+        if self._settings.answer.abstain and not evidence.answered and evidence.confidence < ASKED_FROM:
+            return evidence
+        sources = tuple(number_sources(chunks))
+        calls = ModelCalls(
+            self._llm, window_of(self._llm, self._embedding, self._settings.llm.max_context_tokens), cancelled
+        )
+        strict = self._settings.answer.strict
+        draft = self._synthesis.draft(self._task(question, sources), calls, _unheard if strict else on_piece)
+        return self._finished(question, evidence, draft, calls, on_piece)
+
+    def _task(self, question: str, sources: tuple[Source, ...]) -> Task:
+        chosen = self._settings.answer
+        return Task(
+            question=question,
+            sources=sources,
+            prompts=self._prompts,
+            check=self._check,
+            language=self._settings.llm.answer_language or _UNKNOWN_LANGUAGE,
+            most_steps=chosen.max_reasoning_steps,
+            branches=chosen.branches,
+            rounds=chosen.reflect_steps,
+            best_outside=self._settings.query.use_lost_in_middle,
+            system=self._settings.query.system_prompt,
+        )
+
+    def _check(self, text: str, sources: Sequence[Source]) -> Check:
+        if says_not_found(text):
+            return Check(0.0, ())
+        grounded = self._ground(text, sources)
+        problems = [one for one in grounded.sentences if one.verdict in ("partly", "unsupported")]
+        return Check(grounded.share, tuple(Problem(one.text, " ".join(one.reasons)) for one in problems))
+
+    def _ground(self, text: str, sources: Sequence[Source], *, strict: bool = False) -> Grounded:
+        chunks = [source.chunk for source in sources]
+        return ground(as_places(text, sources), chunks, self._embedding, self._tokeniser, strict=strict)
+
+    def _finished(self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, on_piece: OnPiece) -> Answer:
+        chosen = self._settings.answer
+        if chosen.abstain and says_not_found(draft.text):
+            return self._refusal(question, evidence, draft, calls)
+        grounded = self._ground(draft.text, draft.read, strict=chosen.strict)
+        if chosen.abstain and bears_nothing_out(grounded):
+            return self._refusal(question, evidence, draft, calls, grounded)
+        text, citations = by_source(grounded, draft.read)
+        if chosen.strict:
+            on_piece(text)
+        return Answer(
+            text if chosen.enable_citation else without_marks(text),
+            citations,
+            answered=True,
+            confidence=round((evidence.confidence * grounded.share) ** 0.5, 4),
+            reasoning=told(evidence, draft, calls),
+            notes=(*grounded.notes, *draft_notes(draft, calls)),
+            steps=draft.steps,
+            parts=draft.parts,
+            checked=checked_sentences(grounded, draft.read),
+            tokens_used=calls.tokens_used,
+            whole=draft.whole,
+        )
+
+    def _refusal(
+        self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, grounded: Grounded | None = None
+    ) -> Answer:
+        """The closest passages instead of an answer; what the model wrote without support is told, not said."""
+        notes = draft_notes(draft, calls)
+        if grounded:
+            notes = ("What the model wrote is not borne out by the passages, and was left out.", *notes)
+        cited = evidence.citations if self._settings.answer.enable_citation else ()
+        return replace(
+            evidence,
+            text=refusal_text(understand(question).language, cited),
+            answered=False,
+            confidence=round(min(evidence.confidence, 0.5), 4),
+            reasoning=told(evidence, draft, calls),
+            notes=notes,
+            steps=draft.steps,
+            parts=draft.parts,
+            checked=checked_sentences(grounded, draft.read) if grounded else (),
+            tokens_used=calls.tokens_used,
+            whole=draft.whole,
+        )
+
+
+def _unheard(_piece: str) -> None:
+    """A strict answer is passed on when it has been checked: what is shown cannot be taken back."""
