@@ -1,5 +1,6 @@
 """LlamaIndex's Ollama with everything set that it leaves open."""
 
+import weakref
 from typing import Any
 
 from llama_index.core.llms import LLMMetadata
@@ -38,6 +39,7 @@ class OllamaLlm(Ollama):
             async_client=AsyncClient(host=server.address, **options),
         )
         self._server = server
+        weakref.finalize(self, self.client.close)  # for those who hold it and do not close it
 
     @property
     def server(self) -> ModelServer:

@@ -1,6 +1,7 @@
 """What a server of Ollama tells of itself: whether it is there, which models it has, how much each reads."""
 
 import json
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,7 @@ class OllamaServer(Closeable):
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         self.described = described_server(settings, model)
         self._client = http_client(settings, self.described.address, patience=patience)
+        weakref.finalize(self, self._client.close)  # for those who hold it and do not close it
         self._allow_remote = settings.network.allow_remote_models
 
     def close(self) -> None:

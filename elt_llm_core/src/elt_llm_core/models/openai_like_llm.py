@@ -1,5 +1,6 @@
 """LlamaIndex's OpenAILike, held to a local server."""
 
+import weakref
 from typing import Any
 
 import httpx
@@ -15,9 +16,11 @@ class OpenAiLikeLlm(OpenAILike):
     """A chat model behind OpenAI's protocol: no retries of the client's own, no proxies, usage asked for."""
 
     _server: ModelServer = PrivateAttr()
+    _connections: httpx.Client = PrivateAttr()
 
     def __init__(self, settings: Settings, server: ModelServer) -> None:
         chosen, options = settings.openai_like, openai_client_options(settings, server.address)
+        client = httpx.Client(**options)
         super().__init__(  # type: ignore[call-arg]  # the clients are arguments of the class below it
             model=server.model,
             api_base=server.address,
@@ -32,10 +35,12 @@ class OpenAiLikeLlm(OpenAILike):
             timeout=chosen.request_timeout,
             max_retries=0,
             additional_kwargs=_sampling(settings),
-            http_client=httpx.Client(**options),
+            http_client=client,
             async_http_client=httpx.AsyncClient(**options),
         )
         self._server = server
+        self._connections = client
+        weakref.finalize(self, client.close)  # for those who hold it and do not close it
 
     @property
     def server(self) -> ModelServer:
@@ -44,7 +49,7 @@ class OpenAiLikeLlm(OpenAILike):
 
     def close(self) -> None:
         """Lets go of the connections."""
-        self._get_client().close()
+        self._connections.close()
 
 
 def create_openai_like_llm(settings: Settings) -> OpenAiLikeLlm:

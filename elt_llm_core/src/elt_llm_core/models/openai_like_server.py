@@ -2,6 +2,7 @@
 
 import json
 import os
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,6 +74,7 @@ class OpenAiLikeServer(Closeable):
         options = openai_client_options(settings, described.address, patience=patience)
         headers = {"Authorization": f"Bearer {key_of(settings)}"}
         self._client = httpx.Client(base_url=described.address, headers=headers, **options)
+        weakref.finalize(self, self._client.close)  # for those who hold it and do not close it
 
     def close(self) -> None:
         """Lets go of the connections."""
