@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-CHECKERS := uv run --group check --group samples
+CHECKERS := uv run --group check --group samples --group models
 .PHONY: help setup demo check format test faults bench
 
 help: ## List what can be made
@@ -11,7 +11,8 @@ setup: ## Install everything into .venv
 demo: ## Ingest the samples and answer a question about them
 	uv run elt-llm demo
 
-# The checkers and the renderer of the samples stay installed for the tests at the end, which then skip nothing.
+# The checkers, the renderer of the samples and the small model stay installed for the tests at the end, which then
+# skip nothing.
 check: ## Everything that must hold before a change is merged; CI runs this and nothing else
 	uv lock --check
 	$(CHECKERS) ruff format --check .

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import EltError, ModelError
+from elt_llm_core.errors import EltError
 from elt_llm_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def choose_llm(settings: Settings) -> ChosenLlm:
 
             return ChosenLlm(create_ollama_llm(settings))
         case "openai_like":
-            return ChosenLlm(_openai_like(settings))
+            from elt_llm_core.models.openai_like_llm import create_openai_like_llm
+
+            return ChosenLlm(create_openai_like_llm(settings))
         case "llama_cpp":
             from elt_llm_core.models.llama_cpp_llm import create_llama_cpp_llm
 
@@ -62,14 +64,3 @@ def _ollama_if_it_answers(settings: Settings) -> ChosenLlm:
     from elt_llm_core.models.ollama_llm import create_ollama_llm
 
     return ChosenLlm(create_ollama_llm(settings))
-
-
-def _openai_like(settings: Settings) -> "LLM":
-    try:
-        from elt_llm_core.models.openai_like_llm import create_openai_like_llm
-    except ImportError as error:
-        raise ModelError(
-            "The client of OpenAI's protocol is not installed", hint="Run: uv sync --extra openai-like"
-        ) from error
-    llm: LLM = create_openai_like_llm(settings)
-    return llm

@@ -5,7 +5,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 Piece = TypeVar("Piece")
 _GLANCE = 0.1  # seconds between two looks at whether to go on
@@ -56,17 +57,14 @@ class StreamPump(Generic[Piece]):
         return None
 
     def _read(self) -> None:
-        last: BaseException | None = None
-        try:
+        with _Kept() as kept:
             stream = self._start()
             for piece in stream:
                 if not self._put(piece):
                     break
             if close := getattr(stream, "close", None):
                 close()  # of a stream left early: its connection is let go at once
-        except BaseException as error:  # noqa: BLE001 - it is raised where the pieces are awaited
-            last = error
-        self._put(last)
+        self._put(kept.error)
 
     def _put(self, piece: Piece | BaseException | None) -> bool:
         while not self._given_up.is_set():
@@ -76,3 +74,19 @@ class StreamPump(Generic[Piece]):
                 continue
             return True
         return False
+
+
+class _Kept:
+    """Keeps whatever is raised, to be raised again in the thread that waits: no failure may end in a thread unseen."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self.error = error
+        return True

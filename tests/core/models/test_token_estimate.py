@@ -1,0 +1,58 @@
+from elt_llm_core.models.embedded import EmbeddedMiniLm
+from elt_llm_core.models.prefixes import KNOWN_MODELS, known_model
+from elt_llm_core.models.token_estimate import TokenEstimate
+from hypothesis import given
+from hypothesis import strategies as st
+
+ESTIMATE = TokenEstimate()
+EMBEDDED = EmbeddedMiniLm()
+
+
+@given(st.text(max_size=80))
+def test_spans_are_in_order_within_the_text_and_none_is_empty(text: str) -> None:
+    spans = ESTIMATE.spans(text)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    # One character may be several tokens, of which each has it for its span.
+    assert spans == sorted(spans)
+
+
+@given(st.text(max_size=80))
+def test_it_never_counts_less_than_the_vocabulary_it_is_drawn_from(text: str) -> None:
+    assert len(ESTIMATE.spans(text)) >= len(EMBEDDED.token_spans(text))
+
+
+def test_english_is_counted_exactly() -> None:
+    text = "A club must register its players before the first of July, says rule 12.3."
+    assert ESTIMATE.spans(text) == EMBEDDED.token_spans(text)
+
+
+def test_what_the_vocabulary_does_not_know_counts_by_the_character() -> None:
+    assert ESTIMATE.spans("\u0e01\u0e02\u0e03") == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_each_known_family_is_found_by_the_names_it_has_on_servers() -> None:
+    names = {
+        "nomic-embed-text": "search_query: ",
+        "nomic-embed-text-v2-moe": "search_query: ",
+        "jeffh/intfloat-multilingual-e5-large:f16": "query: ",
+        "intfloat/multilingual-e5-large-instruct": "Instruct: ",
+        "bge-m3:567m": "",
+        "BAAI/bge-small-en-v1.5": "Represent this sentence",
+        "BAAI/bge-small-zh-v1.5": "为这个句子",
+        "snowflake-arctic-embed2": "query: ",
+        "snowflake-arctic-embed:33m": "Represent this sentence",
+        "dengcao/Qwen3-Embedding-0.6B": "Instruct: ",
+        "embeddinggemma:300m": "task: search result",
+        "all-minilm": "",
+    }
+    for name, prefix in names.items():
+        known = known_model(name)
+        assert known is not None, name
+        assert known.query_prefix.startswith(prefix)
+        assert bool(known.query_prefix) == bool(prefix)
+    assert known_model("a-model-of-my-own") is None
+
+
+def test_no_family_is_hidden_behind_one_before_it() -> None:
+    for known in KNOWN_MODELS:
+        assert known_model("".join(known.parts)) is known
