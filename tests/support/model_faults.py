@@ -22,6 +22,7 @@ class Fault(StrEnum):
     NOT_JSON = "status 200, with a page of HTML"
     HANG = "takes the request and says nothing"
     STALL = "says a piece, then nothing"
+    SLOW = "takes its time between pieces"
     ENDLESS = "never stops saying pieces"
     DROP = "closes the connection amid the answer"
     ERROR_LINE = "says that it failed, amid the answer"

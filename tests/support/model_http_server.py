@@ -26,6 +26,7 @@ _STATUSES: Mapping[Fault, tuple[int, str]] = {
     Fault.REDIRECT: (307, ""),
 }
 _PAUSE = 0.02  # seconds between the pieces of an endless answer
+_LONG_PAUSE = 0.1  # of a slow one
 
 
 class Abandoned(Exception):
@@ -167,6 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self._last(_recounted(piece, fault))
                 return
             self._line(self._piece(piece))
+            time.sleep(_LONG_PAUSE if fault is Fault.SLOW else 0)
             if number == 0:
                 self._amid(fault)
 

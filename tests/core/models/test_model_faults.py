@@ -154,3 +154,11 @@ def test_a_prompt_that_fills_the_whole_window_was_cut(server: ModelHttpServer) -
     ):
         write(llm, [question])
     assert "ollama.context_window" in caught.value.hint
+
+
+@pytest.mark.parametrize("provider", PATHS)
+def test_a_slow_answer_is_waited_for_as_long_as_pieces_come(server: ModelHttpServer, provider: str) -> None:
+    server.faults.plan(PATHS[provider], Fault.SLOW)
+    began = time.monotonic()
+    assert written(provider, server).finish == "stop"
+    assert time.monotonic() - began > PATIENCE
