@@ -1,0 +1,1 @@
+"""Looking again where a first answer is not good enough: a gate, and steps that a model chooses."""

@@ -1,0 +1,61 @@
+"""Whether an answer is good enough: how much of the question its passages speak of, how much of it they bear out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.stems import KeywordTokeniser
+
+LEAST_COVERAGE = 0.6
+LEAST_SUPPORT = 0.5
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Measures of an answer, each from 0 to 1 but for the number of sections that its passages come from.
+
+    `coverage` is the share, by weight, of the question's words that any passage has; `missing` are the words that none
+    has. `support` is the mean chance that the passages say what the answer's sentences say, 0 for a refusal.
+    """
+
+    coverage: float
+    support: float
+    sections: int
+    missing: tuple[str, ...]
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether to leave it at that."""
+        return self.coverage >= LEAST_COVERAGE and self.support >= LEAST_SUPPORT
+
+    def as_dict(self) -> dict[str, object]:
+        """For the trace."""
+        return {
+            "coverage": round(self.coverage, 4),
+            "support": round(self.support, 4),
+            "sections": self.sections,
+            "missing": list(self.missing),
+            "enough": self.is_enough,
+        }
+
+
+def quality_of(
+    question: str,
+    chunks: Sequence[RetrievedChunk],
+    support: float,
+    tokeniser: KeywordTokeniser,
+    idf: Callable[[str], float],
+) -> Quality:
+    """The quality of an answer with so much support, written from these passages."""
+    weights = {stem: idf(stem) for stem in tokeniser.stems(question)}
+    present = frozenset(
+        stem for chunk in chunks for stem in tokeniser.stems(f"{chunk.source_title} {chunk.context} {chunk.text}")
+    )
+    total = sum(weights.values())
+    held = sum(weight for stem, weight in weights.items() if stem in present)
+    return Quality(
+        coverage=held / total if total else 1.0,
+        support=support,
+        sections=len({(chunk.source_id, chunk.section) for chunk in chunks}),
+        missing=tuple(stem for stem in weights if stem not in present),
+    )
