@@ -4,27 +4,33 @@ What is asked of the documents is always the rewritten question, and it is shown
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.normalise import fold, words
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.conversation.exchanges import names_kind, other_asking, other_label, other_phrase, other_subject
 from elt_llm_query.conversation.follow_up_words import (
     ABOUT,
     ASKING,
-    CODE,
+    ASKING_THINGS,
+    AUXILIARY,
+    CLAUSE,
     CONNECTIVE,
+    DEFINED,
     DEMONSTRATIVE,
     POLITE,
-    PREPOSITION,
+    POSSESSIVE,
     PRONOUN,
     REASONS,
 )
-from elt_llm_query.understand import numbers_of, question_language, understand
+from elt_llm_query.understand import question_language, understand
 
 _SHORT = 5  # words: a longer text without a pronoun or "what about" stands by itself
+_SHORT_CONNECTED = 8
 _FEW_TERMS = 4  # content words: with more a pronoun is taken to refer to something in the question itself
+_MOST_EXCHANGED = 3  # content words that may take the place of a subject: more ask for something of their own
 _MOST_TOPIC = 8  # words of an earlier question that say what it was about
 
 
@@ -51,20 +57,33 @@ def rewrite(question: str, before: Sequence[Before], tokeniser: KeywordTokeniser
         return Rewritten(text)
     tokeniser = tokeniser or KeywordTokeniser(question_language(before[-1].question))
     rest, connected = _without_connective(text)
-    last = before[-1]
+    if not rest:
+        return Rewritten(text)  # thanks, and nothing asked
     if _asks_bare(rest):
-        return Rewritten(_asked_of_topic(rest, last, tokeniser), "the question word alone, asked of the last topic")
+        return _with_asking(rest, before[-1], tokeniser)
     if not _leans(rest, connected, tokeniser):
         return Rewritten(text)
-    for rule, made in (
-        ("another code or number in the same question", _exchanged_label(rest, last)),
-        ("another phrase in the same question", _exchanged_phrase(rest, last)),
-    ):
+    if _points_back(rest, tokeniser):
+        return _with_topic(rest, before[-1], tokeniser)
+    made = _exchanged(rest, before[-1], tokeniser)
+    its_own = not connected and not rest.endswith("?") and len(_content(rest, tokeniser)) > 1
+    return made or (Rewritten(text) if its_own else _appended(rest, before[-1], tokeniser))
+
+
+def _exchanged(rest: str, last: Before, tokeniser: KeywordTokeniser) -> Rewritten | None:
+    """The last question of something else, by the first rule that fits."""
+    fragment = rest.rstrip("?!. ")
+    for rule, made in _exchanges(fragment, last.question, tokeniser):
         if made:
             return Rewritten(made, rule)
-    if _points_back(rest) or _has_verb(rest):
-        return Rewritten(_with_topic(rest, last, tokeniser), "with the last topic")
-    return Rewritten(_appended(rest, last, tokeniser), "the last question, about this")
+    return None
+
+
+def _exchanges(fragment: str, last: str, tokeniser: KeywordTokeniser) -> Iterator[tuple[str, str]]:
+    yield "another code or number in the same question", other_label(fragment, last)
+    yield "another phrase in the same question", other_phrase(fragment, last)
+    if not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
+        yield "another subject of the same question", other_subject(fragment, last)
 
 
 def _without_connective(text: str) -> tuple[str, bool]:
@@ -74,7 +93,7 @@ def _without_connective(text: str) -> tuple[str, bool]:
         shorter = pattern.sub("", rest, count=1)
         connected |= shorter != rest
         rest = shorter
-    return POLITE.sub("", rest).strip(" ,.;") or text, connected
+    return POLITE.sub("", rest).strip(" ,.;"), connected
 
 
 def _asks_bare(rest: str) -> bool:
@@ -83,15 +102,19 @@ def _asks_bare(rest: str) -> bool:
 
 
 def _leans(rest: str, connected: bool, tokeniser: KeywordTokeniser) -> bool:
-    if _points_back(rest):
+    if _points_back(rest, tokeniser):
         return len(_content(rest, tokeniser)) <= _FEW_TERMS
-    most = _SHORT + 3 if connected else _SHORT
-    return len(rest.split()) <= most and not _stands(rest, tokeniser)
+    most = _SHORT_CONNECTED if connected else _SHORT
+    return len(rest.split()) <= most and not _stands(rest, connected, tokeniser)
 
 
-def _stands(rest: str, tokeniser: KeywordTokeniser) -> bool:
-    """Whether it is a question with a subject of its own: asking words and two content words or more."""
-    return _has_verb(rest) and len(_content(rest, tokeniser)) > 1
+def _stands(rest: str, connected: bool, tokeniser: KeywordTokeniser) -> bool:
+    """Whether it is a question with a subject of its own."""
+    if not connected and DEFINED.match(rest):
+        return True
+    asks = _has_verb(rest) or (not connected and bool(ASKING_THINGS.match(rest)))
+    named = not connected and bool(understand(rest, tokeniser).names)
+    return asks and (named or len(_content(rest, tokeniser)) > 1)
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
@@ -103,83 +126,54 @@ def _has_verb(rest: str) -> bool:
     return understand(rest).kind != "other" or bool(REASONS.match(fold(rest)))
 
 
-def _points_back(rest: str) -> bool:
-    """Whether a pronoun stands for something said before."""
-    folded = fold(rest)
-    return bool(PRONOUN.search(folded) or DEMONSTRATIVE.search(folded))
+def _points_back(rest: str, tokeniser: KeywordTokeniser) -> bool:
+    """Whether a pronoun stands for something said before, and not earlier in the question itself."""
+    if DEMONSTRATIVE.search(fold(rest)):
+        return len(_content(rest, tokeniser)) < _FEW_TERMS
+    if found := POSSESSIVE.search(rest):
+        return not (_content(rest[: found.start()], tokeniser) and len(_content(rest, tokeniser)) > 2)
+    found = PRONOUN.search(rest)
+    if found is None or names_kind(rest):
+        return False
+    return not _spoken_of(rest[: found.start()], tokeniser)
 
 
-def _exchanged_label(rest: str, last: Before) -> str:
-    """The last question with its one code or number replaced by the one that is now named."""
-    fragment = rest.rstrip("?!. ")
-    if len(fragment.split()) > _SHORT:
-        return ""
-    for labels in (_codes, numbers_of):
-        now, then = labels(fragment), labels(last.question)
-        if len(now) == 1 and len(then) == 1 and now != then:
-            before, _, after = last.question.partition(then[0])
-            return f"{before}{now[0]}{after}"
-    return ""
-
-
-def _codes(text: str) -> tuple[str, ...]:
-    """The codes in a text, without the word that says what they are of: that of the question at hand stays."""
-    return tuple(dict.fromkeys(found[1] for found in CODE.finditer(text)))
-
-
-def _exchanged_phrase(rest: str, last: Before) -> str:
-    """The phrase of the last question that begins alike, as "for seniors" and "for juniors", or ends alike.
-
-    Asking words before such a phrase ("how many for juniors?") are those of the last question again.
-    """
-    fragment = _ARTICLE.sub("", _AGAIN.sub("", rest.rstrip("?!. ")))
-    if _ONE.search(fragment):
-        nouns = re.findall(r"[\w-]+", last.question)
-        fragment = _ONE.sub(nouns[-1] if nouns else "", fragment)
-    if opening := PREPOSITION.match(fragment):
-        pattern = rf"\b{re.escape(opening[1])}\s+(?:(?!\b(?:{_BOUNDARIES})\b)[^\s,?.!]+\s?){{1,4}}"
-    elif len(words := fragment.split()) > 1 and not _has_verb(fragment):
-        pattern = rf"(?:(?!\b(?:{_BOUNDARIES})\b)\b[\w-]+\s+)?\b{re.escape(words[-1])}\b"
-    else:
-        return ""
-    places = list(re.finditer(pattern, last.question, re.IGNORECASE))
-    if not places:
-        return ""
-    place = places[-1]
-    end = place.start() + len(place[0].rstrip())
-    return f"{last.question[: place.start()]}{fragment}{last.question[end:]}"
+def _spoken_of(before: str, tokeniser: KeywordTokeniser) -> bool:
+    """Whether a pronoun behind this text stands for something in it: a name, or the subject of an earlier clause."""
+    if understand(before, tokeniser).names:
+        return True
+    clauses = list(CLAUSE.finditer(before, 1))
+    return bool(clauses) and len(_content(before[: clauses[-1].start()], tokeniser)) > 1
 
 
 _ASKING_FIRST = re.compile(rf"^(?:{ASKING.pattern})\b", re.IGNORECASE)
-_ARTICLE = re.compile(r"^(?:the|an?|der|die|das|des|dem|den|eine?[mnrs]?)\s+", re.IGNORECASE)
-_ONE = re.compile(r"(?<=\w )ones?$", re.IGNORECASE)
-_AGAIN = re.compile(rf"^(?:{ASKING.pattern})\s+(?={PREPOSITION.pattern[1:]})", re.IGNORECASE)
-_BOUNDARIES = (
-    "for|in|on|at|by|with|from|to|of|during|after|before|until|is|are|was|were|do|does|did|can|may|must|should|will"
-    "|has|have|had|and|or|the|a|an|der|die|das|des|dem|den|ein|eine|einer|und|oder|ist|sind|hat|haben|muss|darf|kann"
-    "|what|which|who|how|when|where|was|welche|wie|wer|wann|wo"
-)
+_MEASURE = re.compile(rf"^(?:how|wie) \w+\s+(?={AUXILIARY}\b)", re.IGNORECASE)
 
 
 def _topic(last: Before, tokeniser: KeywordTokeniser) -> str:
-    """What the last question was about: its content words as written, without what it asked for."""
-    asked = understand(last.question, tokeniser)
-    words = [word for word in asked.surfaces if not ASKING.fullmatch(fold(word))]
-    return " ".join(list(dict.fromkeys(words))[:_MOST_TOPIC])
+    """What the last question was about: its content words as written; where it has none, what answered it."""
+    asked = understand(_MEASURE.sub("", last.question), tokeniser)
+    named = [word for word in asked.surfaces if not ASKING.fullmatch(fold(word))]
+    about = " ".join(list(dict.fromkeys(named))[:_MOST_TOPIC])
+    return about or next(iter(last.topics), "")
 
 
-def _asked_of_topic(rest: str, last: Before, tokeniser: KeywordTokeniser) -> str:
-    return f"{rest.rstrip('?!. ')} {_topic(last, tokeniser)}?"
+def _with_asking(rest: str, last: Before, tokeniser: KeywordTokeniser) -> Rewritten:
+    asking = rest.rstrip("?!. ")
+    if made := other_asking(asking, last.question):
+        return Rewritten(made, "other asking words in the same question")
+    return _with_topic(rest, last, tokeniser)
 
 
-def _with_topic(rest: str, last: Before, tokeniser: KeywordTokeniser) -> str:
+def _with_topic(rest: str, last: Before, tokeniser: KeywordTokeniser) -> Rewritten:
     about = _topic(last, tokeniser)
-    return f"{rest.rstrip('?!. ')} ({about})?" if about else rest
+    return Rewritten(f"{rest.rstrip('?!. ')} ({about})?", "with the last topic") if about else Rewritten(rest)
 
 
-def _appended(rest: str, last: Before, tokeniser: KeywordTokeniser) -> str:
-    known = set(tokeniser.stems(last.question))
+def _appended(rest: str, last: Before, tokeniser: KeywordTokeniser) -> Rewritten:
+    if _has_verb(rest):
+        return _with_topic(rest, last, tokeniser)
     added = rest.rstrip("?!. ")
-    if set(tokeniser.stems(added)) <= known:
-        return last.question
-    return f"{last.question.rstrip('?!. ')}, {added}?"
+    known = set(words(added)) <= set(words(last.question))
+    made = last.question if known else f"{last.question.rstrip('?!. ')}, {added}?"
+    return Rewritten(made, "the last question, about this")

@@ -13,7 +13,7 @@ from elt_llm_core.errors import SettingsError
 from elt_llm_core.settings_loader import read_model
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-PromptName = Literal["simple", "cot", "tot_branch", "tot_score", "reflect", "polish", "step"]
+PromptName = Literal["simple", "cot", "tot_branch", "tot_score", "reflect", "polish", "step", "follow_up"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
 # What each prompt cannot do without: an answer to a question that is not shown would be about nothing.
 _NEEDED: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
@@ -24,6 +24,7 @@ _NEEDED: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
         "tot_score": ("sources", "question", "attempts"),
         "reflect": ("sources", "question", "draft", "problems"),
         "polish": ("question", "parts"),
+        "follow_up": ("earlier", "question"),
         "step": ("question", "found"),
     }
 )

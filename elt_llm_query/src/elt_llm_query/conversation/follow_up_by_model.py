@@ -1,0 +1,65 @@
+"""A follow-up made to stand by itself by a language model, which is believed as far as it can be checked."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import ModelError
+from elt_llm_core.models.prompt_size import fewest_tokens
+from elt_llm_core.models.writing import Written, write
+from elt_llm_core.state.sessions import Turn
+from elt_llm_core.text.normalise import fold, words
+
+from elt_llm_query.conversation.follow_up import Rewritten
+from elt_llm_query.conversation.history import history, turn_text
+from elt_llm_query.understand import numbers_of, understand
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from elt_llm_query.synthesis.prompts import Prompt
+
+BY_MODEL = "by the language model"
+_BUDGET = 600  # tokens of earlier turns, counted as the fewest they may be
+_LONGEST = 400  # characters
+_QUOTES = "\"'“”„`"
+
+
+def rewrite_by_model(
+    llm: "LLM", prompt: "Prompt", question: str, turns: Sequence[Turn], by_rules: Rewritten
+) -> tuple[Rewritten, str]:
+    """What the model makes of the question, and no note; or what the rules made of it, and why that is taken.
+
+    `turns` are the earlier ones, the last one last. A model that fails is no error: the rules need none.
+    """
+    from elt_llm_query.synthesis.calls import as_messages
+
+    earlier = "\n".join(turn_text(turn) for turn in history(turns, _BUDGET, fewest_tokens))
+    try:
+        written = write(llm, as_messages(prompt, {"earlier": earlier, "question": question}))
+    except ModelError as error:
+        return by_rules, f"The follow-up was understood by rules alone: {error}."
+    text = written.text.strip().strip(_QUOTES).strip()
+    if why := _flaw(written, text, question, turns):
+        return by_rules, f"The follow-up was understood by rules: the language model's version {why}."
+    return Rewritten(text, BY_MODEL), ""
+
+
+def _flaw(written: Written, text: str, question: str, turns: Sequence[Turn]) -> str:
+    """What is wrong with the model's version; empty if nothing is."""
+    if written.finish != "stop" or not text:
+        return "is not complete"
+    if len(text.splitlines()) > 1 or len(text) > _LONGEST:
+        return "is no single question"
+    if lost := _labels(question) - set(words(text)):
+        return f"leaves out {', '.join(sorted(lost))}"
+    said = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
+    if invented := _labels(text) - said:
+        return f"has {', '.join(sorted(invented))}, of which nobody spoke"
+    return ""
+
+
+def _labels(text: str) -> set[str]:
+    """The words of names, codes and numbers in a text, folded."""
+    asked = understand(text)
+    found = {word for name in asked.names for word in words(name)} | {fold(number) for number in numbers_of(text)}
+    return found & set(words(text))
