@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from elt_llm_core.errors import ModelError, ModelMissing, ModelUnavailable, PromptTooLong
 from elt_llm_core.models.fakes import ScriptedLLM, ScriptedReply
-from elt_llm_core.models.prompt_size import fewest_tokens
+from elt_llm_core.models.prompt_size import fewest_tokens, is_cut
 from elt_llm_core.models.writing import write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +51,7 @@ def test_the_counts_of_the_server_are_told() -> None:
 
 
 def test_a_prompt_of_which_less_was_read_than_it_has_words_is_an_error() -> None:
-    with pytest.raises(PromptTooLong, match="read 2 tokens of a prompt of 3 or more"):
+    with pytest.raises(PromptTooLong, match="read 2 tokens of a longer prompt, which has 3 words"):
         write(ScriptedLLM([ScriptedReply("one two", prompt_tokens=2)]), QUESTION)
 
 
@@ -143,6 +143,21 @@ def test_what_is_sent_says_everything_that_the_settings_say(server: ModelHttpSer
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), max_size=30))
 def test_no_text_has_fewer_tokens_than_the_bound_says(words: list[str]) -> None:
     assert fewest_tokens(" ".join(words)) <= sum(len(word) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("counted", "window", "text", "cut"),
+    [
+        (4096, 4096, "word", True),
+        (2050, 4096, "Rindfleischetikettierungsverordnung " * 1000, True),
+        (2050, 4096, "東京都に住んでいます。" * 600, True),
+        (2050, 4096, "one two " * 1000, False),
+        (2040, 4096, "Rindfleischetikettierungsverordnung " * 1000, False),
+        (2050, None, "東京都に住んでいます。" * 600, False),
+    ],
+)
+def test_a_prompt_that_was_cut_shows_by_its_count(counted: int, window: int | None, text: str, cut: bool) -> None:
+    assert is_cut(counted, window, [text]) is cut
 
 
 def test_scripts_without_spaces_are_counted_too() -> None:

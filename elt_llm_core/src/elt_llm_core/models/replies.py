@@ -85,5 +85,5 @@ def _as_mapping(raw: object) -> Mapping[str, Any]:
 
 
 def _count(*candidates: object) -> int | None:
-    """The first that is a number of tokens."""
-    return next((one for one in candidates if isinstance(one, int) and not isinstance(one, bool) and one >= 0), None)
+    """The first that is a number of tokens. None is said where nought is counted: no text has no tokens."""
+    return next((one for one in candidates if isinstance(one, int) and one > 0), None)

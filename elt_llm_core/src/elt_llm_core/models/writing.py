@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import EltError, ModelTimeout, UnusableReply
 from elt_llm_core.models.model_server import ANSWER_TIMEOUT, HasServer, ModelServer
-from elt_llm_core.models.prompt_size import fewest_tokens
+from elt_llm_core.models.prompt_size import fewest_tokens, is_cut
 from elt_llm_core.models.replies import Finish, Reply
 from elt_llm_core.models.retrying import ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE
 from elt_llm_core.models.server_failures import client_failures, explained, too_long
@@ -133,14 +133,13 @@ class _Writing:
 
     def _check_that_all_was_read(self, prompt_tokens: int | None) -> None:
         """A server that cuts a prompt says so by its count alone."""
-        if prompt_tokens is None:
-            return
-        sent = sum(fewest_tokens(message.content or "") for message in self._messages)
-        window = self._server.context_window
-        if prompt_tokens < sent:
-            raise too_long(f"{self._server} read {prompt_tokens} tokens of a prompt of {sent} or more", self._server)
-        if window is not None and prompt_tokens >= window:
-            raise too_long(f"The prompt fills the whole window of {window} tokens: {self._server} cut it", self._server)
+        texts = [message.content or "" for message in self._messages]
+        if prompt_tokens is not None and is_cut(prompt_tokens, self._server.context_window, texts):
+            least = sum(map(fewest_tokens, texts))
+            raise too_long(
+                f"{self._server} read {prompt_tokens} tokens of a longer prompt, which has {least} words or more",
+                self._server,
+            )
 
 
 def server_of(llm: "LLM") -> ModelServer:
