@@ -48,6 +48,7 @@ class Engine(Closeable):
         self._resources = ExitStack()
         self._generations = tuple(generations)
         self._settings = settings
+        self._llm = llm
         self._finder = self._resources.enter_context(
             PassageFinder(self._generations, [embedding], settings, caches=caches, llm=llm)
         )
@@ -85,6 +86,11 @@ class Engine(Closeable):
             stage.kept = len(answer.citations)
             stage.details.update(answer.reasoning)
         return self._result(question, found, answer, log, started)
+
+    @property
+    def llm(self) -> "LLM | None":
+        """The language model it was opened with, if any."""
+        return self._llm
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:

@@ -98,6 +98,13 @@ class Sessions:
             )
         return Turn(number, asked, result.question, result.answer, result, moment)
 
+    def move(self, session_id: str, collections: Sequence[str], profile: str) -> None:
+        """Let a conversation go on over other collections, or with another profile."""
+        self._database.execute(
+            "UPDATE sessions SET collections = ?, profile = ? WHERE id = ?",
+            (json.dumps(list(collections)), profile, session_id),
+        )
+
     def delete(self, session_id: str) -> None:
         """Delete a conversation with all its turns; none of that id is no error."""
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
