@@ -13,7 +13,6 @@ from elt_llm_core.errors import ModelError, UsageError
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
-from elt_llm_core.models.llms import create_llm
 from elt_llm_core.models.model_folder import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings import Settings, StrategyName
@@ -170,7 +169,7 @@ def open_engine(
     UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     `llm` is for a reranker that asks one.
     """
-    if create_llm(settings) is not None:
+    if settings.llm.provider not in {"auto", "extractive"}:  # auto may not ask a server that would not be used
         raise ModelError(
             f"Answers written by '{settings.llm.provider}' are not available in this version.",
             hint="Set llm.provider to auto or extractive.",
