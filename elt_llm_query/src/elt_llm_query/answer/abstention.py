@@ -10,26 +10,26 @@ from typing import Final
 
 from elt_llm_query.answer.evidence import Evidence
 
-INTERCEPT: Final = -0.3
+INTERCEPT: Final = -0.4
 WEIGHTS: Final = MappingProxyType(
     {
-        "cosine": 3.42,
-        "passage_cosine": 1.43,
-        "unknown": -1.52,
-        "expected_elsewhere": -1.82,
-        "figure_asked": 0.97,
-        "other_language": -0.3,
-        "unit_distance": -1.85,
-        "event_missing": -0.96,
-        "residue_distance": -1.46,
-        "unknown_names": -1.17,
-        "named_rest": -2.03,
-        "names_apart": -1.5,
-        "names_parted": -0.95,
-        "numbers_apart": -0.76,
-        "denied": -1.26,
-        "denied_beside": -1.05,
-        "unreasoned": -2.2,
+        "cosine": 3.51,
+        "passage_cosine": 1.53,
+        "unknown": -1.55,
+        "expected_elsewhere": -1.79,
+        "figure_asked": 1.0,
+        "other_language": -0.22,
+        "unit_distance": -1.76,
+        "event_missing": -0.95,
+        "residue_distance": -1.43,
+        "unknown_names": -1.18,
+        "named_rest": -1.98,
+        "names_apart": -1.51,
+        "names_parted": -0.97,
+        "numbers_apart": -0.77,
+        "denied": -1.34,
+        "denied_beside": -1.13,
+        "unreasoned": -2.15,
     }
 )
 

@@ -84,7 +84,8 @@ def _crossed(apart: Sequence[tuple[Sequence[Token], Sequence[Token]]]) -> bool:
 
 
 def _proper(tokens: Sequence[Token]) -> set[str]:
-    return {token.word for token in tokens if token.name or token.number}
+    """Names and numbers, and the nouns of German: whatever begins with a capital within the sentence."""
+    return {token.word for token in tokens if token.number or (token.stems and token.start and token.text[0].isupper())}
 
 
 def _denied(apart: Sequence[tuple[Sequence[Token], Sequence[Token]]]) -> bool:

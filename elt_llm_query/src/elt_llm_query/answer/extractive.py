@@ -14,7 +14,7 @@ from elt_llm_query.answer.asking import Asking
 from elt_llm_query.answer.candidates import candidates
 from elt_llm_query.answer.citations import Quote, number_quotes
 from elt_llm_query.answer.evidence import Evidence, gather_evidence
-from elt_llm_query.answer.selection import choose, quotes, reading_order
+from elt_llm_query.answer.selection import choose, quotes, reading_order, weighty
 from elt_llm_query.answer.sentence_scores import ScoredSentence, score_sentences
 from elt_llm_query.answer.term_weights import TermWeights, local_weights
 from elt_llm_query.answer.within_limit import cut
@@ -83,7 +83,7 @@ class ExtractiveAnswerer:
         asking = self._asking(asked, self._weights(read, idf, known))
         scored = score_sentences(asking, read, found)
         chosen = choose(scored, max_sentences, twofold=asked.twofold)
-        evidence = gather_evidence(asking, read, scored, chosen)
+        evidence = gather_evidence(asking, read, scored, weighty(chosen, twofold=asked.twofold))
         decision = decide(evidence)
         reasoning = _reasoning(asked, read, scored, evidence)
         if self._abstain and not decision.answered:

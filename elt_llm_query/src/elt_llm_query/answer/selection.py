@@ -14,6 +14,8 @@ _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
 _NEAR_BEST = 0.78
 _NEAR_BEST_OF_TWO = 0.7
+_VERY_NEAR_BEST = 0.86
+_VERY_NEAR_BEST_OF_TWO = 0.78
 _MOST_ITEMS = 10
 _LONGEST_LIST = 900
 
@@ -31,6 +33,15 @@ def choose(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False
         if not any(same(sentence, other) for other in chosen):
             chosen.append(sentence)
     return chosen
+
+
+def weighty(chosen: Sequence[ScoredSentence], *, twofold: bool = False) -> list[ScoredSentence]:
+    """Those of the chosen sentences, best first, that decide whether there is an answer at all.
+
+    What is quoted beside them helps the reader; as evidence it would hide what the best sentences lack.
+    """
+    enough = _VERY_NEAR_BEST_OF_TWO if twofold else _VERY_NEAR_BEST
+    return [sentence for sentence in chosen if sentence is chosen[0] or sentence.score >= enough * chosen[0].score]
 
 
 def same(left: ScoredSentence, right: ScoredSentence) -> bool:
