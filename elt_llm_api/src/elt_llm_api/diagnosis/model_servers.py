@@ -142,7 +142,8 @@ def _how_to_start(settings: Settings, error: EltError) -> str:
     if isinstance(error, ModelMissing):
         return error.hint
     inside = any(path.exists() for path in _INSIDE_A_CONTAINER)
-    return container_advice(settings.ollama.base_url, inside=inside) or error.hint
+    advice = container_advice(settings.ollama.base_url, inside=inside)
+    return f"{error.hint}. {advice}" if advice else error.hint
 
 
 def _listed(names: list[str]) -> str:
