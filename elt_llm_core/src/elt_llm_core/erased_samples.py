@@ -40,7 +40,7 @@ def search_files(store: Store, samples: Sequence[str]) -> SearchResult:
     for path in files:
         for sample in _samples_in(path, samples):
             found.setdefault(sample, set()).add(path)
-    left = {path for sample, paths in found.items() if not _is_published(store, sample) for path in paths}
+    left = {path for sample, paths in found.items() if not is_published(store, sample) for path in paths}
     total = sum(path.stat().st_size for path in files if path.exists())
     names = tuple(sorted(path.relative_to(store.data_dir).as_posix() for path in left))
     return SearchResult(len(samples), len(files), total, names)
@@ -71,7 +71,7 @@ def _forms(sample: str) -> set[bytes]:
     return {sample.encode("utf-8", "surrogatepass"), json.dumps(sample)[1:-1].encode()}
 
 
-def _is_published(store: Store, sample: str) -> bool:
+def is_published(store: Store, sample: str) -> bool:
     """Whether a row that stays says the same."""
     row = store.database.row(
         "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"

@@ -8,6 +8,7 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.forget_choice import choose_to_forget
 from elt_llm_core.progress import Progress
+from elt_llm_core.state.erasing import erase_forgotten
 from elt_llm_core.store.doomed import delete_doomed, doomed_versions, known_files
 from elt_llm_core.store.pins import discard
 from elt_llm_core.store.records import CollectionRecord
@@ -24,6 +25,8 @@ class ForgetReport:
     generation: int | None
     deleted_generations: tuple[int, ...]
     pinned: tuple[int, ...]
+    turns: int = 0
+    """Turns of conversations that showed it, and are gone."""
 
 
 def forget(store: Store, name: str, reference: str, progress: Progress) -> ForgetReport:
@@ -46,6 +49,7 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
         _publish_without(store, record, doomed, progress)
     with stage(Stage.FORGET):
         numbers = delete_doomed(store, record.id, identities, doomed)
+        turns = erase_forgotten(store, name, remembered.document_ids)
     pinned = [it for it in numbers if not discard(store.folder(name) / str(it), store.trash)]
     _refuse_traces(store, name, identities, node_ids)
     return ForgetReport(
@@ -55,6 +59,7 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
         generation=store.collections.get(name).published,
         deleted_generations=tuple(numbers),
         pinned=tuple(pinned),
+        turns=turns,
     )
 
 

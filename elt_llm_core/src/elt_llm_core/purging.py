@@ -11,6 +11,7 @@ from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.index.chroma import CHROMA_FOLDER
 from elt_llm_core.index.spare_bytes import has_stray_bytes
 from elt_llm_core.progress import Progress
+from elt_llm_core.state.erasing import erase_unpublished
 from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.erasing import compact, erase_rows, unpublished_versions
@@ -31,7 +32,8 @@ class Receipt:
     """What a purge erased, how that was checked, and what it could not reach.
 
     `documents` are ids of documents that lost a version; `cut_off` names collections whose unfinished run lost what it
-    had stored; `rebuilt` those whose copied index was built anew; `pinned` tells directories that readers have open;
+    had stored; `rebuilt` those whose copied index was built anew; `turns` counts those of conversations that showed
+    what is not published, or had words of what was erased; `pinned` tells directories that readers have open;
     `sources` files that still lie where documents that are not published were read.
     """
 
@@ -43,6 +45,7 @@ class Receipt:
     files: tuple[str, ...]
     cut_off: tuple[str, ...]
     rebuilt: tuple[str, ...]
+    turns: int
     bytes_before: int
     bytes_after: int
     check: SearchResult
@@ -83,6 +86,7 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     with stage(Stage.PURGE):
         clear_leftovers(store)
     with stage(Stage.PURGE):
+        turns = erase_unpublished(store, [store.collections.get(it.name) for it in chosen], samples)
         compact(store.database)
     return Receipt(
         finished_at=now(),
@@ -93,6 +97,7 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
         files=tuple(files),
         cut_off=tuple(cut_off),
         rebuilt=tuple(rebuilt),
+        turns=turns,
         bytes_before=before,
         bytes_after=_size(store.data_dir),
         check=search_files(store, samples),

@@ -73,10 +73,20 @@ def test_a_deleted_conversation_takes_its_turns_along(sessions: Sessions, databa
 
 def test_what_was_said_of_a_document_goes_with_it(sessions: Sessions, tmp_path: Path) -> None:
     session_id = sessions.create(["library"])
-    sessions.add(session_id, "first?", result("first?", "canary of doc-1"))
+    sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
+    sessions.add(session_id, "and why?", result("Why is the canary?", "leans on it"))
     kept = sessions.add(session_id, "second?", result("second?", "about doc-2"))
-    assert sessions.erase_documents(["doc-1"]) == 1
-    assert sessions.turns(session_id) == [kept]
+    later = sessions.add(session_id, "and why?", result("Why second?", "leans on the second"))
+    assert sessions.erase(lambda shown: "canary of" in shown.answer) == 2
+    assert sessions.turns(session_id) == [kept, later]
+    assert sessions.get(session_id).title == "second?"
+
+
+def test_a_conversation_of_which_nothing_is_left_goes_whole(sessions: Sessions) -> None:
+    session_id = sessions.create(["library"])
+    sessions.add(session_id, "first?", result("first?", "canary of doc-1"))
+    assert sessions.erase(lambda shown: shown.answered) == 1
+    assert sessions.all() == []
 
 
 def test_turns_of_several_threads_are_all_kept_and_numbered(sessions: Sessions) -> None:

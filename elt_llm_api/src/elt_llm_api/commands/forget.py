@@ -65,5 +65,7 @@ def _print(report: "ForgetReport") -> None:
             f"{report.collection}: {counted(report.passages, 'passage')} removed; readers see generation"
             f" {report.generation}; deleted generations: {deleted}. Erase their bytes with: elt-llm purge"
         )
+    if report.turns:
+        click.echo(f"Conversations: {counted(report.turns, 'turn')} that showed it are deleted.")
     for number in report.pinned:
         click.echo(f"Generation {number} is still open in another process; its files go with the next purge or ingest.")

@@ -76,6 +76,8 @@ def _print(receipt: "Receipt") -> None:
         click.echo(f"{name}: what a cut off run had stored is erased too; the same command begins anew.")
     for name in receipt.rebuilt:
         click.echo(f"{name}: its index was built anew, nothing embedded.")
+    if receipt.turns:
+        click.echo(f"Conversations: {counted(receipt.turns, 'turn')} that showed what is no longer published.")
     click.echo(_searched(receipt))
     for pinned in receipt.pinned:
         click.echo(f"Not erased: {pinned['directory']}, open in processes {pinned['processes'] or 'unknown'}.")

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.errors import UsageError
@@ -94,7 +94,7 @@ class Sessions:
             )
             self._database.execute(
                 "UPDATE sessions SET updated_at = ?, title = ? WHERE id = ?",
-                (moment, known[0] or " ".join(asked.split())[:_LONGEST_TITLE], session_id),
+                (moment, known[0] or _title(asked), session_id),
             )
         return Turn(number, asked, result.question, result.answer, result, moment)
 
@@ -109,18 +109,37 @@ class Sessions:
         """Delete a conversation with all its turns; none of that id is no error."""
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
-    def erase_documents(self, document_ids: Sequence[str]) -> int:
-        """Delete every turn that quotes or shows one of these documents; returns how many there were.
+    def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
+        """Delete every turn whose result `is_gone` says yes to, and those right after it that lean on it.
 
-        What was said of a document holds its words: a purge that left it would be none.
+        A conversation that has no turn left goes too; another is named by its first turn that is left. Returns how many
+        turns there were.
         """
-        erased = 0
-        for document_id in document_ids:
-            rows = self._database.rows("SELECT session, number FROM turns WHERE instr(result, ?) > 0", (document_id,))
-            for row in rows:
-                self._database.execute("DELETE FROM turns WHERE session = ? AND number = ?", row)
-            erased += len(rows)
-        return erased
+        return sum(self._erase_of(record, is_gone) for record in self.all())
+
+    def _erase_of(self, record: SessionRecord, is_gone: Callable[[QueryResult], bool]) -> int:
+        doomed: list[Turn] = []
+        turns = self.turns(record.session_id)
+        for turn in turns:
+            leans = turn.understood != turn.asked and bool(doomed) and doomed[-1].number == turn.number - 1
+            if leans or is_gone(turn.result):
+                doomed.append(turn)
+        left = [turn for turn in turns if turn not in doomed]
+        with self._database.transaction():
+            for turn in doomed:
+                self._database.execute(
+                    "DELETE FROM turns WHERE session = ? AND number = ?", (record.session_id, turn.number)
+                )
+            if doomed and left:
+                title = (_title(left[0].asked), record.session_id)
+                self._database.execute("UPDATE sessions SET title = ? WHERE id = ?", title)
+        if doomed and not left:
+            self.delete(record.session_id)
+        return len(doomed)
+
+
+def _title(asked: str) -> str:
+    return " ".join(asked.split())[:_LONGEST_TITLE]
 
 
 _SELECT = (
