@@ -26,6 +26,7 @@ COMMANDS = (
     CommandEntry("import", "elt_llm_api.commands.import_collection", "Read a collection from an exported file.", _FILL),
     CommandEntry("export", "elt_llm_api.commands.export", "Write a collection into one file.", _FILL),
     CommandEntry("ask", "elt_llm_api.commands.ask", "Answer a question, with citations.", _ASK),
+    CommandEntry("chat", "elt_llm_api.commands.chat", "Ask one question after the other, with history.", _ASK),
     CommandEntry("search", "elt_llm_api.commands.search", "Find passages.", _ASK),
     CommandEntry("show", "elt_llm_api.commands.show", "Show a document's text as citations see it.", _ASK),
     CommandEntry("eval", "elt_llm_api.commands.eval", "Measure how well passages are found and answers given.", _ASK),

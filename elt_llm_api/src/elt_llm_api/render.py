@@ -20,13 +20,13 @@ _WIDEST = 60  # characters; columns are aligned up to there
 _ESCAPED_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(127, 160), *_TURNING, *_SEPARATORS)}
 
 
-def print_json(value: Any) -> None:
-    """One JSON document on stdout; what a terminal would obey, or its encoding lacks, is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).translate(_ESCAPED_IN_JSON)
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """One JSON document on stdout, without `indent` on one line; what a terminal would obey, or lacks, is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False).translate(_ESCAPED_IN_JSON)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(value, indent=2, allow_nan=False)
+        text = json.dumps(value, indent=indent, allow_nan=False)
     click.echo(text)
 
 

@@ -1,6 +1,7 @@
 """A conversation: every question is made to stand by itself, asked, and kept with its answer."""
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elt_llm_core.errors import StoreError
@@ -22,8 +23,9 @@ _TURNS_LOOKED_AT = 8
 class Asked(Protocol):
     """Whatever answers one question at a time, such as an engine."""
 
-    def ask(self, question: str, **options: Any) -> QueryResult:
-        """The answer. Raises EltError."""
+    @property
+    def ask(self) -> Callable[..., QueryResult]:
+        """Given a question and options by name, gives the answer. Raises EltError."""
         ...
 
 

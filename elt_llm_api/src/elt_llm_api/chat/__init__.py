@@ -1,0 +1,1 @@
+"""Conversations at a terminal, or line by line from another program."""
