@@ -43,7 +43,7 @@ class Comparison:
     exchanged: float
     swapped: bool
     replaced: tuple[Slot, ...]
-    """Where the first of the sentences has other words in the same place."""
+    """Where the first of the sentences has another name, number or thing in the same place."""
     traded: int
     """How many of the claim's names the first sentence lacks while it has as many that the claim lacks."""
 
@@ -81,7 +81,7 @@ class Comparer:
             contrary=self._contrary(claim, sentences, aligned),
             exchanged=max(exchanged(claim, one.sentence) for one in sentences),
             swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
-            replaced=aligned[0].slots,
+            replaced=tuple(slot for slot in aligned[0].slots if slot.proper or self._is_other_noun(slot)),
             traded=self._traded(claim, sentences[0].sentence),
         )
 
@@ -128,6 +128,10 @@ class Comparer:
         if token.word in words or any(match(stem, stems) for stem in token.stems):
             return True
         return any(_same_root(token.word, word) for word in words)
+
+    def _is_other_noun(self, slot: Slot) -> bool:
+        """Whether a noun that the passages use elsewhere stands for another; one they never use may mean the same."""
+        return slot.nouns and any(match(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _traded(self, claim: Sentence, source: Sentence) -> int:
         ours = sum(not self._has(source.words, source.stems, token) for token in claim.names)

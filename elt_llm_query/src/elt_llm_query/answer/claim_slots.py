@@ -31,6 +31,11 @@ class Slot:
         return any(token.name or token.number for token in (*self.ours, *self.theirs))
 
     @property
+    def nouns(self) -> bool:
+        """Whether a capitalised word stands for another within the sentence: in German, one thing for another."""
+        return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
+
+    @property
     def phrases(self) -> tuple[str, str]:
         """Both sides as text."""
         return " ".join(token.text for token in self.ours), " ".join(token.text for token in self.theirs)
@@ -85,7 +90,11 @@ def _crossed(apart: Sequence[tuple[Sequence[Token], Sequence[Token]]]) -> bool:
 
 def _proper(tokens: Sequence[Token]) -> set[str]:
     """Names and numbers, and the nouns of German: whatever begins with a capital within the sentence."""
-    return {token.word for token in tokens if token.number or (token.stems and token.start and token.text[0].isupper())}
+    return {token.word for token in tokens if token.number or _capital(token)}
+
+
+def _capital(token: Token) -> bool:
+    return bool(token.stems) and token.start > 0 and token.text[0].isupper()
 
 
 def _denied(apart: Sequence[tuple[Sequence[Token], Sequence[Token]]]) -> bool:

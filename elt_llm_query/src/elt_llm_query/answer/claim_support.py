@@ -114,7 +114,7 @@ class Supporter:
             "swapped": float(compared.swapped),
             "distance": distance,
             "pair": float(len(sentences) > 1),
-            "replaced": float(any(slot.proper for slot in compared.replaced)),
+            "replaced": float(bool(compared.replaced)),
             "traded": float(bool(compared.traded)),
         }
 

@@ -138,7 +138,7 @@ def _reasons(compared: Comparison) -> list[str]:
         reasons.append(f"Denied, or the contrary is said: {', '.join(filter(None, compared.contrary))}.")
     if compared.swapped or compared.exchanged > _EXCHANGED:
         reasons.append("Names or numbers have changed places.")
-    reasons.extend("Said is '{1}', not '{0}'.".format(*slot.phrases) for slot in compared.replaced if slot.proper)
+    reasons.extend("Said is '{1}', not '{0}'.".format(*slot.phrases) for slot in compared.replaced)
     return reasons
 
 

@@ -12,8 +12,8 @@ from elt_llm_query.answer.sentence_scores import ScoredSentence
 
 _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
-_NEAR_BEST = 0.78
-_NEAR_BEST_OF_TWO = 0.7
+_NEAR_BEST = 0.72
+_NEAR_BEST_OF_TWO = 0.65
 _VERY_NEAR_BEST = 0.86
 _VERY_NEAR_BEST_OF_TWO = 0.78
 _MOST_ITEMS = 10
