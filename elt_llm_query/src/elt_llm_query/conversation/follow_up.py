@@ -4,7 +4,7 @@ What is asked of the documents is always the rewritten question, and it is shown
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.text.normalise import fold, words
@@ -22,6 +22,7 @@ from elt_llm_query.conversation.follow_up_words import (
     DEMONSTRATIVE,
     POLITE,
     POSSESSIVE,
+    PREPOSITION,
     PRONOUN,
     REASONS,
 )
@@ -53,37 +54,47 @@ class Rewritten:
 def rewrite(question: str, before: Sequence[Before], tokeniser: KeywordTokeniser | None = None) -> Rewritten:
     """The question in words that need no earlier turn; `before` has the turns so far, the last one last."""
     text = " ".join(question.split())
-    if not before or not text:
-        return Rewritten(text)
-    tokeniser = tokeniser or KeywordTokeniser(question_language(before[-1].question))
     rest, connected = _without_connective(text)
-    if not rest:
-        return Rewritten(text)  # thanks, and nothing asked
+    if not before or not words(rest):
+        return Rewritten(text)  # nothing said before, or nothing asked: thanks
+    tokeniser = tokeniser or KeywordTokeniser(question_language(before[-1].question))
     if _asks_bare(rest):
         return _with_asking(rest, before[-1], tokeniser)
     if not _leans(rest, connected, tokeniser):
         return Rewritten(text)
     if _points_back(rest, tokeniser):
         return _with_topic(rest, before[-1], tokeniser)
-    made = _exchanged(rest, before[-1], tokeniser)
-    its_own = not connected and not rest.endswith("?") and len(_content(rest, tokeniser)) > 1
-    return made or (Rewritten(text) if its_own else _appended(rest, before[-1], tokeniser))
+    own = not connected and _could_stand(rest, tokeniser)
+    made = _exchanged(rest, before[-1], tokeniser, may_be_subject=not own)
+    return made or (Rewritten(text) if own else _appended(rest, before[-1], tokeniser))
 
 
-def _exchanged(rest: str, last: Before, tokeniser: KeywordTokeniser) -> Rewritten | None:
-    """The last question of something else, by the first rule that fits."""
+def _could_stand(rest: str, tokeniser: KeywordTokeniser) -> bool:
+    """Whether it may be a search in a few words, which lean on nothing: no question mark, no "for ..."."""
+    return not rest.endswith("?") and not PREPOSITION.match(rest) and len(_content(rest, tokeniser)) > 1
+
+
+def _exchanged(rest: str, last: Before, tokeniser: KeywordTokeniser, *, may_be_subject: bool) -> Rewritten | None:
+    """The last question of something else, by the first rule that fits and keeps all that is said now."""
     fragment = rest.rstrip("?!. ")
-    for rule, made in _exchanges(fragment, last.question, tokeniser):
-        if made:
+    rules = [
+        ("another code or number in the same question", other_label),
+        ("another phrase in the same question", other_phrase),
+    ]
+    if may_be_subject and not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
+        rules.append(("another subject of the same question", other_subject))
+    for rule, exchange in rules:
+        made = exchange(fragment, last.question)
+        if made and _keeps(fragment, made, tokeniser):
             return Rewritten(made, rule)
     return None
 
 
-def _exchanges(fragment: str, last: str, tokeniser: KeywordTokeniser) -> Iterator[tuple[str, str]]:
-    yield "another code or number in the same question", other_label(fragment, last)
-    yield "another phrase in the same question", other_phrase(fragment, last)
-    if not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
-        yield "another subject of the same question", other_subject(fragment, last)
+def _keeps(fragment: str, made: str, tokeniser: KeywordTokeniser) -> bool:
+    """Whether every word that means something, and every name however common its letters, is still there."""
+    named = {word for name in understand(fragment, tokeniser).names for word in words(name)}
+    stems = set(tokeniser.stems(fragment)) - set(tokeniser.stems("one ones"))
+    return named <= set(words(made)) and stems <= set(tokeniser.stems(made))
 
 
 def _without_connective(text: str) -> tuple[str, bool]:

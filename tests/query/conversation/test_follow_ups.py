@@ -1,0 +1,183 @@
+"""Every rule by which a follow-up is made to stand by itself, in English and German; and what must stay as it is."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from command_line import QUESTIONS
+from elt_llm_core.text.normalise import fold
+from elt_llm_query.conversation.follow_up import Before, rewrite
+from elt_llm_query.understand import numbers_of, understand
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+LABEL, PHRASE = "another code or number in the same question", "another phrase in the same question"
+SUBJECT, ASKING = "another subject of the same question", "other asking words in the same question"
+APPENDED, TOPIC = "the last question, about this", "with the last topic"
+DRAW = "When is the draw for the spring cup made?"
+FEE = "Wie hoch ist die Gebühr für Senioren?"
+
+CASES = [
+    ("How many points does a ground need for Grade A?", "Grade C please", LABEL, "… for Grade C?"),
+    ("How many points does a ground need for Grade B2?", "B1?", LABEL, "… for Grade B1?"),
+    ("What does rule 4.2 say?", "and 4.3?", LABEL, "What does rule 4.3 say?"),
+    ("What was the fee in 2023?", "and in 2024?", LABEL, "What was the fee in 2024?"),
+    ("Wie viele Punkte braucht Klasse A?", "Klasse B bitte", LABEL, "Wie viele Punkte braucht Klasse B?"),
+    ("What is the fee for seniors?", "and for juniors?", PHRASE, "What is the fee for juniors?"),
+    ("What is the fee for seniors?", "What about for juniors?", PHRASE, "What is the fee for juniors?"),
+    ("What is the fee for seniors?", "same for juniors", PHRASE, "What is the fee for juniors?"),
+    ("How long does a loan last at least?", "and at most?", PHRASE, "How long does a loan last at most?"),
+    (
+        "How late may you postpone an adult match?",
+        "and a youth one?",
+        PHRASE,
+        "How late may you postpone a youth match?",
+    ),
+    (
+        "How often is a vetting certificate renewed?",
+        "a first-aid one?",
+        PHRASE,
+        "How often is a first-aid certificate …?",
+    ),
+    (
+        "What does a trophy cost a senior club?",
+        "and for a youth club?",
+        PHRASE,
+        "What does a trophy cost a youth club?",
+    ),
+    ("Is it the same after eighty minutes?", "and after sixty minutes?", PHRASE, "Is it the same after sixty minutes?"),
+    (FEE, "und für Junioren?", PHRASE, "Wie hoch ist die Gebühr für Junioren?"),
+    ("What do students pay for a ticket?", "and children?", SUBJECT, "What do children pay for a ticket?"),
+    ("How long does a loan last?", "a transfer?", SUBJECT, "How long does a transfer last?"),
+    ("How long are recordings kept?", "what about a player record?", SUBJECT, "How long is a player record kept?"),
+    ("Who keeps the Player Register?", "and the minutes?", SUBJECT, "Who keeps the minutes?"),
+    ("What is the quorum at a meeting?", "and the notice period?", SUBJECT, "What is the notice period at a meeting?"),
+    ("Wie lange dauert eine Leihe?", "und ein Transfer?", SUBJECT, "Wie lange dauert ein Transfer?"),
+    ("Wie lange werden Aufnahmen aufbewahrt?", "und Akten?", SUBJECT, "Wie lange werden Akten aufbewahrt?"),
+    ("Was zahlen Studenten für eine Karte?", "und Kinder?", SUBJECT, "Was zahlen Kinder für eine Karte?"),
+    (DRAW, "where?", ASKING, "Where is the draw for the spring cup made?"),
+    (DRAW, "and by whom?", ASKING, "By whom is the draw for the spring cup made?"),
+    ("How heavy a load are goalposts tested with?", "how often?", ASKING, "How often are goalposts tested with?"),
+    ("Wann ist die Auslosung?", "wo?", ASKING, "Wo ist die Auslosung?"),
+    ("How many litres may be kept?", "where?", TOPIC, "where (litres kept)?"),
+    ("What is the quorum at a meeting?", "How is it counted?", TOPIC, "How is it counted (quorum meeting)?"),
+    ("What is the quorum at a meeting?", "who may vote there?", TOPIC, "who may vote there (quorum meeting)?"),
+    ("How big is the deposit for a protest?", "who hears it?", TOPIC, "who hears it (deposit protest)?"),
+    ("What do referees wear?", "Does that apply to juniors?", TOPIC, "Does that apply to juniors (referees wear)?"),
+    (FEE, "Wer zahlt sie?", TOPIC, "Wer zahlt sie (Gebühr Senioren)?"),
+    ("Wann ist die Auslosung?", "Gilt das auch für Senioren?", TOPIC, "Gilt das auch für Senioren (Auslosung)?"),
+    ("How many days has an adult to appeal?", "and in youth football?", APPENDED, "…, in youth football?"),
+    ("Wie lange gilt der Bescheid?", "und bei einem Umzug?", APPENDED, "…, bei einem Umzug?"),
+]
+ALONE = [
+    "Does a parent who helps twice a year need a certificate?",
+    "What is sepsis?",
+    "Was ist Sepsis?",
+    "What is DECnet?",
+    "referee fitness test",
+    "Why is the chamber arranged as it is?",
+    "Where did Tesla live for much of his life?",
+    "If a matter is not reserved, who is it devolved to?",
+    "What university won the award for most IT enabled organisation?",
+    "Which philosophies underlie medicine?",
+    "Wie viele Baumarten gibt es im Regenwald?",
+    "What is one of the laws of motion?",
+    "thanks",
+    "ok!",
+]
+
+
+@pytest.mark.parametrize(("first", "second", "rule", "expected"), CASES)
+def test_a_follow_up_is_put_into_the_words_of_the_question_before(
+    first: str, second: str, rule: str, expected: str
+) -> None:
+    made = rewrite(second, [Before(first)])
+    assert made.rule == rule
+    assert re.fullmatch(re.escape(expected).replace("…", ".{5,80}"), made.text), made.text
+
+
+@pytest.mark.parametrize("question", ALONE)
+@pytest.mark.parametrize("first", [DRAW, FEE])
+def test_what_stands_by_itself_stays_as_it_is(first: str, question: str) -> None:
+    assert rewrite(question, [Before(first)]) == rewrite(question, [])
+
+
+def test_the_last_turn_is_what_a_follow_up_leans_on() -> None:
+    turns = [Before("What is the fee for seniors?"), Before("How long does a loan last?")]
+    assert rewrite("a transfer?", turns).text == "How long does a transfer last?"
+
+
+def test_a_question_without_words_of_its_own_is_about_what_answered_it() -> None:
+    assert rewrite("who decides it?", [Before("What is it?", ("Loans",))]).text == "who decides it (Loans)?"
+
+
+def test_a_name_that_looks_like_a_common_word_is_kept() -> None:
+    assert "for IT" in rewrite("and for IT?", [Before("What is the quorum at a general meeting?")]).text
+
+
+def _rewritten_after_another(questions: list[str]) -> list[str]:
+    """Of questions that all stand by themselves, those that would be changed after some other one."""
+    before = questions[7:] + questions[:7]
+    return [one for one, other in zip(questions, before, strict=True) if rewrite(one, [Before(other)]).rule]
+
+
+def test_sample_questions_asked_after_another_stay_as_they_are() -> None:
+    questions = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    assert len(_rewritten_after_another(questions)) <= 0.02 * len(questions)
+
+
+@pytest.mark.parametrize("name", ["squad2", "xquad-en", "xquad-de"])
+def test_real_questions_asked_after_another_stay_as_they_are(name: str, datasets: Path) -> None:
+    lines = (datasets / "eval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [json.loads(line)["text"] for line in lines[:: max(1, len(lines) // 300)]][:300]
+    assert len(questions) == 300
+    assert len(_rewritten_after_another(questions)) <= 0.02 * 300
+
+
+FIRST = st.sampled_from([case[0] for case in CASES])
+NAMES = ["Averell Cup", "Corran Bridge", "B1", "U-12", "Grade C", "42", "4.3", "2024", "Quillhaven", "R&D", "C++"]
+FRAMES = [
+    *("{}", "and {}?", "{} please", "what about {}?", "for {}?", "and for the {}?", "the {} one?", "same for {}"),
+    *(
+        "why {}?",
+        "how many for {}?",
+        "Who is {}?",
+        "is {} allowed there?",
+        "does it apply to {}?",
+        "who pays for it in {}?",
+    ),
+    *("und {}?", "und bei {}?", "and {} after {}?", "{} for {}", "not {} but {}?"),
+]
+
+
+@given(FIRST, st.sampled_from(FRAMES), st.sampled_from(NAMES), st.sampled_from(NAMES))
+@example("How many points does a ground need for Grade A?", "{} for {}?", "Grade C", "Quillhaven")
+def test_no_name_code_or_number_of_a_follow_up_is_lost(first: str, frame: str, one: str, other: str) -> None:
+    question = frame.format(*([one, other][: frame.count("{}")]))
+    made = rewrite(question, [Before(first)]).text
+    labels = {*understand(question).names, *numbers_of(question)}
+    assert [label for label in labels if fold(label) not in fold(made)] == []
+
+
+@given(st.text(max_size=60))
+def test_the_first_question_is_never_changed(question: str) -> None:
+    assert rewrite(question, []).text == " ".join(question.split())
+    assert not rewrite(question, []).rule
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_two_texts_give_a_text(first: str, second: str) -> None:
+    assert bool(rewrite(second, [Before(first)]).text) == bool(second.split())
+
+
+@pytest.mark.parametrize(
+    "piece", ["a ", "a-", "the ", "is a ", "and ", "What does a ", "wie lange dauert ein ", "for a "]
+)
+def test_long_texts_take_no_longer_than_their_length_explains(piece: str) -> None:
+    begun = time.perf_counter()
+    rewrite(f"and {piece * 3000}?", [Before(f"What does {piece * 3000} cost?")])
+    rewrite("and for it?", [Before(piece * 5000)])
+    rewrite("and a youth match?", [Before(piece * 5000)])
+    assert time.perf_counter() - begun < 20
