@@ -1,0 +1,173 @@
+"""A conversation over an engine that repeats what it was asked: what is understood, told and kept."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.errors import EltError, ModelBroken, ModelMissing, RetrievalError
+from elt_llm_core.models.fakes import ScriptedLLM
+from elt_llm_core.results import Citation, QueryResult
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.sessions import Sessions, Turn
+from elt_llm_core.store.database import Database
+from elt_llm_query.conversation.conversation import Conversation, before
+from elt_llm_query.conversation.history import history, turn_text
+from elt_llm_query.synthesis.prompts import shipped_prompt
+from hypothesis import given
+from hypothesis import strategies as st
+
+FIRST, SECOND = "What is the fee for seniors?", "and for juniors?"
+BY_RULES = "What is the fee for juniors?"
+
+
+@dataclass
+class Repeating:
+    """An engine whose answer is the question; it fails where it is told to."""
+
+    failing: EltError | None = None
+    options: list[dict[str, Any]] = field(default_factory=list)
+
+    def ask(self, question: str, **options: Any) -> QueryResult:
+        self.options.append(options)
+        if self.failing:
+            raise self.failing
+        return QueryResult(question=question, answer=question, answered=True, notes=("as always",))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(open_state(tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sessions(database: Database) -> Sessions:
+    return Sessions(database)
+
+
+def asked_twice(sessions: Sessions, second: str, *replies: str | EltError) -> tuple[QueryResult, ScriptedLLM]:
+    """The answer to a follow-up, with a model that makes these replies if there are any."""
+    llm = ScriptedLLM(replies)
+    model = {"llm": llm, "prompt": shipped_prompt("follow_up")} if replies else {}
+    conversation = Conversation(Repeating(), sessions, sessions.create(["club"]), **model)  # type: ignore[arg-type]
+    conversation.ask(FIRST)
+    return conversation.ask(second), llm
+
+
+def test_a_follow_up_is_asked_as_it_is_understood_and_both_are_kept(sessions: Sessions) -> None:
+    result, _ = asked_twice(sessions, SECOND)
+    assert result.answer == BY_RULES
+    assert result.notes == (f"Understood as: {BY_RULES}", "as always")
+    [record] = sessions.all()
+    first, second = sessions.turns(record.session_id)
+    assert (first.asked, first.understood, second.asked, second.understood) == (FIRST, FIRST, SECOND, BY_RULES)
+    assert second.result == result
+
+
+def test_the_trace_tells_the_rule(sessions: Sessions) -> None:
+    result, _ = asked_twice(sessions, SECOND)
+    stage = result.trace.stages[0]
+    assert stage.name == "follow up"
+    assert stage.details["rule"] == "another phrase in the same question"
+
+
+def test_a_question_that_stands_by_itself_is_not_noted(sessions: Sessions) -> None:
+    result, _ = asked_twice(sessions, "What is sepsis?")
+    assert result.notes == ("as always",)
+    assert result.trace.stages[0].details["rule"] == "stands by itself"
+
+
+def test_options_reach_the_engine(sessions: Sessions) -> None:
+    engine = Repeating()
+    Conversation(engine, sessions, sessions.create(["club"])).ask(FIRST, where=("year>=2020",))
+    assert engine.options == [{"where": ("year>=2020",)}]
+
+
+def test_of_a_question_that_fails_nothing_is_kept(sessions: Sessions) -> None:
+    session_id = sessions.create(["club"])
+    with pytest.raises(RetrievalError):
+        Conversation(Repeating(RetrievalError("no leg")), sessions, session_id).ask(FIRST)
+    assert sessions.turns(session_id) == []
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(sessions: Sessions, database: Database) -> None:
+    session_id = sessions.create(["club"])
+    database.execute("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+    result = Conversation(Repeating(), sessions, session_id).ask(FIRST)
+    assert result.answer == FIRST
+    assert "could not be kept" in result.notes[-1]
+
+
+def test_what_a_model_makes_of_a_follow_up_is_asked(sessions: Sessions) -> None:
+    result, llm = asked_twice(sessions, SECOND, "How much must juniors pay as a fee?")
+    assert result.question == "How much must juniors pay as a fee?"
+    assert result.trace.stages[0].details["rule"] == "by the language model"
+    assert FIRST in llm.prompts[0]
+
+
+def test_a_model_is_not_asked_about_a_question_that_stands_by_itself(sessions: Sessions) -> None:
+    result, llm = asked_twice(sessions, "What is sepsis?", "never said")
+    assert (result.question, llm.prompts) == ("What is sepsis?", [])
+
+
+@pytest.mark.parametrize(
+    ("second", "reply", "why"),
+    [
+        (SECOND, "What is the fee for juniors?\nIt is 12.", "is no single question"),
+        (SECOND, "What is the fee? " * 40, "is no single question"),
+        (SECOND, "What is the fee of juniors in Quillhaven?", "has quillhaven"),
+        (SECOND, "What is the fee for juniors in 2024?", "has 2024"),
+        ("and in 2024?", "What is the fee for seniors?", "leaves out 2024"),
+        ("and for the Averell Cup?", "What is the fee for the cup?", "leaves out averell"),
+        ("B1 please", "What is the fee?", "leaves out b1"),
+        (SECOND, "  ", "is not complete"),
+    ],
+)
+def test_a_model_that_loses_or_invents_is_not_believed(sessions: Sessions, second: str, reply: str, why: str) -> None:
+    result, _ = asked_twice(sessions, second, reply)
+    assert result.trace.stages[0].details["rule"] != "by the language model"
+    assert any(why in note for note in result.notes), result.notes
+
+
+@pytest.mark.parametrize("failure", [ModelMissing("no model"), ModelBroken("broke off")])
+def test_a_model_that_fails_leaves_the_rules(sessions: Sessions, failure: EltError) -> None:
+    result, _ = asked_twice(sessions, SECOND, failure, failure, failure)
+    assert result.question == BY_RULES
+    assert any("rules alone" in note for note in result.notes)
+
+
+def test_what_an_answer_was_about_is_the_headings_of_its_citations() -> None:
+    def cited(section: str | None) -> Citation:
+        return Citation(
+            **dict.fromkeys(("reference", "collection", "source_id", "source_title", "source"), "x"),
+            document_hash="0",
+            excerpt="x",
+            span=(0, 1),
+            page=None,
+            section=section,
+            relevance_score=1.0,
+        )
+
+    citations = (cited("Part A > Loans"), cited(None), cited("Part B > Loans"), cited("Fees"))
+    result = QueryResult(question="q", answer="a", answered=True, citations=citations)
+    assert before(Turn(1, "asked", "understood", "a", result, "")).topics == ("Loans", "Fees")
+
+
+@given(st.lists(st.integers(0, 30), max_size=8), st.integers(0, 80))
+def test_the_history_is_the_last_turns_that_fit(lengths: list[int], budget: int) -> None:
+    turns = [
+        Turn(number, "", "q", "w " * length, QueryResult(question="q", answer="", answered=True), "")
+        for number, length in enumerate(lengths)
+    ]
+
+    def count(text: str) -> int:
+        return len(text.split())
+
+    kept = history(turns, budget, count)
+    assert list(kept) == turns[len(turns) - len(kept) :]
+    assert sum(count(turn_text(turn)) for turn in kept) <= budget
+    if len(kept) < len(turns):
+        assert sum(count(turn_text(turn)) for turn in turns[len(turns) - len(kept) - 1 :]) > budget
