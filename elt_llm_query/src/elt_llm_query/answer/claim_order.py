@@ -10,6 +10,7 @@ _BE = frozenset("is are was were be been being wurde wurden wird werden worden".
 _BY = frozenset("by von durch vom".split())  # noqa: SIM905
 _MOST = 7
 _ENOUGH = 0.75
+_BEFORE_DOER = 4
 
 
 def exchanged(claim: Sentence, source: Sentence) -> float:
@@ -24,7 +25,7 @@ def roles_swapped(claim: Sentence, source: Sentence) -> bool:
     "France declared war on England" against "England declared war on France"; and with another voice, whether they
     stand as before: "A wrote B" against "A was written by B".
     """
-    things = [thing for thing in _things(claim) if len(_places(source, thing)) == 1][:_MOST]
+    things = [thing for thing in _things(claim) if thing.name and len(_places(source, thing)) == 1][:_MOST]
     for left, right in combinations(things, 2):
         ours = sorted((claim.tokens.index(left), claim.tokens.index(right)))
         theirs = (_places(source, left)[0], _places(source, right)[0])
@@ -102,4 +103,6 @@ def _verbs(tokens: Sequence[Token]) -> set[str]:
 def _passive(sentence: Sentence, first: int, last: int) -> bool:
     between = [token.word for token in sentence.tokens[first + 1 : last]]
     before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]
-    return bool(_BY.intersection(between)) and bool(_BE.intersection([*between, *before]) or len(between) <= _REACH)
+    return bool(_BY.intersection(between[-_BEFORE_DOER:])) and bool(
+        _BE.intersection([*between, *before]) or len(between) <= _REACH
+    )
