@@ -1,7 +1,7 @@
 """Whether the passages hold an answer at all: one logistic function of the evidence.
 
 The weights were fitted offline; `docs/decisions/0003-abstention.md` says on what, how, and how well they do; decision
-16 how they were moved when the ranking and the choice of sentences had changed.
+20 how they were moved when the ranking and the choice of sentences had changed.
 """
 
 import math

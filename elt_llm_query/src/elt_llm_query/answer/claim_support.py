@@ -15,7 +15,7 @@ from elt_llm_query.answer.claim_sources import Sources, SourceSentence
 from elt_llm_query.answer.claim_tokens import Sentence
 from elt_llm_query.answer.within_limit import embed_cut
 
-# A logistic regression on altered and honestly reworded sentences; docs/decisions/0016-grounding.md says which.
+# A logistic regression on altered and honestly reworded sentences; docs/decisions/0020-grounding.md says which.
 INTERCEPT: Final = 1.78
 WEIGHTS: Final = MappingProxyType(
     {
