@@ -2,19 +2,15 @@
 
 import json
 import os
-import pty
 import re
-import select
 import signal
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import FAKE, CommandLine, command
+from command_line import CommandLine, command
 from folders import generated_files, write_files
+from terminals import in_terminal, read_until
 
 JOB = "description: Notes.\ncollection: notes\npaths: ['notes/**/*.md']\n"
 
@@ -123,50 +119,10 @@ def test_a_settings_file_that_is_none_is_refused_at_once(project: CommandLine) -
     assert len(said) < 25
 
 
-@contextmanager
-def _terminal(folder: Path, *arguments: str) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
-    """The command in a terminal of 100 columns; the number is where its words come out."""
-    mine, its = pty.openpty()
-    process = subprocess.Popen(
-        command(*arguments),
-        cwd=folder,
-        env={**os.environ, **FAKE, "ELT_LLM_EMBEDDING__BATCH_SIZE": "1", "TERM": "xterm-256color", "COLUMNS": "100"},
-        stdin=its,
-        stdout=its,
-        stderr=its,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - one thread
-    )
-    os.close(its)
-    try:
-        yield mine, process
-    finally:
-        process.kill()
-        process.wait()
-        os.close(mine)
-
-
-def _read_until(terminal: int, what: str, seconds: float = 60) -> str:
-    """What comes out of a terminal up to these words, without its colours; or until its end."""
-    text, deadline = b"", time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                text += os.read(terminal, 65536)
-            except OSError:  # the end of a terminal nobody holds any more
-                break
-        if what and what in _plain(text):
-            break
-    return _plain(text)
-
-
-def _plain(text: bytes) -> str:
-    return re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text.decode("utf-8", "replace"))
-
-
 def test_a_terminal_shows_files_rate_and_what_is_left(elt_llm: CommandLine) -> None:
     write_files(elt_llm.folder / "files", generated_files(60, sections=6))
-    with _terminal(elt_llm.folder, "ingest", "files", "-c", "all") as (terminal, process):
-        shown = _read_until(terminal, "published as generation 1")
+    with in_terminal(elt_llm.folder, command("ingest", "files", "-c", "all")) as (terminal, process):
+        shown = read_until(terminal, "published as generation 1")
         assert process.wait(60) == 0
     assert re.search(r"Reading files .{10,60}60 files in [0-9.]+ s, [0-9,]+/s", shown)
     assert re.search(r"Embedding passages .{10,60}[0-9]+ passages in [0-9.]+ s", shown)
@@ -175,29 +131,29 @@ def test_a_terminal_shows_files_rate_and_what_is_left(elt_llm: CommandLine) -> N
 
 def test_watching_ends_with_an_interrupt_and_tells_each_change(elt_llm: CommandLine) -> None:
     write_files(elt_llm.folder / "files", {"a.md": "# A\n\nAn anchor.\n"})
-    with _terminal(elt_llm.folder, "ingest", "files", "-c", "all", "--watch") as (terminal, process):
-        assert "generation 1" in _read_until(terminal, "Ctrl-C ends it.")
+    with in_terminal(elt_llm.folder, command("ingest", "files", "-c", "all", "--watch")) as (terminal, process):
+        assert "generation 1" in read_until(terminal, "Ctrl-C ends it.")
         write_files(elt_llm.folder / "files", {"b.md": "# B\n\nA basin.\n"})
-        told = _read_until(terminal, "after the change was seen")
+        told = read_until(terminal, "after the change was seen")
         assert re.search(r"all: 2 documents.{0,200}generation 2", told, re.DOTALL)
         (elt_llm.folder / "files" / "c.pdf").write_bytes(b"%PDF-1.4 and no more")
-        assert "c.pdf" in _read_until(terminal, "c.pdf")
+        assert "c.pdf" in read_until(terminal, "c.pdf")
         assert elt_llm("ingest", "files", "-c", "other").code == 1  # the lock is free, and the file as bad
         process.send_signal(signal.SIGINT)
-        assert "Interrupted. Running the same command again" in _read_until(terminal, "stopped.")
+        assert "Interrupted. Running the same command again" in read_until(terminal, "stopped.")
         assert process.wait(10) == 130
 
 
 def test_watching_a_job_follows_its_file(project: CommandLine) -> None:
     write_files(project.folder, {"more/reef.md": "# Reef\n\nSharp.\n"})
-    with _terminal(project.folder, "ingest", "--job", "notes", "--watch") as (terminal, process):
-        _read_until(terminal, "Ctrl-C ends it.")
+    with in_terminal(project.folder, command("ingest", "--job", "notes", "--watch")) as (terminal, process):
+        read_until(terminal, "Ctrl-C ends it.")
         write_files(project.folder, {"config/ingest/notes.yaml": "collection: notes\npaths: 3\n"})
-        assert "paths = 3" in _read_until(terminal, "paths = 3")
+        assert "paths = 3" in read_until(terminal, "paths = 3")
         write_files(project.folder, {"config/ingest/notes.yaml": JOB.replace("paths: [", "paths: [more, ")})
-        assert "3 documents" in _read_until(terminal, "3 documents")
-        _read_until(terminal, "Ctrl-C ends it.")
+        assert "3 documents" in read_until(terminal, "3 documents")
+        read_until(terminal, "Ctrl-C ends it.")
         write_files(project.folder, {"more/buoy.md": "# Buoy\n\nRed.\n"})
-        assert "4 documents" in _read_until(terminal, "4 documents")
+        assert "4 documents" in read_until(terminal, "4 documents")
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 143

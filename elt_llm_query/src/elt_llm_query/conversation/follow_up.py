@@ -129,8 +129,9 @@ def _stands(rest: str, connected: bool, tokeniser: KeywordTokeniser) -> bool:
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """The words that have a stem, as written, but for those that ask."""
-    return [word for word in _ASKING_FIRST.sub("", text).split() if tokeniser.stems(word)]
+    """The words that have a stem, as written, but for those that ask; "tall" of "how tall" says what is asked for."""
+    asked = text if _MEASURED.match(text) else _ASKING_FIRST.sub("", text)
+    return [word for word in asked.split() if tokeniser.stems(word)]
 
 
 def _has_verb(rest: str) -> bool:
@@ -158,6 +159,9 @@ def _spoken_of(before: str, tokeniser: KeywordTokeniser) -> bool:
 
 
 _ASKING_FIRST = re.compile(rf"^(?:{ASKING.pattern})\b", re.IGNORECASE)
+_MEASURED = re.compile(
+    r"^(?:how|wie) (?!(?:long|much|many|often|soon|late|early|so|lange|viel|viele|oft|das)\b)\w+\s", re.IGNORECASE
+)
 _MEASURE = re.compile(rf"^(?:how|wie) \w+\s+(?={AUXILIARY}\b)", re.IGNORECASE)
 
 

@@ -1,0 +1,181 @@
+"""Conversations over the samples, at a terminal and line by line: what is shown, kept, saved and deleted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import FAKE, CommandLine, Ended, command, run_process
+from elt_llm_api.chat.markdown import as_markdown
+from elt_llm_core.results import QueryResult
+from elt_llm_core.state.database import STATE_NAME
+from elt_llm_core.state.sessions import Turn
+from terminals import in_terminal, read_until
+
+FIRST, SECOND = "How many points does a ground need for Grade A?", "Grade C please"
+UNDERSTOOD = "How many points does a ground need for Grade C?"
+SLOW = """
+import time
+from elt_llm_api.chat.terminal import converse
+
+class Slow:
+    collections, profile, turns = ("samples",), "default", []
+
+    def ask(self, question):
+        print("thinking of", question, flush=True)
+        time.sleep(60)
+
+converse(Slow())
+"""
+
+
+def typed(chat: CommandLine, *lines: str, options: tuple[str, ...] = ("-c", "samples")) -> Ended:
+    """The conversation with these lines as its input, which is no terminal."""
+    return run_process("chat", *options, folder=chat.folder, typed="".join(f"{line}\n" for line in lines), **FAKE)
+
+
+def listed(chat: CommandLine) -> list[dict[str, Any]]:
+    conversations: list[dict[str, Any]] = chat.done("chat", "--list", "--json").json
+    return conversations
+
+
+def test_a_follow_up_is_answered_as_it_is_understood(own_samples: CommandLine) -> None:
+    ended = typed(own_samples, FIRST, SECOND, "/history")
+    assert ended.code == 0, ended.err
+    assert f"> {SECOND}\nUnderstood as: {UNDERSTOOD}\n" in ended.out
+    assert f"  2  {SECOND}\n     understood as: {UNDERSTOOD}\n" in ended.out
+    assert ended.out.count("No language model is in use") == 1
+
+
+def test_a_line_of_json_answers_each_line_of_input(own_samples: CommandLine) -> None:
+    ended = typed(own_samples, FIRST, "", SECOND, options=("-c", "samples", "--json"))
+    first, second = [json.loads(line) for line in ended.out.splitlines()]
+    assert (first["asked"], second["asked"], second["result"]["question"]) == (FIRST, SECOND, UNDERSTOOD)
+    assert first["session"] == second["session"] == listed(own_samples)[0]["session_id"]
+
+
+def test_what_fails_is_told_and_the_conversation_goes_on(own_samples: CommandLine) -> None:
+    asked = ("/nonsense", "/save", "/explain", "/collection nowhere", "/profile nothing", FIRST)
+    ended = typed(own_samples, *asked)
+    assert ended.code == 1
+    assert ended.err.count("Error: ") == 5
+    assert "There is no command '/nonsense'.\nType /help" in ended.err
+    assert "There is no collection 'nowhere'." in ended.err
+    assert [one["turns"] for one in listed(own_samples)] == [1]
+    lines = typed(own_samples, "/help", FIRST, options=("-c", "samples", "--json"))
+    told, answered = [json.loads(line) for line in lines.out.splitlines()]
+    assert (lines.code, told["error"]["type"], answered["asked"]) == (1, "UsageError", FIRST)
+
+
+def test_bytes_that_are_no_text_do_not_end_it(own_samples: CommandLine) -> None:
+    ended = subprocess.run(
+        command("chat", "-c", "samples", "--json"),
+        cwd=own_samples.folder,
+        env={**os.environ, **FAKE},
+        input=b"\xff\xfe\x80 referee?\n\x00\x1b[2J\nWho is the referee?\n",
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert b"Traceback" not in ended.stderr
+    assert json.loads(ended.stdout.splitlines()[-1])["asked"] == "Who is the referee?"
+
+
+def test_a_conversation_is_gone_on_with(own_samples: CommandLine) -> None:
+    typed(own_samples, FIRST, options=("-c", "samples", "--profile", "fast"))
+    [begun] = listed(own_samples)
+    assert f"Understood as: {UNDERSTOOD}" in typed(own_samples, SECOND, options=("--continue",)).out
+    named = typed(own_samples, "/history", options=("--continue", begun["session_id"][:6]))
+    assert "  2  Grade C please" in named.out
+    [still] = listed(own_samples)
+    assert (still["turns"], still["profile"], still["title"]) == (2, "fast", FIRST)
+
+
+def test_another_conversation_leans_on_nothing(own_samples: CommandLine) -> None:
+    ended = typed(own_samples, FIRST, "/new", SECOND)
+    assert "Understood as" not in ended.out
+    assert [one["turns"] for one in listed(own_samples)] == [1, 1]
+
+
+def test_conversations_are_listed_and_deleted(own_samples: CommandLine) -> None:
+    assert own_samples.done("chat", "--list").out == "No conversations yet.\n"
+    assert not (own_samples.folder / ".elt_llm" / STATE_NAME).exists()
+    typed(own_samples, FIRST)
+    [begun] = listed(own_samples)
+    identity = begun["session_id"][:8]
+    assert identity in own_samples.done("chat", "--list").out
+    assert run_process("chat", "--delete", identity, folder=own_samples.folder, **FAKE).code == 2
+    assert own_samples.done("chat", "--delete", identity, "--yes").out == "Deleted 1 turn.\n"
+    assert listed(own_samples) == []
+    assert own_samples("chat", "--delete", identity, "--yes").code == 2
+    assert own_samples("chat", "--continue").code == 2
+
+
+@pytest.mark.parametrize("options", [("-c", "nowhere"), ("-c", "samples", "--profile", "nothing"), ("--continue",)])
+def test_what_is_mistyped_is_told_before_anything_is_kept(options: tuple[str, ...], own_samples: CommandLine) -> None:
+    ended = own_samples("chat", *options)
+    assert ended.code == 2
+    assert not (own_samples.folder / ".elt_llm" / STATE_NAME).exists()
+
+
+def test_a_saved_conversation_has_every_turn_with_its_citations(own_samples: CommandLine) -> None:
+    ended = typed(own_samples, FIRST, SECOND, "/save talk.md", "/save talk.md", "/save no/where.md")
+    assert "2 turns in " in ended.out
+    assert ended.err.count("cannot be written") == 2
+    saved = (own_samples.folder / "talk.md").read_text(encoding="utf-8")
+    assert f"## {FIRST}\n" in saved
+    assert f"## {SECOND}\n\n*Understood as: {UNDERSTOOD}*\n" in saved
+    lines = typed(own_samples, FIRST, options=("-c", "samples", "--json")).out
+    for citation in json.loads(lines)["result"]["citations"]:
+        assert f"- {citation['reference']} {citation['source']}" in saved
+        assert citation["excerpt"].split("\n")[0].strip()[:20] in saved
+
+
+def test_markdown_of_a_hostile_text_is_quoted_text() -> None:
+    answer = "# not a heading\n<script>\n> said\x1b[2J"
+    result = QueryResult(question="# q *x*", answer=answer, answered=True)
+    shown = as_markdown([Turn(1, "# q *x*\n# r", "# q *x*\n# r", answer, result, "")])
+    assert shown.splitlines()[:5] == ["## \\# q \\*x\\* \\# r", "", "\\# not a heading", "\\<script>", "\\> said[2J"]
+
+
+def test_the_samples_move_to_another_collection(own_samples: CommandLine) -> None:
+    (own_samples.folder / "note.md").write_text("# Mast\n\nThe mast is twelve metres tall.\n", encoding="utf-8")
+    own_samples.done("ingest", "note.md", "-c", "mast", "--json")
+    ended = typed(own_samples, FIRST, "/collection mast, samples", "How tall is the mast?", "/sources", "/explain")
+    assert ended.code == 0, ended.err
+    assert "Asking mast, samples from now on." in ended.out
+    assert "twelve metres" in ended.out
+    assert [one["collections"] for one in listed(own_samples)] == [["mast", "samples"]]
+    assert "\nstage " in ended.out
+
+
+def test_at_a_terminal_of_80_columns_each_line_fits_and_ctrl_d_ends(own_samples: CommandLine) -> None:
+    line = command("chat", "-c", "samples")
+    with in_terminal(own_samples.folder, line, columns=80) as (terminal, process):
+        shown = read_until(terminal, "> ")
+        for asked in (FIRST, SECOND, "/help", "/history"):
+            os.write(terminal, f"{asked}\n".encode())
+            shown += read_until(terminal, "\n> ")
+        process.send_signal(signal.SIGINT)
+        shown += read_until(terminal, "\n> ")
+        os.write(terminal, b"\x04")
+        assert process.wait(60) == 0
+    assert f"Understood as: {UNDERSTOOD}" in shown
+    # What stands on one line on purpose, to be copied: places of sources.
+    assert [one for one in shown.splitlines() if len(one) > 80 and not one.startswith("[")] == []
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(tmp_path: Path) -> None:
+    with in_terminal(tmp_path, [sys.executable, "-c", SLOW]) as (terminal, process):
+        read_until(terminal, "> ")
+        for _ in range(2):
+            os.write(terminal, b"why?\n")
+            assert "thinking of why?" in read_until(terminal, "thinking of why?")
+            process.send_signal(signal.SIGINT)
+            assert "Stopped." in read_until(terminal, "\n> ")
+        os.write(terminal, b"/quit\n")
+        assert process.wait(60) == 0
