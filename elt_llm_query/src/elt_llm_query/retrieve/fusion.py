@@ -1,5 +1,6 @@
 """Two rankings into one: pure functions, and the LlamaIndex retriever that asks both legs at once."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
@@ -27,11 +28,11 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], weights: Sequence[float]
     Source: Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
     Learning Methods", SIGIR 2009, which has k = 60 and no weights.
     """
-    fused: dict[str, float] = defaultdict(float)
+    shares: dict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
         for rank, (node_id, _) in enumerate(ranking, 1):
-            fused[node_id] += weight / (k + rank)
-    return _ordered(fused)
+            shares[node_id].append(weight / (k + rank))
+    return _ordered(shares)
 
 
 def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
@@ -39,13 +40,13 @@ def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float])
 
     The scores of a ranking that are all equal count as 1.
     """
-    fused: dict[str, float] = defaultdict(float)
+    shares: dict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
         scores = [score for _, score in ranking]
         low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
         for node_id, score in ranking:
-            fused[node_id] += weight * ((score - low) / spread if spread > 0 else 1.0)
-    return _ordered(fused)
+            shares[node_id].append(weight * ((score - low) / spread if spread > 0 else 1.0))
+    return _ordered(shares)
 
 
 def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
@@ -62,7 +63,9 @@ def attainable(fusion: Fusion, weights: Sequence[float]) -> float:
     return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
 
 
-def _ordered(fused: dict[str, float]) -> Ranking:
+def _ordered(shares: dict[str, list[float]]) -> Ranking:
+    # Summed without rounding in between, so that the order of the rankings cannot break a tie.
+    fused = {node_id: math.fsum(parts) for node_id, parts in shares.items()}
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
 
 
