@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -63,22 +64,31 @@ class Engine(Closeable):
         top_k: int | None = None,
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
+        explain: bool = False,
     ) -> Found:
         """The passages for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
-        `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. Raises UsageError,
-        RetrievalError.
+        `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. `explain` adds a
+        stage that names the passages and says what became of each. Raises UsageError, RetrievalError.
         """
-        return self._finder.find(question, top_k=top_k, where=where, strategy=strategy)
+        found = self._finder.find(question, top_k=top_k, where=where, strategy=strategy)
+        return self._explained(found) if explain else found
 
-    def ask(self, question: str, *, where: Sequence[str] = (), strategy: StrategyName | None = None) -> QueryResult:
+    def ask(
+        self,
+        question: str,
+        *,
+        where: Sequence[str] = (),
+        strategy: StrategyName | None = None,
+        explain: bool = False,
+    ) -> QueryResult:
         """The answer to a question, with citations; or the statement that the documents do not hold it.
 
         Only passages that fulfil every condition of `where` are answered from. Raises UsageError for an empty question
         and for filters as `search` does, RetrievalError if no passages could be looked for.
         """
         started = time.perf_counter()
-        found = self.search(question, where=where, strategy=strategy)
+        found = self.search(question, where=where, strategy=strategy, explain=explain)
         log = StageLog()
         with log.stage("answer") as stage:
             answer = self._answerer.answer(question, self._best_first(found), idf=self._weight, known=self._is_known)
@@ -99,6 +109,11 @@ class Engine(Closeable):
     def close(self) -> None:
         """Let go of threads, pins and whatever was handed to `own`."""
         self._resources.close()
+
+    def _explained(self, found: Found) -> Found:
+        from elt_llm_query.explain.stage import explain
+
+        return replace(found, stages=(*found.stages, explain(found.stages, found.chunks, self._generations)))
 
     def _best_first(self, found: Found) -> Sequence[RetrievedChunk]:
         """For who reads the first few only: collections that are read whole come in the order of their documents."""

@@ -68,7 +68,7 @@ def test_every_stage_is_timed_and_told_in_order(make_generation: MakeGeneration,
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
     assert [stage.name for stage in found.stages] == ["understand", "embed", "retrieve", "fuse", "rerank", "shape"]
     assert all(stage.took_ms >= 0 for stage in found.stages)
-    assert {node_id for node_id, _ in found.stages[2].details["handbook"]["keyword"]} == {"n1", "n2"}
+    assert {node_id for node_id, _ in found.stages[2].details["collections"]["handbook"]["keyword"]} == {"n1", "n2"}
 
 
 def test_the_final_order_follows_from_the_scores_that_were_kept(

@@ -28,9 +28,10 @@ class Candidate:
     coverage: float | None = None
     order: float | None = None
 
-    def parts(self) -> dict[str, float | None]:
-        """What a reranker makes the score of."""
+    def parts(self) -> dict[str, str | float | None]:
+        """Its collection and what a reranker makes the score of."""
         return {
+            "collection": self.collection,
             "cosine": self.cosine,
             "keyword_score": self.keyword_score,
             "coverage": self.coverage,

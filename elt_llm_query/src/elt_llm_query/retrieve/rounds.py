@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from elt_llm_core.errors import EltError, RetrievalError
@@ -10,6 +11,7 @@ from elt_llm_core.settings import QuerySettings
 
 from elt_llm_query.rerank.model_reranker import Reranked, rerank_and_tell
 from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.rerank.scaling import attainable
 from elt_llm_query.retrieve.collections import (
     Answered,
     OpenCollection,
@@ -21,7 +23,7 @@ from elt_llm_query.retrieve.collections import (
 )
 from elt_llm_query.retrieve.masks import Masks
 from elt_llm_query.retrieve.stages import OpenStage, StageLog
-from elt_llm_query.retrieve.wording import LegChoice, Wording
+from elt_llm_query.retrieve.wording import BOTH, LegChoice, Wording
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class SearchRounds:
             stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in reranked.candidates]
             stage.details["weight"] = self._tools.query.rerank_weight
             stage.details["parts"] = [(candidate.node_id, candidate.parts()) for candidate in reranked.candidates]
+            stage.details["collections"] = {pool.collection.name: _given(pool) for pool in pools}
             if reranker.calls_model:
                 stage.details["model scores"] = list(reranked.model_scores)
         return reranked
@@ -131,8 +134,9 @@ class SearchRounds:
             answered = ask_collections(wording, legs, self._tools.collections, vectors, masks)
             stage.kept = sum(len(one.legs.dense) + len(one.legs.keyword) for one in answered)
             stage.details["keywords"] = wording.keywords
-            for one in answered:
-                stage.details[one.collection.name] = {"dense": one.legs.dense, "keyword": one.legs.keyword}
+            stage.details["collections"] = {
+                one.collection.name: {"dense": one.legs.dense, "keyword": one.legs.keyword} for one in answered
+            }
         self._failures += [note for one in answered for note in one.notes]
         return answered
 
@@ -143,10 +147,22 @@ class SearchRounds:
             pools = fuse_collections(wording, legs, answered, vectors)
             stage.kept = sum(len(pool.candidates) for pool in pools)
             stage.details["method"] = self._tools.query.fusion
-            for pool in pools:
-                ranking = [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]
-                stage.details[pool.collection.name] = ranking
+            weight = self._tools.query.dense_weight
+            stage.details["weights"] = {"dense": weight, "keyword": 1.0 - weight} if legs == BOTH else None
+            stage.details["collections"] = {
+                pool.collection.name: [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]
+                for pool in pools
+            }
         return pools
+
+
+def _given(pool: Pool) -> dict[str, Any]:
+    """What the scores of one collection were brought to one scale with, as `collections` says; None has no say."""
+    return {
+        "candidates": len(pool.candidates),
+        "attainable": attainable(pool.keywords, pool.collection.generation) if pool.weighs_keywords else None,
+        "embedding": None if pool.vector is None else str(pool.collection.embedding.fingerprint),
+    }
 
 
 def _within_budget(pools: list[Pool], retrieve_k: int, stage: OpenStage) -> list[Pool]:
