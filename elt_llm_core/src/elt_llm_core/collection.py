@@ -12,6 +12,7 @@ from elt_llm_core.generation import Generation
 from elt_llm_core.index.builder import Base, Built, Place, Recipe, build_generation
 from elt_llm_core.index.contents import collection_hash
 from elt_llm_core.index.passport import Passport
+from elt_llm_core.index.vector_indexes import VectorIndexes
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.store.clock import now
@@ -36,8 +37,13 @@ class Published:
     afresh: bool
 
 
-def open_generation(store: Store, name: str, fingerprint: EmbeddingFingerprint | None = None) -> Generation:
-    """Pin and open the published generation of a collection.
+def open_generation(
+    store: Store,
+    name: str,
+    fingerprint: EmbeddingFingerprint | None = None,
+    indexes: VectorIndexes | None = None,
+) -> Generation:
+    """Pin and open the published generation of a collection; `indexes` as `Generation` has it.
 
     Raises UnknownCollection; UsageError if nothing was ever published; FingerprintMismatch if `fingerprint` is given
     and is not the one the generation was built with; CorruptIndex if it cannot be read.
@@ -52,7 +58,7 @@ def open_generation(store: Store, name: str, fingerprint: EmbeddingFingerprint |
         passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
         if fingerprint is not None:
             check_fingerprint(passport, fingerprint)
-        return Generation(store, record, pin, passport)
+        return Generation(store, record, pin, passport, indexes)
     except BaseException:
         pin.release()
         raise
