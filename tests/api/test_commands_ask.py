@@ -1,7 +1,6 @@
 """Asking, searching and showing over the samples: every citation can be read back, and nothing changes by asking."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -87,14 +86,6 @@ def test_k_bounds_the_passages(samples: CommandLine) -> None:
         assert len(found["contexts"]) == k
         scores = [passage["score"] for passage in found["contexts"]]
         assert scores == sorted(scores, reverse=True)
-
-
-def test_explaining_shows_each_rank_and_stage(samples: CommandLine) -> None:
-    shown = samples.done("search", "referee", "-c", "samples", "-k", "2", "--explain").out
-    assert re.search(r"^place +vector +cosine +keyword +BM25 +fused +score +passage$", shown, re.MULTILINE)
-    assert re.search(r"^stage +ms +kept$", shown, re.MULTILINE)
-    asked = samples.done("ask", "Who is the referee?", "-c", "samples", "--explain").out
-    assert re.search(r"^answer +\d", asked, re.MULTILINE)
 
 
 @pytest.mark.parametrize("profile", ["default", "classic", "fast", "thorough"])

@@ -30,16 +30,17 @@ def command(
 
     What the documents do not hold is not answered: the closest passages are shown instead.
     """
-    from elt_llm_api.render_answer import answer_lines, explanation_lines
+    from elt_llm_api.explain.lines import explanation_lines
+    from elt_llm_api.render_answer import answer_lines
 
     with open_asked(context, collections, profile) as engine:
-        result = engine.ask(question, where=where)
+        result = engine.ask(question, where=where, explain=explain)
     if as_json:
         print_json(result.model_dump(mode="json"))
         return 0
     for line in answer_lines(result):
         click.echo(line)
-    for line in explanation_lines(result.contexts, result.trace.stages) if explain else ():
+    for line in explanation_lines(result.trace.stages) if explain else ():
         click.echo(line)
     return 0
 

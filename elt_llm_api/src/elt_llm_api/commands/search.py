@@ -32,10 +32,11 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     as_json: bool,
 ) -> int:
     """Find the passages that bear on a question, best first."""
-    from elt_llm_api.render_answer import explanation_lines, passage_lines
+    from elt_llm_api.explain.lines import explanation_lines
+    from elt_llm_api.render_answer import passage_lines
 
     with open_asked(context, collections, profile) as engine:
-        found = engine.search(question, top_k=top_k, where=where)
+        found = engine.search(question, top_k=top_k, where=where, explain=explain)
     if as_json:
         print_json(
             {
@@ -48,6 +49,6 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         return 0
     for line in passage_lines(found.chunks, found.notes):
         click.echo(line)
-    for line in explanation_lines(found.chunks, found.stages) if explain else ():
+    for line in explanation_lines(found.stages) if explain else ():
         click.echo(line)
     return 0

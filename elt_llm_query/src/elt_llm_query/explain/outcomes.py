@@ -30,10 +30,14 @@ _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged wit
 
 @dataclass(frozen=True)
 class Outcome:
-    """`reason` is READ or why it was left out; `instead` the node that is read in its place."""
+    """`reason` is READ or why it was left out; `instead` the node that is read in its place.
+
+    `place` is that among the passages that are read, from 1.
+    """
 
     reason: str
     instead: str | None = None
+    place: int | None = None
 
 
 def candidates_of(stages: Iterable[TraceStage]) -> list[Key]:
@@ -57,9 +61,11 @@ def _brought(collections: Mapping[str, Any]) -> Iterator[Key]:
 
 def outcomes_of(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[Key, Outcome]:
     """What became of every candidate: each is read, or left out for the first reason that was told of it."""
-    read = {(chunk.collection, chunk.node_id) for chunk in chunks}
+    read = {
+        (chunk.collection, chunk.node_id): Outcome(READ, place=place) for place, chunk in enumerate(chunks, start=1)
+    }
     told = _told(stages)
-    return {key: Outcome(READ) if key in read else told.get(key[1], Outcome(UNTOLD)) for key in candidates_of(stages)}
+    return {key: read.get(key) or told.get(key[1], Outcome(UNTOLD)) for key in candidates_of(stages)}
 
 
 def _told(stages: Iterable[TraceStage]) -> dict[str, Outcome]:

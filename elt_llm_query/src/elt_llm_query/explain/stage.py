@@ -67,5 +67,6 @@ def _passage(node: StoredNode, matched: Matched, outcome: Outcome) -> dict[str, 
         "matched": list(matched.words),
         "matched in part": list(matched.within),
         "outcome": outcome.reason,
+        "place": outcome.place,
         "instead": outcome.instead,
     }

@@ -1,0 +1,115 @@
+"""What `--explain` prints for people: a table for each stage, as wide as the terminal, with passages by name."""
+
+import json
+import re
+
+import pytest
+from command_line import FAKE, CommandLine, run_process
+from elt_llm_api.explain.lines import explanation_lines
+from elt_llm_api.explain.tables import Column, table_lines
+from elt_llm_core.results import TraceStage
+
+HEADS = {
+    "Words of the question": ["word", "weight", "passages"],
+    "By vectors": ["read as", "rank", "cosine", "passage"],
+    "By words": ["read as", "rank", "BM25", "its words", "passage"],
+    "Together": ["read as", "fused", "by vectors", "by words", "passage"],
+    "Reranked": ["read as", "score", "cosine", "BM25", "covered", "ordered", "passage"],
+    "Read and left out": ["passages"],
+    "Nearly read": ["score", "lacked", "why", "its words", "passage"],
+    "Collections": ["collection", "vectors", "words", "fused", "ranked", "read", "attainable"],
+    "Caches": ["cache", "hits", "misses", "held"],
+    "Times": ["stage", "ms", "kept"],
+}
+QUESTION = "When must the fee for an appeal be paid?"
+
+
+def sections(shown: str) -> dict[str, list[str]]:
+    """The lines below each heading of the explanation, by the heading's first words."""
+    explained = shown[shown.index("\nUnderstood\n") + 1 :]
+    blocks = [block.splitlines() for block in explained.split("\n\n")]
+    return {heading.partition(":")[0]: lines for heading, *lines in blocks}
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r" {2,}", line.strip())
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_every_stage_is_a_table_that_fits_the_terminal(
+    width: int, samples: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    told = sections(samples.done("ask", QUESTION, "-c", "samples", "--explain").out)
+    assert {heading: cells(told[heading][0]) for heading in HEADS} == HEADS
+    assert max(len(line) for lines in told.values() for line in lines) <= width
+    assert [row.split() for row in told["Words of the question"][1:]][1][0] == "fee"
+    assert {"Understood", "Answered"} <= told.keys()
+
+
+def test_passages_go_by_document_page_and_first_words(samples: CommandLine) -> None:
+    asked = ("search", QUESTION, "-c", "samples", "-k", "1")
+    [found] = samples.done(*asked, "--json").json["contexts"]
+    told = sections(samples.done(*asked, "--explain").out)
+    [row] = [line for line in told["Reranked"] if line.split()[0] == "1"]
+    assert f"  {found['source']} p. {found['page']}: {' '.join(found['text'].split())[:8]}" in row
+    assert f"{found['score']:.3f}" in row
+
+
+def test_every_candidate_is_accounted_for(samples: CommandLine) -> None:
+    told = sections(samples.done("search", QUESTION, "-c", "samples", "-k", "3", "--explain").out)
+    counts = {reason: int(count) for count, reason in map(cells, told["Read and left out"][1:])}
+    in_all = counts.pop("in all")
+    assert counts["read"] == 3
+    assert sum(counts.values()) == in_all
+    [row] = told["Collections"][1:]
+    assert cells(row)[3:6] == [str(in_all), str(in_all), "3"]
+
+
+def test_a_near_miss_tells_what_it_lacked(samples: CommandLine) -> None:
+    asked = ("search", QUESTION, "-c", "samples", "--explain")
+    found = samples.done(*asked, "-k", "3", "--json").json
+    missed = found["trace"]["stages"][-1]["details"]["near misses"]
+    [fourth] = samples.done(*asked, "-k", "4", "--json").json["contexts"][3:]
+    assert missed[0]["node_id"] == fourth["node_id"]
+    assert missed[0]["reason"] == "beyond top_k"
+    assert missed[0]["lacked"] == pytest.approx(found["contexts"][-1]["score"] - fourth["score"])
+    row = sections(samples.done(*asked, "-k", "3").out)["Nearly read"][1]
+    assert cells(row)[:3] == [f"{fourth['score']:.3f}", f"{missed[0]['lacked']:.3f}", "beyond top_k"]
+
+
+def test_filters_are_told_with_what_they_left_of_each_collection(samples: CommandLine) -> None:
+    asked = ("search", QUESTION, "-c", "samples", "--where", "page<=5", "--explain")
+    told = sections(samples.done(*asked).out)
+    stages = samples.done(*asked, "--json").json["trace"]["stages"]
+    [left] = [stage["details"] for stage in stages if stage["name"] == "filter"]
+    assert told["Filtered"] == ["where  page <= 5"]
+    assert f"{left['left']['samples']} of {left['of']['samples']}" in told["Collections"][1]
+
+
+def test_only_an_explained_trace_names_passages(samples: CommandLine) -> None:
+    plain = samples.done("search", QUESTION, "-c", "samples", "--json").json
+    explained = samples.done("search", QUESTION, "-c", "samples", "--explain", "--json").json
+    assert explained["contexts"] == plain["contexts"]
+    names = [stage["name"] for stage in plain["trace"]["stages"]]
+    assert [stage["name"] for stage in explained["trace"]["stages"]] == [*names, "explain"]
+
+
+def test_a_file_gets_no_colours_and_80_columns(samples: CommandLine) -> None:
+    environment = {**FAKE, "COLUMNS": "", "ELT_LLM_DATA_DIR": str(samples.folder / ".elt_llm")}
+    ended = run_process("search", QUESTION, "-c", "samples", "--explain", folder=samples.folder, **environment)
+    assert ended.code == 0, ended
+    assert "\x1b" not in ended.out
+    assert max(len(line) for lines in sections(ended.out).values() for line in lines) <= 80
+
+
+def test_a_stage_that_is_new_is_shown_by_its_details() -> None:
+    routed = TraceStage(name="route", took_ms=1.0, kept=2, details={"to": ["laws", "fees"], "sure": True, "of": {}})
+    lines = list(explanation_lines([routed], 80))
+    assert lines[1:4] == ["\x1b[1mRoute\x1b[0m", "to    laws, fees", "sure  yes"]
+
+
+def test_wide_characters_take_their_room() -> None:
+    [_, row] = table_lines([Column("n"), Column("passage", "passage")], [["1", "規" * 60]], 40)
+    assert len(row) < 30
+    assert json.dumps(row, ensure_ascii=False).endswith('…"')
