@@ -6,7 +6,6 @@ import numpy as np
 
 from elt_llm_query.rerank.blend import Scores
 from elt_llm_query.rerank.matching import QuestionMatcher
-from elt_llm_query.rerank.scaling import attainable
 from elt_llm_query.rerank.term_weights import term_weights
 from elt_llm_query.retrieve.collections import Pool
 
@@ -25,7 +24,7 @@ def matches(pool: Pool, keyword_scores: Scores, places: Sequence[int]) -> tuple[
 
     No word adds more to a BM25 score than its weight, so its share of what is attainable is a share that is covered.
     """
-    coverage = np.minimum(1.0, keyword_scores / (attainable(pool.keywords, pool.collection.generation) or 1.0))
+    coverage = np.minimum(1.0, keyword_scores / (pool.attainable or 1.0))
     order = np.zeros(len(coverage))
     if places:
         generation = pool.collection.generation

@@ -16,6 +16,7 @@ What may be compared across collections, and what may not:
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from elt_llm_core.errors import EltError, FingerprintMismatch, RetrievalError
@@ -75,6 +76,13 @@ class Pool:
     def weighs_keywords(self) -> bool:
         """The keyword leg was asked, so keyword scores have a say."""
         return self.legs.keyword and not self.collection.keywords_missing
+
+    @cached_property
+    def attainable(self) -> float:
+        """The greatest that a keyword score of what was asked could be here; 0 or more."""
+        from elt_llm_query.rerank.scaling import attainable  # which is about pools itself
+
+        return attainable(self.keywords, self.collection.generation)
 
 
 @dataclass(frozen=True)

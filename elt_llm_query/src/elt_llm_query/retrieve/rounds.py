@@ -11,7 +11,6 @@ from elt_llm_core.settings import QuerySettings
 
 from elt_llm_query.rerank.model_reranker import Reranked, rerank_and_tell
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.rerank.scaling import attainable
 from elt_llm_query.retrieve.collections import (
     Answered,
     OpenCollection,
@@ -160,7 +159,7 @@ def _given(pool: Pool) -> dict[str, Any]:
     """What the scores of one collection were brought to one scale with, as `collections` says; None has no say."""
     return {
         "candidates": len(pool.candidates),
-        "attainable": attainable(pool.keywords, pool.collection.generation) if pool.weighs_keywords else None,
+        "attainable": pool.attainable if pool.weighs_keywords else None,
         "embedding": None if pool.vector is None else str(pool.collection.embedding.fingerprint),
     }
 
