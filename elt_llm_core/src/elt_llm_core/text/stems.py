@@ -80,6 +80,11 @@ class KeywordTokeniser:
             found.extend(self._learn(word) if stems is None else stems)
         return found
 
+    def stems_of_guess(self, word: str) -> list[str]:
+        """As `stems` of one word in lower case, which is not kept in memory: for words that are only tried."""
+        known = self._stems.get(word)
+        return self._cut(word) if known is None else list(known)
+
     @property
     def fingerprint(self) -> str:
         """A sha256 in hex that changes whenever the stems of some text could."""

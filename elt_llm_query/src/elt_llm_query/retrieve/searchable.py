@@ -19,6 +19,9 @@ class Tokeniser(Protocol):
     def stems(self, text: str) -> list[str]:
         """Stems in the order of the words, stopwords left out."""
 
+    def stems_of_guess(self, word: str) -> list[str]:
+        """The stems of one word in lower case that nobody may ever have written."""
+
 
 class KeywordSource(Protocol):
     """A keyword index whose row numbers are positions in the generation's ids."""
