@@ -3,7 +3,8 @@
 BM25 as in Robertson and Zaragoza (2009), Lucene's variant, k1 = 1.5, b = 0.75.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import bm25s
@@ -32,12 +33,54 @@ class KeywordIndex:
         scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
         return scores
 
+    def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """`scores(question)[positions]`, bit for bit, without scoring every node of the index for it."""
+        found = np.zeros(len(positions), dtype=np.float32)
+        if self.bm25 is None:
+            return found
+        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in self._token_ids(self.tokeniser.stems(question)):
+            start, end = int(starts[token]), int(starts[token + 1])
+            having = nodes[start:end]  # ascending, as bm25s sorts them
+            places = np.minimum(np.searchsorted(having, positions.astype(having.dtype)), end - start - 1)
+            found += np.where(having[places] == positions, weights[start:end][places], np.float32(0))
+        return found
+
     def document_frequency(self, stem: str) -> int:
         """In how many nodes a stem occurs."""
         if self.bm25 is None or not (known := self._token_ids([stem])):
             return 0
         starts = self.bm25.scores["indptr"]
         return int(starts[known[0] + 1] - starts[known[0]])
+
+    def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """As `scores`, of these stems, but each with this weight in place of its inverse document frequency here.
+
+        So that scores of several indexes can be compared: every index weighs a word by its own nodes.
+        """
+        scores = np.zeros(self.size, dtype=np.float32)
+        for stem, weight in weights.items():
+            nodes, shares = self._postings(stem)
+            if len(nodes):
+                own = math.log1p((self.size - len(nodes) + 0.5) / (len(nodes) + 0.5))
+                scores[nodes] += shares * np.float32(weight / own)
+        return scores
+
+    def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
+        """Places of the nodes that have every one of these stems, ascending."""
+        found = [self._postings(stem)[0] for stem in dict.fromkeys(stems)]
+        common = found[0] if found else np.zeros(0, dtype=np.int64)
+        for nodes in found[1:]:
+            common = np.intersect1d(common, nodes, assume_unique=True)
+        return np.sort(common).astype(np.int64)
+
+    def _postings(self, stem: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The nodes that have a stem, and what it adds to the score of each."""
+        if self.bm25 is None or not (known := self._token_ids([stem])):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        index = self.bm25.scores
+        start, end = int(index["indptr"][known[0]]), int(index["indptr"][known[0] + 1])
+        return index["indices"][start:end], index["data"][start:end]
 
     def _token_ids(self, stems: Sequence[str]) -> list[int]:
         vocabulary = {} if self.bm25 is None else self.bm25.vocab_dict

@@ -1,7 +1,7 @@
 """The completing reranker: every candidate of either leg gets all scores, and is ranked by their blend."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,17 +29,21 @@ class _Matched:
     coverage: Scores
     order: Scores
 
-    def candidate(self, place: int, score: float) -> Candidate:
-        """One candidate with its score and what that is made of; None for what has no say."""
-        cosines, weighs = self.completed.cosines, self.completed.pool.weighs_keywords
-        return replace(
-            self.completed.pool.candidates[place],
-            score=score,
-            cosine=None if cosines is None else float(cosines[place]),
-            keyword_score=float(self.completed.keyword_scores[place]) if weighs else None,
-            coverage=float(self.coverage[place]) if weighs else None,
-            order=float(self.order[place]) if weighs else None,
+    def candidates(self, scores: Scores) -> list[Candidate]:
+        """The candidates with their scores and what those are made of; None for what has no say."""
+        own, weighs = self.completed.pool.candidates, self.completed.pool.weighs_keywords
+        cosines, keywords = self.completed.cosines, self.completed.keyword_scores
+        nothing = [None] * len(own)
+        columns = zip(
+            own,
+            scores.tolist(),
+            nothing if cosines is None else cosines.tolist(),
+            keywords.tolist() if weighs else nothing,
+            self.coverage.tolist() if weighs else nothing,
+            self.order.tolist() if weighs else nothing,
+            strict=True,
         )
+        return [one.scored(score, *parts) for one, score, *parts in columns]
 
 
 class EmbeddingReranker:
@@ -88,7 +92,7 @@ class EmbeddingReranker:
 
     def _scored(self, matched: _Matched, cosines: Scores, keywords: Scores) -> list[Candidate]:
         scores = weigh_matches(cosines, keywords, matched.order, self._weight(matched.completed))
-        return [matched.candidate(place, score) for place, score in enumerate(scores.tolist())]
+        return matched.candidates(scores)
 
 
 def _complete(pool: Pool) -> _Completed:
@@ -101,5 +105,5 @@ def _complete(pool: Pool) -> _Completed:
         cosines = np.clip(np.round(products, 6), -1.0, 1.0)
     keyword_scores = np.zeros(len(positions))
     if pool.weighs_keywords:
-        keyword_scores = generation.keyword.scores(pool.keywords)[positions].astype(np.float64)
+        keyword_scores = generation.keyword.scores_at(pool.keywords, positions).astype(np.float64)
     return _Completed(pool, cosines, keyword_scores)

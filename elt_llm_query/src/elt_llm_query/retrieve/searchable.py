@@ -40,6 +40,15 @@ class KeywordSource(Protocol):
     def scores(self, question: str) -> NDArray[np.float32]:
         """BM25 score of every node, shape (size,), 0 where nothing matches."""
 
+    def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same of the nodes at these positions alone."""
+
+    def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """BM25 score of every node, shape (size,), each stem with this weight in place of the index's own."""
+
+    def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
+        """Positions of the nodes that have every one of these stems."""
+
 
 class PassportLike(Protocol):
     """The part of a passport that decides whether vectors may be compared."""
