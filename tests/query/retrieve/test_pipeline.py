@@ -78,7 +78,8 @@ def test_the_final_order_follows_from_the_scores_that_were_kept(
     by_id = sorted(found.chunks, key=lambda chunk: chunk.node_id)
     keywords = over_maximum([(chunk.keyword_score or 0) * (chunk.coverage or 0) for chunk in by_id])
     order = np.array([chunk.order or 0 for chunk in by_id])
-    scores = weigh_matches(min_max([chunk.cosine or 0 for chunk in by_id]), keywords, order, 0.5)
+    weight = next(stage.details["weight"] for stage in found.stages if stage.name == "rerank")
+    scores = weigh_matches(min_max([chunk.cosine or 0 for chunk in by_id]), keywords, order, weight)
     derived = [by_id[place].node_id for place in np.argsort(-scores, kind="stable")]
     assert derived == ids(found)
     assert {chunk.node_id: chunk.score for chunk in by_id} == pytest.approx(

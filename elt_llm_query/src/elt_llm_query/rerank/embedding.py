@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from elt_llm_query.rerank.adapted_weight import adapted_weight
 from elt_llm_query.rerank.blend import Scores, weigh, weigh_matches
 from elt_llm_query.rerank.head import head_places, matches
 from elt_llm_query.rerank.scaling import scale_cosines, scale_keywords
@@ -51,7 +52,7 @@ class EmbeddingReranker:
 
     The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7: C the cosine
     stretched to 0..1 over the candidates, K = BM25 x coverage divided by its greatest, coverage and O (order)
-    as `matching` says.
+    as `matching` says. The weight is the configured one, shifted as `adapted_weight` says.
     A candidate that only one leg brought is scored by the other as well: its cosine from the stored vectors,
     its BM25 score from the keyword index, 0 if it matches nothing. Where the strategy asks no keywords the
     cosine decides alone, and the keywords do where the question could not be embedded. `retrieve/collections`
@@ -71,15 +72,18 @@ class EmbeddingReranker:
         completed = [_complete(pool) for pool in pools if pool.candidates]
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])
-        matched = self._match(completed, cosines)
+        bm25 = scale_keywords(pools, [one.keyword_scores for one in completed])
+        weight = adapted_weight(self.weight, bm25)
+        matched = self._match(completed, cosines, bm25)
         keywords = scale_keywords(pools, [one.completed.keyword_scores * one.coverage for one in matched])
         scored = zip(matched, cosines, keywords, strict=True)
-        return best_first([candidate for one in scored for candidate in self._scored(*one)])
+        return best_first([candidate for one in scored for candidate in _scored(*one, weight)])
 
-    def _match(self, completed: list[_Completed], cosines: Sequence[Scores]) -> list[_Matched]:
-        keywords = scale_keywords([one.pool for one in completed], [one.keyword_scores for one in completed])
+    def _match(
+        self, completed: list[_Completed], cosines: Sequence[Scores], keywords: Sequence[Scores]
+    ) -> list[_Matched]:
         at_first = [
-            weigh(cosine, keyword, self._weight(one))
+            weigh(cosine, keyword, _weight(self.weight, one))
             for cosine, keyword, one in zip(cosines, keywords, completed, strict=True)
         ]
         return [
@@ -87,12 +91,14 @@ class EmbeddingReranker:
             for one, places in zip(completed, head_places(at_first), strict=True)
         ]
 
-    def _weight(self, completed: _Completed) -> float:
-        return 0.0 if completed.cosines is None else self.weight if completed.pool.weighs_keywords else 1.0
 
-    def _scored(self, matched: _Matched, cosines: Scores, keywords: Scores) -> list[Candidate]:
-        scores = weigh_matches(cosines, keywords, matched.order, self._weight(matched.completed))
-        return matched.candidates(scores)
+def _weight(weight: float, completed: _Completed) -> float:
+    return 0.0 if completed.cosines is None else weight if completed.pool.weighs_keywords else 1.0
+
+
+def _scored(matched: _Matched, cosines: Scores, keywords: Scores, weight: float) -> list[Candidate]:
+    scores = weigh_matches(cosines, keywords, matched.order, _weight(weight, matched.completed))
+    return matched.candidates(scores)
 
 
 def _complete(pool: Pool) -> _Completed:

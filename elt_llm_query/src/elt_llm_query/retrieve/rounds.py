@@ -9,6 +9,7 @@ from elt_llm_core.errors import EltError, RetrievalError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings import QuerySettings
 
+from elt_llm_query.rerank.adapted_weight import weight_in_use
 from elt_llm_query.rerank.model_reranker import Reranked, rerank_and_tell
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.collections import (
@@ -88,7 +89,7 @@ class SearchRounds:
             stage.details["question"] = question
             stage.details["method"] = reranker.name
             stage.details["ranking"] = [(candidate.node_id, candidate.score) for candidate in reranked.candidates]
-            stage.details["weight"] = self._tools.query.rerank_weight
+            stage.details["weight"] = _weight(self._tools, pools, reranked)
             stage.details["parts"] = [(candidate.node_id, candidate.parts()) for candidate in reranked.candidates]
             stage.details["collections"] = {pool.collection.name: _given(pool) for pool in pools}
             if reranker.calls_model:
@@ -153,6 +154,13 @@ class SearchRounds:
                 for pool in pools
             }
         return pools
+
+
+def _weight(tools: SearchTools, pools: Sequence[Pool], reranked: Reranked) -> float:
+    """What cosines, or a model's scores, weighed."""
+    by_model = any(score is not None for _, score in reranked.model_scores)
+    weight = tools.query.rerank_weight
+    return weight if by_model else weight_in_use(weight, pools, reranked.candidates)
 
 
 def _given(pool: Pool) -> dict[str, Any]:
