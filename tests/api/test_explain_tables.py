@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from click import unstyle
 from command_line import FAKE, CommandLine, run_process
 from elt_llm_api.explain.lines import explanation_lines
 from elt_llm_api.explain.tables import Column, table_lines
@@ -17,7 +18,6 @@ HEADS = {
     "Reranked": ["read as", "score", "cosine", "BM25", "covered", "ordered", "passage"],
     "Read and left out": ["passages"],
     "Nearly read": ["score", "lacked", "why", "its words", "passage"],
-    "Collections": ["collection", "vectors", "words", "fused", "ranked", "read", "attainable"],
     "Caches": ["cache", "hits", "misses", "held"],
     "Times": ["stage", "ms", "kept"],
 }
@@ -44,6 +44,7 @@ def test_every_stage_is_a_table_that_fits_the_terminal(
     assert {heading: cells(told[heading][0]) for heading in HEADS} == HEADS
     assert max(len(line) for lines in told.values() for line in lines) <= width
     assert [row.split() for row in told["Words of the question"][1:]][1][0] == "fee"
+    assert cells(told["Collections"][0])[-6:] == ["vectors", "words", "fused", "ranked", "read", "attainable"]
     assert {"Understood", "Answered"} <= told.keys()
 
 
@@ -62,8 +63,9 @@ def test_every_candidate_is_accounted_for(samples: CommandLine) -> None:
     in_all = counts.pop("in all")
     assert counts["read"] == 3
     assert sum(counts.values()) == in_all
-    [row] = told["Collections"][1:]
-    assert cells(row)[3:6] == [str(in_all), str(in_all), "3"]
+    heads, figures = map(cells, told["Collections"])
+    row = dict(zip(heads, figures, strict=True))
+    assert (row["fused"], row["ranked"], row["read"]) == (str(in_all), str(in_all), "3")
 
 
 def test_a_near_miss_tells_what_it_lacked(samples: CommandLine) -> None:
@@ -83,8 +85,12 @@ def test_filters_are_told_with_what_they_left_of_each_collection(samples: Comman
     told = sections(samples.done(*asked).out)
     stages = samples.done(*asked, "--json").json["trace"]["stages"]
     [left] = [stage["details"] for stage in stages if stage["name"] == "filter"]
-    assert told["Filtered"] == ["where  page <= 5"]
-    assert f"{left['left']['samples']} of {left['of']['samples']}" in told["Collections"][1]
+    counts = [str(left[name]["samples"]) for name in ("left", "of")]
+    assert [line.split() for line in told["Filtered"]] == [
+        ["where", "page", "<=", "5"],
+        ["collection", "left", "of"],
+        ["samples", *counts],
+    ]
 
 
 def test_only_an_explained_trace_names_passages(samples: CommandLine) -> None:
@@ -104,12 +110,25 @@ def test_a_file_gets_no_colours_and_80_columns(samples: CommandLine) -> None:
 
 
 def test_a_stage_that_is_new_is_shown_by_its_details() -> None:
-    routed = TraceStage(name="route", took_ms=1.0, kept=2, details={"to": ["laws", "fees"], "sure": True, "of": {}})
-    lines = list(explanation_lines([routed], 80))
-    assert lines[1:4] == ["\x1b[1mRoute\x1b[0m", "to    laws, fees", "sure  yes"]
+    details = {"between": ["laws", "fees"], "sure": True, "none": {}, "ranks": [["n1", 1.0]]}
+    lines = list(explanation_lines([TraceStage(name="compare", took_ms=1.0, kept=2, details=details)], 80))
+    assert unstyle(lines[1]) == "Compare"
+    assert lines[2:5] == ["between  laws, fees", "sure     yes", "ranks    1 in --json"]
 
 
 def test_wide_characters_take_their_room() -> None:
     [_, row] = table_lines([Column("n"), Column("passage", "passage")], [["1", "規" * 60]], 40)
     assert len(row) < 30
     assert json.dumps(row, ensure_ascii=False).endswith('…"')
+
+
+def test_the_collections_that_were_chosen_come_first() -> None:
+    told = {
+        f"laws_{number:02}": {"score": float(number), "asked": number in (1, 29), "why": "others match better"}
+        for number in range(30)
+    }
+    routed = TraceStage(name="route", took_ms=1.0, kept=2, details={"question": "x", "collections": told})
+    lines = list(explanation_lines([routed], 80))
+    assert unstyle(lines[1]) == "Asked: 2 of 30 collections"
+    assert [cells(line)[0] for line in lines[3:6]] == ["laws_29", "laws_01", "laws_28"]
+    assert "and 10 more" in lines

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.results import TraceStage
 from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_query.explain.outcomes import outcomes_of
 from elt_llm_query.explain.stage import explain
 from elt_llm_query.explain.words import Matched, QuestionWords
 from elt_llm_query.retrieve.pipeline import Found, find_passages
@@ -111,3 +113,24 @@ def test_no_candidate_ends_without_a_reason(  # noqa: PLR0917 - one parameter fo
     assert "not told" not in told["outcomes"]
     read = sorted((one["place"], node_id) for (_, node_id), one in passages.items() if one["place"])
     assert [node_id for _, node_id in read] == [chunk.node_id for chunk in found.chunks]
+
+
+def test_what_one_search_left_out_may_be_read_from_another() -> None:
+    def ranking(*node_ids: str) -> dict[str, Any]:
+        parts = [(node_id, {"collection": "a"}) for node_id in node_ids]
+        return {"parts": parts, "ranking": [(node_id, 0.5) for node_id in node_ids]}
+
+    first = {**ranking("n1", "n2"), "beyond the reranker's budget": ["n3", "n4"]}
+    stages = [
+        TraceStage(name="retrieve", took_ms=0, details={"collections": {"a": {"dense": [("n4", 1.0)], "keyword": []}}}),
+        TraceStage(name="rerank", took_ms=0, details=first),
+        TraceStage(name="rerank", took_ms=0, details=ranking("n2", "n3")),
+        TraceStage(name="shape", took_ms=0, details={"beyond top_k": ["n2", "n3"]}),
+    ]
+    ends = {node_id: outcome.reason for (_, node_id), outcome in outcomes_of(stages, ()).items()}
+    assert ends == {
+        "n1": "not in the last ranking",
+        "n2": "beyond top_k",
+        "n3": "beyond top_k",
+        "n4": "beyond the reranker's budget",
+    }

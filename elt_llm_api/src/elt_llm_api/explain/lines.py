@@ -9,8 +9,10 @@ from elt_llm_api.explain.facts import fact_lines
 from elt_llm_api.explain.overviews import (
     cache_lines,
     collection_lines,
+    filter_lines,
     near_miss_lines,
     outcome_lines,
+    route_lines,
     stand_in_lines,
     time_lines,
 )
@@ -18,9 +20,10 @@ from elt_llm_api.explain.passages import NamedPassages
 from elt_llm_api.explain.ranking_tables import RankingTables, vectors_heading, words_heading
 from elt_llm_api.explain.tables import terminal_width
 from elt_llm_api.explain.terms import term_lines
+from elt_llm_api.render import counted
 
-_TOLD_ELSEWHERE = {"understand": {"cache"}, "embed": {"cache", "question"}, "filter": {"left", "of"}}
-_HEADINGS = {"understand": "Understood", "embed": "Embedded beside it", "filter": "Filtered", "answer": "Answered"}
+_TOLD_ELSEWHERE = {"understand": {"cache"}, "embed": {"cache", "question"}}
+_HEADINGS = {"understand": "Understood", "embed": "Embedded beside it", "answer": "Answered"}
 _OVERVIEWS = {"shape", "explain"}
 
 
@@ -39,18 +42,29 @@ def explanation_lines(stages: Sequence[TraceStage], width: int | None = None) ->
             yield from _section(words_heading(stage), tables.by_words(stage))
         elif stage.name == "fuse" and retrieve is not None:
             yield from _section(_fused_heading(stage), tables.fused(stage, retrieve))
-        elif stage.name == "rerank":
+        elif "parts" in stage.details:
             yield from _section(_reranked_heading(stage), tables.reranked(stage))
         elif stage.name not in _OVERVIEWS:
-            elsewhere = _TOLD_ELSEWHERE.get(stage.name, set())
-            details = {name: value for name, value in stage.details.items() if name not in elsewhere}
-            yield from _section(_HEADINGS.get(stage.name, stage.name.capitalize()), fact_lines(details, width))
+            yield from _section(*_told(stage, width))
     yield from _section("Read and left out", outcome_lines(stages, width))
     yield from _section("Read in another passage's place", stand_in_lines(stages, names, width))
     yield from _section("Nearly read", near_miss_lines(stages, names, width))
     yield from _section("Collections", collection_lines(stages, width))
     yield from _section("Caches", cache_lines(stages, width))
     yield from _section("Times", time_lines(stages, width))
+
+
+def _told(stage: TraceStage, width: int) -> tuple[str, Iterable[str]]:
+    """Heading and lines of a stage that ranks nothing; one that is new is told by its details."""
+    if stage.name == "filter":
+        return "Filtered", filter_lines(stage.details, width)
+    if stage.name == "route":
+        return f"Asked: {stage.kept:,} of {counted(len(stage.details['collections']), 'collection')}", route_lines(
+            stage.details, width
+        )
+    elsewhere = _TOLD_ELSEWHERE.get(stage.name, set())
+    details = {name: value for name, value in stage.details.items() if name not in elsewhere}
+    return _HEADINGS.get(stage.name, stage.name.capitalize()), fact_lines(details, width)
 
 
 def _section(heading: str, lines: Iterable[str]) -> Iterator[str]:
@@ -69,6 +83,8 @@ def _fused_heading(stage: TraceStage) -> str:
 
 
 def _reranked_heading(stage: TraceStage) -> str:
+    if stage.name != "rerank":
+        return stage.name.capitalize()
     if stage.details["method"] == "none":
         return "Not reranked"
     return f"Reranked: {stage.details['method']}, weight {stage.details['weight']:g}"

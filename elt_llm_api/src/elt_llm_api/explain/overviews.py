@@ -1,18 +1,20 @@
 """What is told of the whole question: collections, what was left out, caches and times."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from elt_llm_core.results import TraceStage
 
+from elt_llm_api.explain.facts import fact_lines
 from elt_llm_api.explain.passages import NamedPassages
-from elt_llm_api.explain.ranking_tables import SHOWN
 from elt_llm_api.explain.tables import Column, figure, table_lines
 from elt_llm_api.render import shortened
 
 _PASSAGE = Column("passage", "passage")
-_NAME = 24  # characters of a collection's name
+MOST = 20  # rows; all of them are in the JSON
+_NAME = 16  # characters of a collection's name at least
+_FIGURES = 66  # columns that the figures beside it take at most
 
 
 def details_of(stages: Sequence[TraceStage], name: str) -> dict[str, Any]:
@@ -22,7 +24,8 @@ def details_of(stages: Sequence[TraceStage], name: str) -> dict[str, Any]:
 
 def collection_lines(stages: Sequence[TraceStage], width: int) -> Iterator[str]:
     """How much of each collection came how far, in the last search; and the most that a BM25 score could be in it."""
-    limits, brought = details_of(stages, "filter"), details_of(stages, "retrieve").get("collections", {})
+    retrieve = details_of(stages, "retrieve")
+    budgets = retrieve.get("budget", {})
     fused, given = (details_of(stages, name).get("collections", {}) for name in ("fuse", "rerank"))
     read = Counter(
         name
@@ -30,16 +33,45 @@ def collection_lines(stages: Sequence[TraceStage], width: int) -> Iterator[str]:
         for one in passages.values()
         if one["place"]
     )
-    heads = ["vectors", "words", "fused", "ranked", "read", "attainable"]
-    columns = [Column("collection", "name"), *([Column("filtered")] if limits else []), *map(Column, heads)]
     rows = []
-    for name, legs in brought.items():
-        left = [f"{limits['left'][name]:,} of {limits['of'][name]:,}"] if limits else []
+    for name, legs in retrieve.get("collections", {}).items():
         counts = [len(legs["dense"]), len(legs["keyword"]), len(fused.get(name, ()))]
         scale = given.get(name, {})
-        rows.append([shortened(name, _NAME), *left, *map(str, (*counts, scale.get("candidates", 0), read[name]))])
-        rows[-1].append(figure(scale.get("attainable"), 2))
-    yield from table_lines(columns, rows, width)
+        cells = [figure(count) for count in (*counts, scale.get("candidates", 0), read[name])]
+        budget = [figure(budgets[name]["of each leg"])] if budgets else []
+        rows.append([_named(name, width), *budget, *cells, figure(scale.get("attainable"), 2)])
+    heads = [*(["each leg"] if budgets else []), "vectors", "words", "fused", "ranked", "read", "attainable"]
+    yield from _first_lines([Column("collection", "name"), *map(Column, heads)], rows, width)
+
+
+def filter_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
+    """What was asked for, and how many passages of each collection fulfil it."""
+    yield from fact_lines({"where": details["where"]}, width)
+    rows = [[_named(name, width), figure(left), figure(details["of"][name])] for name, left in details["left"].items()]
+    yield from _first_lines([Column("collection", "name"), Column("left"), Column("of")], rows, width)
+
+
+def route_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
+    """The collections that were asked, and those that were not, the best first, each with the reason."""
+    told: Mapping[str, Mapping[str, Any]] = details["collections"]
+    best_first = sorted(told, key=lambda name: (not told[name]["asked"], -told[name]["score"], name))
+    rows = [
+        [_named(name, width), figure(told[name]["score"]), "yes" if told[name]["asked"] else "-", told[name]["why"]]
+        for name in best_first
+    ]
+    columns = [Column("collection", "name"), Column("score"), Column("asked", "name"), Column("why", "words")]
+    yield from _first_lines(columns, rows, width)
+
+
+def _named(collection: str, width: int) -> str:
+    """The name of a collection, cut to what the figures beside it leave."""
+    return shortened(collection, max(_NAME, width - _FIGURES))
+
+
+def _first_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    yield from table_lines(columns, rows[:MOST], width)
+    if len(rows) > MOST:
+        yield f"and {len(rows) - MOST:,} more"
 
 
 def outcome_lines(stages: Sequence[TraceStage], width: int) -> Iterator[str]:
@@ -59,10 +91,7 @@ def stand_in_lines(stages: Sequence[TraceStage], names: NamedPassages, width: in
     ]
     if not left_out:
         return
-    columns = [Column("left out as", "name"), Column("read instead", "name"), _PASSAGE]
-    yield from table_lines(columns, left_out[:SHOWN], width)
-    if len(left_out) > SHOWN:
-        yield f"and {len(left_out) - SHOWN:,} more"
+    yield from _first_lines([Column("left out as", "name"), Column("read instead", "name"), _PASSAGE], left_out, width)
 
 
 def near_miss_lines(stages: Sequence[TraceStage], names: NamedPassages, width: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ Key = tuple[str, str]
 
 READ = "read"
 UNTOLD = "not told"
+NOT_RANKED = "not in the last ranking"  # a strategy that searches several times need not take all that it finds
 NEAR = 5  # passages that nearly came; who wants more has them in the ranking
 # The reasons that stages tell, in the order in which they come into force.
 REASONS = (
@@ -45,7 +46,7 @@ def candidates_of(stages: Iterable[TraceStage]) -> list[Key]:
     keys: dict[Key, None] = {}
     told = list(stages)
     for stage in told:
-        if stage.name == "rerank":
+        if "parts" in stage.details:
             keys |= dict.fromkeys((parts["collection"], node_id) for node_id, parts in stage.details["parts"])
     for stage in told:
         if stage.name == "retrieve":
@@ -65,12 +66,17 @@ def outcomes_of(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) 
         (chunk.collection, chunk.node_id): Outcome(READ, place=place) for place, chunk in enumerate(chunks, start=1)
     }
     told = _told(stages)
-    return {key: read.get(key) or told.get(key[1], Outcome(UNTOLD)) for key in candidates_of(stages)}
+    ranked = {key for key, _ in _ranked(stages)}
+    return {
+        key: read.get(key) or told.get(key[1]) or Outcome(UNTOLD if key in ranked else NOT_RANKED)
+        for key in candidates_of(stages)
+    }
 
 
-def _told(stages: Iterable[TraceStage]) -> dict[str, Outcome]:
+def _told(stages: Sequence[TraceStage]) -> dict[str, Outcome]:
     told: dict[str, Outcome] = {}
-    for details in (stage.details for stage in stages if stage.name in ("rerank", "shape")):
+    # The last first: what one search left out another may have ranked.
+    for details in (stage.details for stage in reversed(stages) if stage.name in ("rerank", "shape")):
         for reason in REASONS:
             left_out = details.get(reason, ())
             instead = left_out if isinstance(left_out, Mapping) else {}
@@ -100,11 +106,12 @@ def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[Key, Outcome]) -
     return missed[:NEAR]
 
 
-def _ranked(stages: Iterable[TraceStage]) -> list[tuple[Key, float]]:
-    """The last ranking, with its scores."""
-    details = [stage.details for stage in stages if stage.name == "rerank"][-1]
-    collections = [parts["collection"] for _, parts in details["parts"]]
-    return [
-        ((collection, node_id), score)
-        for collection, (node_id, score) in zip(collections, details["ranking"], strict=True)
-    ]
+def _ranked(stages: Sequence[TraceStage]) -> list[tuple[Key, float]]:
+    """The last ranking with its scores, which brings together what a strategy searched for several times."""
+    for details in (stage.details for stage in reversed(stages) if "parts" in stage.details):
+        collections = [parts["collection"] for _, parts in details["parts"]]
+        return [
+            ((collection, node_id), score)
+            for collection, (node_id, score) in zip(collections, details["ranking"], strict=True)
+        ]
+    return []

@@ -33,7 +33,8 @@ def explain(
         by_collection: dict[str, list[str]] = defaultdict(list)
         for collection, node_id in outcomes:
             by_collection[collection].append(node_id)
-        for generation in generations:
+        searched = {name for one in stages if one.name == "retrieve" for name in one.details["collections"]}
+        for generation in (one for one in generations if one.collection in searched):
             words = QuestionWords(asked, generation)
             terms[generation.collection] = [term.as_dict() for term in words.terms]
             node_ids = by_collection.get(generation.collection, [])
