@@ -87,4 +87,4 @@ def _reranked_heading(stage: TraceStage) -> str:
         return stage.name.capitalize()
     if stage.details["method"] == "none":
         return "Not reranked"
-    return f"Reranked: {stage.details['method']}, weight {stage.details['weight']:g}"
+    return f"Reranked: {stage.details['method']}, weight {stage.details['weight']:.3g}"
