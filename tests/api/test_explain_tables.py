@@ -1,11 +1,16 @@
 """What `--explain` prints for people: a table for each stage, as wide as the terminal, with passages by name."""
 
 import json
+import os
 import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from io import FileIO
 
 import pytest
 from click import unstyle
-from command_line import FAKE, CommandLine, run_process
+from command_line import FAKE, CommandLine, command, run_process
 from elt_llm_api.explain.lines import explanation_lines
 from elt_llm_api.explain.tables import Column, table_lines
 from elt_llm_core.results import TraceStage
@@ -132,3 +137,29 @@ def test_the_collections_that_were_chosen_come_first() -> None:
     assert unstyle(lines[1]) == "Asked: 2 of 30 collections"
     assert [cells(line)[0] for line in lines[3:6]] == ["laws_29", "laws_01", "laws_28"]
     assert "and 10 more" in lines
+
+
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_gets_bold_headings_unless_it_wants_no_colours(
+    environment: dict[str, str], coloured: bool, samples: CommandLine
+) -> None:
+    pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
+    ours, theirs = pty.openpty()
+    data = str(samples.folder / ".elt_llm")
+    clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with os.fdopen(ours, "rb", buffering=0) as reading:
+        asked = command("search", QUESTION, "-c", "samples", "-k", "1", "--explain")
+        told = {**clean, **FAKE, "ELT_LLM_DATA_DIR": data, "TERM": "xterm", **environment}
+        with subprocess.Popen(asked, stdout=theirs, env=told, cwd=samples.folder) as process:
+            os.close(theirs)
+            shown = b"".join(_until_closed(reading))
+    assert process.returncode == 0
+    assert b"Reranked: embedding" in shown
+    assert (b"\x1b[1mReranked" in shown) is coloured
+
+
+def _until_closed(terminal: FileIO) -> Iterator[bytes]:
+    """What is written to a pseudo terminal; when the other end is closed, Linux says so by an error."""
+    with suppress(OSError):
+        while data := terminal.read(4096):
+            yield data
