@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elt_llm_query.rerank.adapted_weight import adapted_weight
 from elt_llm_query.rerank.blend import Scores, weigh, weigh_matches
@@ -11,6 +13,8 @@ from elt_llm_query.rerank.head import head_places, matches
 from elt_llm_query.rerank.scaling import scale_cosines, scale_keywords
 from elt_llm_query.retrieve.candidates import Candidate, best_first
 from elt_llm_query.retrieve.collections import Pool
+from elt_llm_query.retrieve.other_names import Scored, with_other_names
+from elt_llm_query.retrieve.searchable import Searchable
 
 
 @dataclass(frozen=True)
@@ -111,5 +115,11 @@ def _complete(pool: Pool) -> _Completed:
         cosines = np.clip(np.round(products, 6), -1.0, 1.0)
     keyword_scores = np.zeros(len(positions))
     if pool.weighs_keywords:
-        keyword_scores = generation.keyword.scores_at(pool.keywords, positions).astype(np.float64)
+        score = partial(_scores_at, generation, positions)
+        scores = with_other_names(score(pool.keywords), pool.names, generation, score)
+        keyword_scores = scores.astype(np.float64)
     return _Completed(pool, cosines, keyword_scores)
+
+
+def _scores_at(generation: Searchable, positions: NDArray[np.int64], text: str) -> Scored:
+    return generation.keyword.scores_at(text, positions)

@@ -30,7 +30,7 @@ from elt_llm_query.retrieve.fusion import HybridRetriever, Legs
 from elt_llm_query.retrieve.keyword import KeywordRetriever
 from elt_llm_query.retrieve.masks import Mask, MaskedBundle
 from elt_llm_query.retrieve.searchable import Searchable
-from elt_llm_query.retrieve.wording import BOTH, LegChoice, Wording
+from elt_llm_query.retrieve.wording import BOTH, LegChoice, OtherNames, Wording
 
 Vector = NDArray[np.float32]
 
@@ -63,7 +63,8 @@ class OpenCollection:
 class Pool:
     """The candidates of one collection, with what a reranker needs to complete their scores.
 
-    `vector` is that of the question, None if it could not be embedded; `keywords` is what the keyword leg was asked.
+    `vector` is that of the question, None if it could not be embedded; `keywords` is what the keyword leg was asked,
+    `names` the other names of what they name.
     """
 
     collection: OpenCollection
@@ -71,6 +72,7 @@ class Pool:
     vector: Vector | None
     keywords: str
     legs: LegChoice = BOTH
+    names: tuple[OtherNames, ...] = ()
 
     @property
     def weighs_keywords(self) -> bool:
@@ -167,7 +169,9 @@ def ask_collections(
     for place, collection in enumerate(collections):
         vector = vectors.get(collection.space)
         embedding = None if vector is None else vector.tolist()
-        bundle = MaskedBundle(wording.keywords, embedding=embedding, mask=masks[place] if masks else None)
+        bundle = MaskedBundle(
+            wording.keywords, names=wording.names, embedding=embedding, mask=masks[place] if masks else None
+        )
         asked = LegChoice(dense=legs.dense and vector is not None, keyword=legs.keyword)
         pending.append(collection.retriever.ask(bundle, asked))
     answered = [
@@ -221,10 +225,11 @@ def fuse_collections(
     return [
         Pool(
             one.collection,
-            tuple(one.collection.retriever.fuse(one.legs, legs)),
+            tuple(one.collection.retriever.fuse(one.legs, legs, wording.likeness)),
             vectors.get(one.collection.space),
             wording.keywords,
             legs,
+            wording.names,
         )
         for one in answered
     ]

@@ -18,6 +18,7 @@ from elt_llm_query.retrieve.wording import BOTH, LegChoice
 
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
+LIKENESS_SLOPE = 0.2
 # What a damaged index, a full disk or a model that does not answer raises; anything else is a mistake of ours.
 LEG_FAILURES = (EltError, OSError, ValueError, RuntimeError)
 
@@ -61,6 +62,11 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) 
 def attainable(fusion: Fusion, weights: Sequence[float]) -> float:
     """The fused score of a node that is first in every ranking: what fused scores are measured against."""
     return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
+
+
+def weight_of_vectors(configured: float, likeness: float) -> float:
+    """The weight of the vector leg: for keywords alone (likeness 1) .3 where .5 is configured; 0 and 1 stay."""
+    return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
 
 
 def _ordered(shares: dict[str, list[float]]) -> Ranking:
@@ -140,10 +146,10 @@ class HybridRetriever(QueryFusionRetriever):
                 failures.append((name, failure))
         return Legs(found["dense"], found["keyword"], tuple(failures))
 
-    def fuse(self, legs: Legs, asked: LegChoice = BOTH) -> list[Candidate]:
+    def fuse(self, legs: Legs, asked: LegChoice = BOTH, likeness: float = 0.0) -> list[Candidate]:
         """The candidates of the legs that were asked in fused order, with the ranks and scores either leg gave them."""
         rankings = (legs.dense, legs.keyword)
-        chosen = self._weights(asked)
+        chosen = self._weights(asked, likeness)
         # A leg that was not asked or failed takes no part in what can be attained.
         weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, chosen, strict=True)]
         best = attainable(self.fusion, weights)
@@ -158,10 +164,11 @@ class HybridRetriever(QueryFusionRetriever):
             raise legs.failures[0][1]
         return self.fuse(legs)
 
-    def _weights(self, asked: LegChoice) -> tuple[float, float]:
+    def _weights(self, asked: LegChoice, likeness: float = 0.0) -> tuple[float, float]:
         """The weights of vectors and keywords; of a leg alone the weight is 1."""
         both = asked == BOTH and self._whole == BOTH
-        return (self._dense_weight, 1.0 - self._dense_weight) if both else (1.0, 1.0)
+        dense = weight_of_vectors(self._dense_weight, likeness)
+        return (dense, 1.0 - dense) if both else (1.0, 1.0)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [to_node(candidate) for candidate in self.candidates(query_bundle)]

@@ -6,6 +6,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
 from elt_llm_query.retrieve.masks import MaskedBundle
+from elt_llm_query.retrieve.other_names import with_other_names
 from elt_llm_query.retrieve.searchable import Searchable
 
 
@@ -17,6 +18,7 @@ class KeywordRetriever(BM25Retriever):
     """
 
     def __init__(self, generation: Searchable, top_k: int) -> None:
+        self._generation = generation
         self._ids = generation.ids
         self._tokeniser = generation.keyword.tokeniser
         index = generation.keyword.bm25
@@ -26,10 +28,13 @@ class KeywordRetriever(BM25Retriever):
         self.similarity_top_k = top_k
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        names = query_bundle.names if isinstance(query_bundle, MaskedBundle) else ()
         token_ids = self.bm25.get_tokens_ids(self._tokeniser.stems(query_bundle.query_str))
-        if not token_ids:
+        if not token_ids and not names:
             return []
-        scores = self.bm25.get_scores_from_ids(token_ids)
+        scores = self.bm25.get_scores_from_ids(token_ids) if token_ids else np.zeros(len(self._ids), np.float32)
+        if names:
+            scores = with_other_names(scores, names, self._generation, self._generation.keyword.scores)
         matches = scores > 0
         if isinstance(query_bundle, MaskedBundle) and query_bundle.mask is not None:
             matches &= query_bundle.mask  # before the best are taken, so that none that is left is lost

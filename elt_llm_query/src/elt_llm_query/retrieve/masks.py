@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elt_llm_query.filters import Condition, chosen_values
 from elt_llm_query.retrieve.searchable import Searchable
+from elt_llm_query.retrieve.wording import OtherNames
 
 Mask = NDArray[np.bool_]
 COLLECTION = "collection"
@@ -34,6 +35,7 @@ class MaskedBundle(QueryBundle):
     """A question for one collection with the mask of the nodes it may find, shape (nodes,); None is all."""
 
     mask: Mask | None = None
+    names: tuple[OtherNames, ...] = ()
 
 
 @dataclass(frozen=True)

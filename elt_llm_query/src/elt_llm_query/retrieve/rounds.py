@@ -21,20 +21,29 @@ from elt_llm_query.retrieve.collections import (
     fuse_collections,
     share_budget,
 )
+from elt_llm_query.retrieve.fusion import weight_of_vectors
 from elt_llm_query.retrieve.masks import Masks
 from elt_llm_query.retrieve.stages import OpenStage, StageLog
 from elt_llm_query.retrieve.wording import BOTH, LegChoice, Wording
 
 
+def _as_it_is(wording: Wording) -> Wording:
+    return wording
+
+
 @dataclass(frozen=True)
 class SearchTools:
-    """What every question is searched with. `embed` may remember the vectors of questions."""
+    """What every question is searched with. `embed` may remember the vectors of questions.
+
+    `worded` adds what is known of the words of a way to put the question.
+    """
 
     collections: tuple[OpenCollection, ...]
     reranker: Reranker
     query: QuerySettings
     embed: Callable[[EmbeddingModel, str], Vector]
     cache_counts: Callable[[], dict[str, int]]
+    worded: Callable[[Wording], Wording] = _as_it_is
 
 
 class SearchRounds:
@@ -73,6 +82,7 @@ class SearchRounds:
 
     def search(self, wording: Wording, legs: LegChoice) -> list[Pool]:
         """The candidates of the legs, one pool per collection. Raises RetrievalError if no leg of any worked."""
+        wording = self._tools.worded(wording)
         vectors = self._embed(wording, legs)
         answered = self._retrieve(wording, legs, vectors)
         return self._fuse(wording, legs, answered, vectors)
@@ -147,7 +157,7 @@ class SearchRounds:
             pools = fuse_collections(wording, legs, answered, vectors)
             stage.kept = sum(len(pool.candidates) for pool in pools)
             stage.details["method"] = self._tools.query.fusion
-            weight = self._tools.query.dense_weight
+            weight = weight_of_vectors(self._tools.query.dense_weight, wording.likeness)
             stage.details["weights"] = {"dense": weight, "keyword": 1.0 - weight} if legs == BOTH else None
             stage.details["collections"] = {
                 pool.collection.name: [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 class Tokeniser(Protocol):
     """Turns text into the stems that a keyword index holds."""
 
+    @property
+    def language(self) -> str:
+        """Code of the language it stems by."""
+
     def stems(self, text: str) -> list[str]:
         """Stems in the order of the words, stopwords left out."""
 
