@@ -98,4 +98,3 @@ def _spelling(
         if written:
             return written if distance(typed, written, 2) <= (1 if guesses else 2) else ""
     return ""
-

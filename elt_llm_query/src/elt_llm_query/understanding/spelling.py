@@ -39,9 +39,7 @@ class Speller:
         self._languages = tuple(dict.fromkeys(languages))
         self._kept = kept
 
-    def corrections(
-        self, question: str, language: str, masks: Sequence[Mask] | None = None
-    ) -> tuple[Correction, ...]:
+    def corrections(self, question: str, language: str, masks: Sequence[Mask] | None = None) -> tuple[Correction, ...]:
         """What the question's unknown words are taken for, words of nodes that `masks` allow only.
 
         `language` is that of the question. Words known to a dictionary, in quotation marks or in capitals are left as
@@ -75,3 +73,9 @@ class Speller:
         if best is None or (named and is_real(best.written)):  # a name is not a mistyped common word
             return ""
         return best.written.capitalize() if word[0].isupper() else best.written
+
+
+def corrected(question: str, made: Sequence[Correction]) -> str:
+    """The question with every mistyped word replaced."""
+    meant = {one.typed: one.meant for one in made}
+    return _WORD.sub(lambda found: meant.get(found.group(), found.group()), question)
