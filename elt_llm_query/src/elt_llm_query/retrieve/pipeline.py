@@ -81,7 +81,6 @@ class PassageFinder(Closeable):
             self._vector_counts,
         )
         self._shaper = Shaper(self._collections, settings.query, settings.llm.max_context_tokens)
-        self._notes = _standing_notes(self._collections, self._reranker)
         # What the passages of a question depend on, the question aside.
         asked = tuple((one.identity, *one.notes) for one in generations)
         self._key = (asked, settings.model_dump_json(), *identity_of(self._reranker))
@@ -129,7 +128,8 @@ class PassageFinder(Closeable):
                 reranked.candidates, top_k or self._top_k, stage, to_read=top_k is None, limits=limits
             )
         filtered = limits.notes if limits else ()
-        said = (*self._notes, *strategy.notes, *rounds.failures, *reranked.notes, *filtered, *shaped.notes)
+        standing = _standing_notes(self._collections, self._reranker)
+        said = (*standing, *strategy.notes, *rounds.failures, *reranked.notes, *filtered, *shaped.notes)
         chunks = tuple(passage.to_chunk() for passage in shaped.passages)
         return Found(chunks, log.stages, tuple(dict.fromkeys(said))), not rounds.failures
 
