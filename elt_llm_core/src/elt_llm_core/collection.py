@@ -1,7 +1,7 @@
 """A collection over time: opening what is published, publishing what was built, going back, dropping."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +42,9 @@ def open_generation(
     name: str,
     fingerprint: EmbeddingFingerprint | None = None,
     indexes: VectorIndexes | None = None,
+    tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
 ) -> Generation:
-    """Pin and open the published generation of a collection; `indexes` as `Generation` has it.
+    """Pin and open the published generation of a collection; `indexes` and `tokeniser_of` as `Generation` has them.
 
     Raises UnknownCollection; UsageError if nothing was ever published; FingerprintMismatch if `fingerprint` is given
     and is not the one the generation was built with; CorruptIndex if it cannot be read.
@@ -58,7 +59,7 @@ def open_generation(
         passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
         if fingerprint is not None:
             check_fingerprint(passport, fingerprint)
-        return Generation(store, record, pin, passport, indexes)
+        return Generation(store, record, pin, passport, indexes, tokeniser_of)
     except BaseException:
         pin.release()
         raise

@@ -1,7 +1,7 @@
 """A generation as its readers see it: pinned, read-only, and the same from the first question to the last."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,12 @@ class Generation(Closeable):
         pin: Pin,
         passport: Passport,
         indexes: VectorIndexes | None = None,
+        tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
     ) -> None:
-        """`indexes` lends the vector index where one is needed; unset: one is opened now, whatever the size."""
+        """`indexes` lends the vector index where one is needed; unset: one is opened now, whatever the size.
+
+        `tokeniser_of` gives that of a language; generations that are asked together may share theirs.
+        """
         self.collection = record.name
         self.number = pin.number
         self.passport = passport
@@ -49,7 +53,7 @@ class Generation(Closeable):
         self._arrays: Arrays = read_arrays(self.directory)
         self.filter_fields: Fields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
-        self.keyword, keyword_notes = self._open_keyword()
+        self.keyword, keyword_notes = self._open_keyword(tokeniser_of(passport.language))
         self._tokeniser_fingerprint = self.keyword.tokeniser.fingerprint
         self._chroma: ChromaIndex | None = None
         self.vector_store, vector_notes = self._open_vectors(ExactVectorStore(self._arrays), indexes)
@@ -159,9 +163,8 @@ class Generation(Closeable):
             self.vector_store.let_go()
         self._pin.release()
 
-    def _open_keyword(self) -> tuple[KeywordIndex, tuple[str, ...]]:
+    def _open_keyword(self, tokeniser: KeywordTokeniser) -> tuple[KeywordIndex, tuple[str, ...]]:
         """The index on the disk, or one made now where that was made by another tokeniser or is damaged."""
-        tokeniser = KeywordTokeniser(self.passport.language)
         if tokeniser.fingerprint != self.passport.tokeniser:
             return self._keyword_from_store(tokeniser), (
                 f"The keyword index of '{self.collection}' was made by another tokeniser; it was rebuilt in memory."

@@ -33,8 +33,8 @@ def adapted_weight(weight: float, keywords: Sequence[Scores]) -> float:
 def weight_in_use(weight: float, pools: Sequence[Pool], candidates: Sequence[Candidate]) -> float:
     """The weight that these candidates, ranked by the embedding reranker, were ranked with."""
     asked = [pool for pool in pools if pool.candidates]
-    scores = [
-        np.array([one.keyword_score or 0.0 for one in candidates if one.collection == pool.collection.name])
-        for pool in asked
-    ]
-    return adapted_weight(weight, scale_keywords(asked, scores))
+    found: dict[str, list[float]] = {pool.collection.name: [] for pool in asked}
+    for one in candidates:
+        if one.collection in found:
+            found[one.collection].append(one.keyword_score or 0.0)
+    return adapted_weight(weight, scale_keywords(asked, [np.array(scores) for scores in found.values()]))

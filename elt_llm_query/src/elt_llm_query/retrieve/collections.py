@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 from elt_llm_core.errors import EltError, FingerprintMismatch, RetrievalError
+from elt_llm_core.index.vector_indexes import EXACT_BELOW
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings import QuerySettings
 from numpy.typing import NDArray
@@ -43,15 +44,20 @@ class OpenCollection:
     embedding: EmbeddingModel
     retriever: HybridRetriever
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the collection."""
         return self.generation.collection
 
-    @property
+    @cached_property
     def space(self) -> bytes:
         """Equal for collections whose cosines may be compared."""
         return self.embedding.fingerprint.key
+
+    @property
+    def is_small(self) -> bool:
+        """Asking it takes less time than handing it to another thread."""
+        return len(self.generation.ids) < EXACT_BELOW
 
     @property
     def keywords_missing(self) -> bool:
@@ -160,20 +166,26 @@ def ask_collections(
     collections: Sequence[OpenCollection],
     vectors: Mapping[bytes, Vector],
     masks: Sequence[Mask] | None = None,
+    most: Sequence[int] | None = None,
 ) -> list[Answered]:
-    """The chosen legs of every collection at the same time. Raises RetrievalError if no leg of any worked.
+    """The chosen legs of every collection. Raises RetrievalError if no leg of any worked.
 
-    `masks`, one per collection, of shape (nodes,), say which nodes may be found; unset: all.
+    Large collections are asked at the same time, small ones meanwhile one after the other by the thread that waits for
+    them: to hand one over takes longer than to ask it. `masks`, one per collection, of shape (nodes,), say which nodes
+    may be found; `most`, how many hits a leg brings; unset: all, and as many as the legs are made for.
     """
     pending = []
     for place, collection in enumerate(collections):
         vector = vectors.get(collection.space)
-        embedding = None if vector is None else vector.tolist()
         bundle = MaskedBundle(
-            wording.keywords, names=wording.names, embedding=embedding, mask=masks[place] if masks else None
+            wording.keywords,
+            names=wording.names,
+            vector=vector,
+            mask=masks[place] if masks else None,
+            most=most[place] if most else None,
         )
         asked = LegChoice(dense=legs.dense and vector is not None, keyword=legs.keyword)
-        pending.append(collection.retriever.ask(bundle, asked))
+        pending.append(collection.retriever.ask(bundle, asked, at_once=not collection.is_small))
     answered = [
         _judge(collection, legs, collection.retriever.collect(brought), collection.space in vectors)
         for collection, brought in zip(collections, pending, strict=True)
@@ -233,9 +245,3 @@ def fuse_collections(
         )
         for one in answered
     ]
-
-
-def share_budget(pools: Sequence[Pool], retrieve_k: int) -> list[Pool]:
-    """Pools cut to an equal share of what a reranker that calls a model may read, best fused first."""
-    share = max(1, retrieve_k // max(1, len(pools)))
-    return [replace(pool, candidates=pool.candidates[:share]) for pool in pools]

@@ -2,10 +2,11 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, Protocol, runtime_checkable
 
 from elt_llm_core.errors import EltError
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -84,12 +85,20 @@ class Legs:
     failures: tuple[tuple[str, Exception], ...] = ()
 
 
+@runtime_checkable
+class RankingLeg(Protocol):
+    """A leg that can do without a node around each id, which takes longer than to find it in a small collection."""
+
+    def ranking(self, query_bundle: QueryBundle, /) -> Ranking:
+        """Ids and scores, best first."""
+
+
 @dataclass(frozen=True)
 class PendingLegs:
-    """Both legs on their way; `HybridRetriever.collect` waits for them."""
+    """Both legs on their way; `HybridRetriever.collect` calls them, which waits, or does the work now."""
 
-    dense: Future[list[NodeWithScore]] | None
-    keyword: Future[list[NodeWithScore]] | None
+    dense: Callable[[], Ranking] | None
+    keyword: Callable[[], Ranking] | None
 
 
 class HybridRetriever(QueryFusionRetriever):
@@ -115,6 +124,7 @@ class HybridRetriever(QueryFusionRetriever):
         self.fusion: Fusion = fusion
         self._executor = executor
         self._dense_weight = dense_weight
+        self._rank_dense, self._rank_keyword = _ranker(dense), _ranker(keyword)
         self._whole = LegChoice(dense=dense is not None, keyword=keyword is not None)
         super().__init__(
             retrievers=[leg for leg in (dense, keyword) if leg is not None],
@@ -126,22 +136,26 @@ class HybridRetriever(QueryFusionRetriever):
             retriever_weights=list(self._weights(self._whole)) if self._whole == BOTH else None,
         )
 
-    def ask(self, question: QueryBundle, legs: LegChoice = BOTH) -> PendingLegs:
-        """Start the chosen legs and return at once."""
-        return PendingLegs(
-            dense=self._executor.submit(self.dense.retrieve, question) if self.dense and legs.dense else None,
-            keyword=self._executor.submit(self.keyword.retrieve, question) if self.keyword and legs.keyword else None,
-        )
+    def ask(self, question: QueryBundle, legs: LegChoice = BOTH, *, at_once: bool = True) -> PendingLegs:
+        """Start the chosen legs and return; unless `at_once`, they are asked by the thread that collects them."""
+
+        def started(rank: Callable[[QueryBundle], Ranking] | None, chosen: bool) -> Callable[[], Ranking] | None:
+            if rank is None or not chosen:
+                return None
+            work = partial(rank, question)
+            return self._executor.submit(work).result if at_once else work
+
+        return PendingLegs(started(self._rank_dense, legs.dense), started(self._rank_keyword, legs.keyword))
 
     def collect(self, pending: PendingLegs) -> Legs:
         """What the legs brought; a leg that failed is empty and its failure told."""
         failures: list[tuple[str, Exception]] = []
         found: dict[str, Ranking] = {"dense": [], "keyword": []}
-        for name, future in (("dense", pending.dense), ("keyword", pending.keyword)):
-            if future is None:
+        for name, bring in (("dense", pending.dense), ("keyword", pending.keyword)):
+            if bring is None:
                 continue
             try:
-                found[name] = [(hit.node.node_id, hit.score or 0.0) for hit in future.result()]
+                found[name] = bring()
             except LEG_FAILURES as failure:
                 failures.append((name, failure))
         return Legs(found["dense"], found["keyword"], tuple(failures))
@@ -175,3 +189,14 @@ class HybridRetriever(QueryFusionRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self._retrieve(query_bundle)
+
+
+def _ranker(leg: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
+    """What asks a leg for ids and scores."""
+    if leg is None or isinstance(leg, RankingLeg):
+        return leg and leg.ranking
+
+    def ranking(question: QueryBundle) -> Ranking:
+        return [(hit.node.node_id, hit.score or 0.0) for hit in leg.retrieve(question)]
+
+    return ranking

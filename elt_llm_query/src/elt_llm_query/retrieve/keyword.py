@@ -5,7 +5,8 @@ import numpy as np
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
-from elt_llm_query.retrieve.masks import MaskedBundle
+from elt_llm_query.retrieve.candidates import Ranking
+from elt_llm_query.retrieve.masks import MaskedBundle, bounded
 from elt_llm_query.retrieve.other_names import with_other_names
 from elt_llm_query.retrieve.searchable import Searchable
 
@@ -27,7 +28,8 @@ class KeywordRetriever(BM25Retriever):
         super().__init__(existing_bm25=index or _empty_index(), similarity_top_k=fitting, skip_stemming=True)
         self.similarity_top_k = top_k
 
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+    def ranking(self, query_bundle: QueryBundle) -> Ranking:
+        """Ids and scores, best first, without a node around each."""
         names = query_bundle.names if isinstance(query_bundle, MaskedBundle) else ()
         token_ids = self.bm25.get_tokens_ids(self._tokeniser.stems(query_bundle.query_str))
         if not token_ids and not names:
@@ -40,10 +42,13 @@ class KeywordRetriever(BM25Retriever):
             matches &= query_bundle.mask  # before the best are taken, so that none that is left is lost
         matching = np.flatnonzero(matches)
         # Positions ascend with node ids, so a stable sort breaks ties by node id.
-        best = matching[np.argsort(-scores[matching], kind="stable")][: self.similarity_top_k]
+        best = matching[np.argsort(-scores[matching], kind="stable")][: bounded(self.similarity_top_k, query_bundle)]
+        return [(self._ids[position], float(scores[position])) for position in best.tolist()]
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [
-            NodeWithScore(node=TextNode(id_=self._ids[position], text=""), score=float(scores[position]))
-            for position in best.tolist()
+            NodeWithScore(node=TextNode(id_=node_id, text=""), score=score)
+            for node_id, score in self.ranking(query_bundle)
         ]
 
 

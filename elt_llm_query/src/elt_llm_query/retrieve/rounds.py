@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from elt_llm_core.settings import QuerySettings
 from elt_llm_query.rerank.adapted_weight import weight_in_use
 from elt_llm_query.rerank.model_reranker import Reranked, rerank_and_tell
 from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.retrieve.budgets import leg_budgets, share_budget
 from elt_llm_query.retrieve.collections import (
     Answered,
     OpenCollection,
@@ -19,10 +21,10 @@ from elt_llm_query.retrieve.collections import (
     Vector,
     ask_collections,
     fuse_collections,
-    share_budget,
 )
 from elt_llm_query.retrieve.fusion import weight_of_vectors
-from elt_llm_query.retrieve.masks import Masks
+from elt_llm_query.retrieve.masks import Mask, Masks
+from elt_llm_query.retrieve.routing import Router
 from elt_llm_query.retrieve.stages import OpenStage, StageLog
 from elt_llm_query.retrieve.wording import BOTH, LegChoice, Wording
 
@@ -41,9 +43,25 @@ class SearchTools:
     collections: tuple[OpenCollection, ...]
     reranker: Reranker
     query: QuerySettings
+    router: Router
     embed: Callable[[EmbeddingModel, str], Vector]
     cache_counts: Callable[[], dict[str, int]]
     worded: Callable[[Wording], Wording] = _as_it_is
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What one round asks, with the masks of these collections if there are any."""
+
+    collections: tuple[OpenCollection, ...]
+    masks: tuple[Mask, ...] | None
+
+    @property
+    def findable(self) -> list[int]:
+        """How many nodes of each collection may be found."""
+        if self.masks is None:
+            return [len(one.generation.ids) for one in self.collections]
+        return [int(mask.sum()) for mask in self.masks]
 
 
 class SearchRounds:
@@ -57,6 +75,12 @@ class SearchRounds:
         self._limits = limits
         self._log = log
         self._failures: list[str] = []
+        self._notes: list[str] = []
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out so far, in sentences."""
+        return tuple(dict.fromkeys(self._notes))
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -65,7 +89,7 @@ class SearchRounds:
 
     @property
     def collections(self) -> tuple[OpenCollection, ...]:
-        """What is asked."""
+        """What may be asked; of many, each round asks the best."""
         return self._tools.collections
 
     @property
@@ -83,8 +107,9 @@ class SearchRounds:
     def search(self, wording: Wording, legs: LegChoice) -> list[Pool]:
         """The candidates of the legs, one pool per collection. Raises RetrievalError if no leg of any worked."""
         wording = self._tools.worded(wording)
-        vectors = self._embed(wording, legs)
-        answered = self._retrieve(wording, legs, vectors)
+        scope = self._route(wording)
+        vectors = self._embed(wording, legs, scope)
+        answered = self._retrieve(wording, legs, vectors, scope)
         return self._fuse(wording, legs, answered, vectors)
 
     def rerank(self, question: str, pools: list[Pool]) -> Reranked:
@@ -92,7 +117,7 @@ class SearchRounds:
         reranker = self._tools.reranker
         with self._log.stage("rerank") as stage:
             if reranker.calls_model:
-                pools = _within_budget(pools, self._tools.query.reranker_retrieve_k, stage)
+                pools = _within_budget(pools, self._tools.query, stage)
             reranked = rerank_and_tell(reranker, question, pools)
             self._failures += reranked.notes
             stage.kept = len(reranked.candidates)
@@ -106,8 +131,25 @@ class SearchRounds:
                 stage.details["model scores"] = list(reranked.model_scores)
         return reranked
 
-    def _embed(self, wording: Wording, legs: LegChoice) -> dict[bytes, Vector]:
-        in_use = self._tools.collections if legs.dense or self._tools.reranker.needs_vector else ()
+    def _route(self, wording: Wording) -> _Scope:
+        """The collections of this round: all, or the best of many, which a stage then tells of."""
+        masks = self._limits.masks if self._limits else None
+        begun = perf_counter()
+        route = self._tools.router.route(wording, masks)
+        if route is None:
+            return _Scope(self._tools.collections, masks)
+        with self._log.stage("route", begun) as stage:
+            stage.kept = len(route.asked)
+            stage.details["question"] = wording.text
+            stage.details["keywords"] = wording.keywords
+            stage.details["collections"] = route.told
+            stage.details["names in too many"] = list(route.common_names)
+        self._notes += [route.note] if route.note else []
+        chosen = tuple(self._tools.collections[place] for place in route.asked)
+        return _Scope(chosen, tuple(masks[place] for place in route.asked) if masks else None)
+
+    def _embed(self, wording: Wording, legs: LegChoice, scope: _Scope) -> dict[bytes, Vector]:
+        in_use = scope.collections if legs.dense or self._tools.reranker.needs_vector else ()
         vectors: dict[bytes, Vector] = {}
         failed: list[EltError] = []
         with self._log.stage("embed") as stage:
@@ -120,7 +162,7 @@ class SearchRounds:
             stage.kept = len(vectors)
             stage.details["passages"] = list(wording.passages)
             stage.details["cache"] = self._tools.cache_counts()
-        self._say_not_embedded(failed, legs)
+        self._say_not_embedded(failed, legs, scope)
         return vectors
 
     def _vector(self, embedding: EmbeddingModel, wording: Wording) -> Vector:
@@ -131,19 +173,31 @@ class SearchRounds:
         length = float(np.linalg.norm(mean))
         return np.asarray(mean / length if length else vector, dtype=np.float32)
 
-    def _say_not_embedded(self, failed: Sequence[EltError], legs: LegChoice) -> None:
+    def _say_not_embedded(self, failed: Sequence[EltError], legs: LegChoice, scope: _Scope) -> None:
         """Without a vector the keywords may still be asked for; without those the model's own error says most."""
-        by_keywords = legs.keyword and not all(one.keywords_missing for one in self._tools.collections)
+        by_keywords = legs.keyword and not all(one.keywords_missing for one in scope.collections)
         if failed and not by_keywords:
             raise RetrievalError(f"The question could not be embedded: {failed[0]}", hint=failed[0].hint)
         self._failures += [f"The question could not be embedded: {failure}" for failure in failed]
 
-    def _retrieve(self, wording: Wording, legs: LegChoice, vectors: dict[bytes, Vector]) -> list[Answered]:
-        masks = self._limits.masks if self._limits else None
+    def _retrieve(
+        self, wording: Wording, legs: LegChoice, vectors: dict[bytes, Vector], scope: _Scope
+    ) -> list[Answered]:
         with self._log.stage("retrieve") as stage:
-            answered = ask_collections(wording, legs, self._tools.collections, vectors, masks)
+            findable = scope.findable
+            most = leg_budgets(findable, self._tools.query)
+            answered = ask_collections(wording, legs, scope.collections, vectors, scope.masks, most)
             stage.kept = sum(len(one.legs.dense) + len(one.legs.keyword) for one in answered)
             stage.details["keywords"] = wording.keywords
+            stage.details["names"] = {one.name: list(one.others) for one in wording.names}
+            stage.details["budget"] = {
+                one.collection.name: {
+                    "of each leg": share,
+                    "nodes": nodes,
+                    "brought": len(one.legs.dense) + len(one.legs.keyword),
+                }
+                for one, share, nodes in zip(answered, most, findable, strict=True)
+            }
             stage.details["collections"] = {
                 one.collection.name: {"dense": one.legs.dense, "keyword": one.legs.keyword} for one in answered
             }
@@ -182,8 +236,12 @@ def _given(pool: Pool) -> dict[str, Any]:
     }
 
 
-def _within_budget(pools: list[Pool], retrieve_k: int, stage: OpenStage) -> list[Pool]:
-    shared = share_budget(pools, retrieve_k)
+def _within_budget(pools: list[Pool], query: QuerySettings, stage: OpenStage) -> list[Pool]:
+    shared = share_budget(pools, query)
+    stage.details["budget"] = {
+        cut.collection.name: {"read": len(cut.candidates), "brought": len(pool.candidates)}
+        for pool, cut in zip(pools, shared, strict=True)
+    }
     stage.details["beyond the reranker's budget"] = [
         candidate.node_id
         for pool, cut in zip(pools, shared, strict=True)
