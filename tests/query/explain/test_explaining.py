@@ -11,6 +11,7 @@ from elt_llm_query.explain.outcomes import outcomes_of
 from elt_llm_query.explain.stage import explain
 from elt_llm_query.explain.words import Matched, QuestionWords
 from elt_llm_query.retrieve.pipeline import Found, find_passages
+from elt_llm_query.retrieve.wording import OtherNames
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -72,6 +73,12 @@ def test_words_are_told_as_they_were_asked(make_generation: MakeGeneration) -> N
     assert stems["u21"] == ("U-21", 1)
     assert words.matched(["card", "record", "u21"]) == Matched(("records", "U-21", "cards"), ())
     assert words.matched(["schiedsrichterassistent"]) == Matched((), ("Schiedsrichter",))
+
+
+def test_what_a_passage_has_by_another_name_is_told_as_part(make_generation: MakeGeneration) -> None:
+    names = [OtherNames("referee", ("match official",))]
+    words = QuestionWords("Which referee records cards?", make_generation(TEXTS), names)
+    assert words.matched(["match", "offici", "card"]) == Matched(("cards",), ("referee",))
 
 
 def test_two_collections_that_hold_the_same_node_are_told_apart(make_generation: MakeGeneration) -> None:

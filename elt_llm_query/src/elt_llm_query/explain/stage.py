@@ -11,6 +11,7 @@ from elt_llm_query.explain.outcomes import Key, Outcome, near_misses, outcomes_o
 from elt_llm_query.explain.words import Matched, QuestionWords
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.stages import StageLog
+from elt_llm_query.retrieve.wording import OtherNames
 
 _BEGINNING = 120  # characters of a passage by which people know it again
 
@@ -27,6 +28,7 @@ def explain(
     log = StageLog()
     with log.stage("explain") as stage:
         asked = " ".join(dict.fromkeys(one.details["keywords"] for one in stages if one.name == "retrieve"))
+        names = _other_names(stages)
         outcomes = outcomes_of(stages, chunks)
         named: dict[str, dict[str, Any]] = {}
         terms: dict[str, Any] = {}
@@ -35,7 +37,7 @@ def explain(
             by_collection[collection].append(node_id)
         searched = {name for one in stages if one.name == "retrieve" for name in one.details["collections"]}
         for generation in (one for one in generations if one.collection in searched):
-            words = QuestionWords(asked, generation)
+            words = QuestionWords(asked, generation, names)
             terms[generation.collection] = [term.as_dict() for term in words.terms]
             node_ids = by_collection.get(generation.collection, [])
             named[generation.collection] = _named(generation, node_ids, words, outcomes)
@@ -45,6 +47,12 @@ def explain(
         stage.details["outcomes"] = dict(Counter(outcome.reason for outcome in outcomes.values()))
         stage.details["near misses"] = near_misses(stages, outcomes)
     return log.stages[0]
+
+
+def _other_names(stages: Sequence[TraceStage]) -> list[OtherNames]:
+    """The other names that any search looked for."""
+    told = (one.details.get("names", {}) for one in stages if one.name == "retrieve")
+    return [OtherNames(name, tuple(others)) for names in told for name, others in names.items()]
 
 
 def _named(

@@ -7,7 +7,9 @@ from elt_llm_core.text.normalise import words_of
 
 from elt_llm_query.rerank.matching import QuestionMatcher
 from elt_llm_query.rerank.term_weights import term_weights
+from elt_llm_query.retrieve.other_names import renamed
 from elt_llm_query.retrieve.searchable import Searchable
+from elt_llm_query.retrieve.wording import OtherNames
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Term:
 class Matched:
     """Words of the question that a passage has, in the question's order, as they were written there.
 
-    `within` are those that it has only as part of a longer word, or only a part of: BM25 does not count them.
+    `within` are those that it has by another name, only as part of a longer word, or only a part of.
     """
 
     words: tuple[str, ...]
@@ -36,9 +38,9 @@ class Matched:
 
 
 class QuestionWords:
-    """The words of one question in one collection."""
+    """The words of one question in one collection; `names` are other names of what it names."""
 
-    def __init__(self, question: str, generation: Searchable) -> None:
+    def __init__(self, question: str, generation: Searchable, names: Sequence[OtherNames] = ()) -> None:
         tokeniser = generation.keyword.tokeniser
         stems = tokeniser.stems(question)
         written: dict[str, str] = {}
@@ -51,10 +53,12 @@ class QuestionWords:
             Term(written.get(stem, stem), stem, weight, frequency(stem)) for stem, weight in weights.items()
         )
         self._matcher = QuestionMatcher(stems, weights)
+        self._names, self._generation = tuple(names), generation
 
     def matched(self, stems: Sequence[str]) -> Matched:
         """What a passage of these stems has of the question."""
-        found, present = self._matcher.found(stems), set(stems)
+        named = renamed(stems, self._names, self._generation) if self._names else stems
+        found, present = self._matcher.found([*stems, *named]), set(stems)
         words = tuple(dict.fromkeys(term.written for term in self.terms if term.stem in present))
         within = dict.fromkeys(term.written for term in self.terms if term.stem in found - present)
         return Matched(words, tuple(word for word in within if word not in words))
