@@ -56,10 +56,12 @@ def open_asked(context: CommandContext, collections: tuple[str, ...], profile_na
         for name in collections or profile.collections:
             store.collections.get(name)
     from elt_llm_query.engine import open_engine
+    from elt_llm_query.understanding.aliases import load_aliases
 
     return open_engine(
         profile.apply_to(loaded.settings),
         loaded.data_dir,
         collections or profile.collections,
         prefixes=() if collections else profile.collection_prefixes,
+        aliases=load_aliases(loaded),
     )

@@ -1,7 +1,7 @@
 """Mistyped words: a word that no collection asked has is taken for the one word they have that is written almost so."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,13 @@ _WORD = re.compile(r"(?<![\w@#&.+/-])[^\W\d_]{4,30}(?![\w@#&+/-]|\.\w)")
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,200}[\"”“»]")
 _SHORTEST_NAME = 6  # letters: of shorter names a neighbour is too likely another name
 _MOST_UNKNOWN = 3  # words; a question with more of them is in another language, or a pasted text
+
+AllowedNodes = Callable[[], Sequence[Mask] | None]
+"""Returns a mask for each collection, shape (nodes,), of what a question may find; None is all."""
+
+
+def all_nodes() -> None:
+    """What a question without filters may find."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,8 @@ class Speller:
         self._languages = tuple(dict.fromkeys(languages))
         self._kept = kept
 
-    def corrections(self, question: str, language: str, masks: Sequence[Mask] | None = None) -> tuple[Correction, ...]:
-        """What the question's unknown words are taken for, words of nodes that `masks` allow only.
+    def corrections(self, question: str, language: str, allowed: AllowedNodes = all_nodes) -> tuple[Correction, ...]:
+        """What the question's unknown words are taken for, words of nodes that `allowed` returns masks of only.
 
         `language` is that of the question. Words known to a dictionary, in quotation marks or in capitals are left as
         they are, and so is a question of which most is unknown.
@@ -49,6 +56,7 @@ class Speller:
         unknown = [word for word in typed if self._is_unknown(word)]
         if not unknown or len(unknown) > _MOST_UNKNOWN or 2 * len(unknown) > len(typed) + 1:
             return ()
+        masks = allowed() or (None,) * len(self._vocabularies)
         meant = [(word, self._meant(word, question, language, masks)) for word in unknown]
         return tuple(Correction(word, other) for word, other in meant if other)
 
@@ -61,15 +69,14 @@ class Speller:
             for vocabulary, found in zip(self._vocabularies, stems, strict=True)
         )
 
-    def _meant(self, word: str, question: str, language: str, masks: Sequence[Mask] | None) -> str:
+    def _meant(self, word: str, question: str, language: str, masks: Sequence[Mask | None]) -> str:
         if self._dictionaries.know(word, (*self._languages, language)):
             return ""
         named = word[0].isupper() and language != "de" and not question.startswith(word)
         if named and len(word) < _SHORTEST_NAME:
             return ""
-        allowed = masks or [None] * len(self._vocabularies)
         is_real = partial(self._dictionaries.hold, languages=self._languages)
-        best = outstanding(neighbours_of(lower(word), self._vocabularies, allowed, is_real, two=not named))
+        best = outstanding(neighbours_of(lower(word), self._vocabularies, masks, is_real, two=not named))
         if best is None or (named and is_real(best.written)):  # a name is not a mistyped common word
             return ""
         return best.written.capitalize() if word[0].isupper() else best.written

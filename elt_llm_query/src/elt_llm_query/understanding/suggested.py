@@ -15,6 +15,7 @@ _NAMED_BY = ("organisations", "topics", "title", "section")
 """Text fields whose values people call by name."""
 _MOST_VALUES = 20_000  # of a field that is looked through
 _LONGEST_NAME = 8  # words
+_LONGEST_VALUE = 500  # characters
 _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones stand in too many questions
 _MOST = 5  # conditions that are suggested
 
@@ -76,7 +77,7 @@ class Suggestions:
                 for value in field.values if len(field.values) <= _MOST_VALUES else ():
                     # A section is called by its last heading, whatever it stands under.
                     called = tuple(words(str(value).rpartition(" > ")[2]))
-                    if _is_name(called):
+                    if _is_name(called) and len(str(value)) <= _LONGEST_VALUE and '"' not in str(value):
                         names.setdefault(called, f"{name}={value}")
         return names
 

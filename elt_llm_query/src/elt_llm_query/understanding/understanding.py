@@ -7,7 +7,6 @@ from typing import Any
 from elt_llm_core.settings import QuerySettings
 
 from elt_llm_query.filters import Condition
-from elt_llm_query.retrieve.masks import Mask
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.wording import OtherNames, Wording
 from elt_llm_query.understand import Question, understand
@@ -16,7 +15,7 @@ from elt_llm_query.understanding.dates import dates_of, years_of
 from elt_llm_query.understanding.intent import asked_language, intent_of
 from elt_llm_query.understanding.likeness import keyword_likeness
 from elt_llm_query.understanding.named import AliasIndex
-from elt_llm_query.understanding.spelling import Correction, Speller, corrected
+from elt_llm_query.understanding.spelling import AllowedNodes, Correction, Speller, all_nodes, corrected
 from elt_llm_query.understanding.suggested import Suggestions
 
 
@@ -53,7 +52,7 @@ class Understood:
             "keyword likeness": self.likeness,
             "corrected": {one.typed: one.meant for one in self.corrections},
             "aliases": {held.name: list(held.others) for held in self.names},
-            "could be narrowed with": list(self.suggested),
+            "could be narrowed with --where": list(self.suggested),
         }
 
 
@@ -67,14 +66,14 @@ class Understanding:
         self._suggestions = Suggestions(generations) if query.filters_from_question != "off" else None
         self._tokenisers = tuple(one.keyword.tokeniser for one in generations)
 
-    def of(self, text: str, conditions: Sequence[Condition] = (), masks: Sequence[Mask] | None = None) -> Understood:
+    def of(self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes = all_nodes) -> Understood:
         """What is made of a question, whose white space is in order, that is asked under these conditions.
 
-        Mistyped words are only taken for those of nodes that `masks` allow.
+        Mistyped words are only taken for those of nodes that `allowed` returns masks of; it is called if there are any.
         """
         asked = understand(text)
         language = asked_language(text, asked.language)
-        corrections = self._speller.corrections(text, language, masks)
+        corrections = self._speller.corrections(text, language, allowed)
         question = understand(corrected(text, corrections)) if corrections else asked
         taken = frozenset(one.field for one in conditions)
         return Understood(
