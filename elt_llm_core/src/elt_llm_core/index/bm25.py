@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.arrays import MAPPED_FROM
 from elt_llm_core.text.stems import KeywordTokeniser
 
 BM25_FOLDER = "bm25"
+SMALL = 4000  # nodes
 
 
 class KeywordIndex:
@@ -30,6 +32,8 @@ class KeywordIndex:
         known = self._token_ids(self.tokeniser.stems(question))
         if self.bm25 is None or not known:
             return np.zeros(self.size, dtype=np.float32)
+        if self.size <= SMALL:
+            return self._summed(known)
         scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
         return scores
 
@@ -38,6 +42,8 @@ class KeywordIndex:
         found = np.zeros(len(positions), dtype=np.float32)
         if self.bm25 is None:
             return found
+        if self.size <= SMALL:
+            return self.scores(question)[positions]
         starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
         for token in self._token_ids(self.tokeniser.stems(question)):
             start, end = int(starts[token]), int(starts[token + 1])
@@ -48,10 +54,11 @@ class KeywordIndex:
 
     def document_frequency(self, stem: str) -> int:
         """In how many nodes a stem occurs."""
-        if self.bm25 is None or not (known := self._token_ids([stem])):
+        token = None if self.bm25 is None else self.bm25.vocab_dict.get(stem)
+        if self.bm25 is None or token is None:
             return 0
         starts = self.bm25.scores["indptr"]
-        return int(starts[known[0] + 1] - starts[known[0]])
+        return int(starts[token + 1] - starts[token])
 
     def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
         """As `scores`, of these stems, but each with this weight in place of its inverse document frequency here.
@@ -73,6 +80,15 @@ class KeywordIndex:
         for nodes in found[1:]:
             common = np.intersect1d(common, nodes, assume_unique=True)
         return np.sort(common).astype(np.int64)
+
+    def _summed(self, token_ids: Sequence[int]) -> NDArray[np.float32]:
+        """What bm25s gives for these, bit for bit, in a tenth of the time where there are few nodes."""
+        scores = np.zeros(self.size, dtype=np.float32)
+        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in token_ids:
+            start, end = starts[token], starts[token + 1]
+            scores[nodes[start:end]] += weights[start:end]
+        return scores
 
     def _postings(self, stem: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The nodes that have a stem, and what it adds to the score of each."""
@@ -110,7 +126,8 @@ def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) 
     if not folder.exists():
         return KeywordIndex(None, tokeniser, size)
     try:
-        bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=True, allow_pickle=False)
+        mapped = max(path.stat().st_size for path in folder.iterdir()) >= MAPPED_FROM
+        bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=mapped, allow_pickle=False)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         raise CorruptIndex(f"{folder} is damaged: {error}.", hint="Run: elt-llm verify") from error
     if int(bm25.scores["num_docs"]) != size:
