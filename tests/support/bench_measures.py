@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import TypeVar
 
@@ -85,7 +86,7 @@ def measure_alone(questions: Sequence[str], engines: Sequence[Engine]) -> list[L
             engine.search(question)
     for question in questions:
         for engine, values in zip(engines, taken, strict=True):
-            values.append(_timed(lambda engine=engine, question=question: engine.search(question))[1])
+            values.append(_timed(partial(engine.search, question))[1])
     return [Latency(tuple(values)) for values in taken]
 
 

@@ -17,7 +17,7 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import BaseNode, NodeWithScore, TextNode
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.retrievers.bm25 import BM25Retriever
 from llama_index.vector_stores.chroma import ChromaVectorStore
@@ -68,12 +68,12 @@ def build_stock(folder: Path, generation: Generation) -> None:
     store = ChromaVectorStore(chroma_collection=collection)
     for start in range(0, len(nodes), _SLICE):
         store.add(nodes[start : start + _SLICE])
-    client.close()  # type: ignore[attr-defined]
+    client.close()
     BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=LEG_TOP_K).persist(str(folder / _BM25))
 
 
-def _stock_nodes(generation: Generation) -> list[TextNode]:
-    nodes = []
+def _stock_nodes(generation: Generation) -> list[BaseNode]:
+    nodes: list[BaseNode] = []
     for start in range(0, generation.size, _SLICE):
         ids = generation.ids[start : start + _SLICE]
         vectors = generation.vectors[start : start + _SLICE].tolist()
@@ -111,7 +111,7 @@ class Stock(Closeable):
 
     def close(self) -> None:
         """Let go of Chroma."""
-        self._client.close()  # type: ignore[attr-defined]
+        self._client.close()
 
     def _fusion(self, filters: MetadataFilters | None) -> QueryFusionRetriever:
         logging.getLogger("llama_index.retrievers.bm25.base").setLevel(logging.ERROR)
