@@ -30,10 +30,8 @@ def sections_of(passages: Sequence[StoredNode], count: int) -> list[Section]:
 
     A section is what stands below one heading, of the least depth that gives enough of them.
     """
-    for depth in range(1, 7):
-        sections = _below_headings(passages, depth)
-        if len(sections) >= count:
-            break
+    by_depth = [_below_headings(passages, depth) for depth in range(1, 7)]
+    sections = next((found for found in by_depth if len(found) >= count), by_depth[-1])
     while len(sections) > count:
         _join_smallest(sections)
     return sections

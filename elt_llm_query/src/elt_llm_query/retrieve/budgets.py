@@ -21,9 +21,9 @@ def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | 
     left = total - sum(shares)
     hungry = [place for place, limit in enumerate(limits) if shares[place] < limit]
     while left > 0 and hungry:
-        each, more = divmod(left, len(hungry))
-        for number, place in enumerate(hungry):
-            given = min(each + (number < more), limits[place] - shares[place])
+        each = max(1, left // len(hungry))
+        for place in hungry:
+            given = min(each, left, limits[place] - shares[place])
             shares[place] += given
             left -= given
         hungry = [place for place in hungry if shares[place] < limits[place]]

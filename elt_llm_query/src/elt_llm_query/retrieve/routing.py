@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from elt_llm_core.text.stems import KeywordTokeniser
+
 from elt_llm_query.retrieve.collections import OpenCollection
 from elt_llm_query.retrieve.masks import Mask
 from elt_llm_query.retrieve.wording import Wording
@@ -49,6 +51,7 @@ class Router:
 
     def __init__(self, collections: Sequence[OpenCollection], above: int, to: int) -> None:
         self._collections = tuple(collections)
+        self._tokeniser = KeywordTokeniser()  # what is a name hardly depends on the language
         self._to = to
         self._above = above or len(self._collections)
         self._nodes = sum(len(one.generation.ids) for one in self._collections)
@@ -82,7 +85,8 @@ class Router:
 
     def _scores(self, wording: Wording, masks: Sequence[Mask] | None) -> list[float]:
         """The best passage's score of each collection, 0 or more."""
-        stems = [dict.fromkeys(one.generation.keyword.tokeniser.stems(wording.keywords)) for one in self._collections]
+        words = " ".join((wording.keywords, *(other for one in wording.names for other in one.others)))
+        stems = [dict.fromkeys(one.generation.keyword.tokeniser.stems(words)) for one in self._collections]
         weights = self._weights({stem for found in stems for stem in found})
         scores = []
         for place, one in enumerate(self._collections):
@@ -104,7 +108,8 @@ class Router:
         """The collections that have a name, with the name; and the names that too many have to tell them apart."""
         named: dict[int, str] = {}
         common = []
-        for name in dict.fromkeys((*understand(wording.text).names, *wording.also)):
+        others = [other for one in wording.names for other in one.others]
+        for name in dict.fromkeys((*understand(wording.text, self._tokeniser).names, *others, *wording.also)):
             having = [place for place in findable if self._may_have(place, name)]
             if len(having) <= 3 * self._to:
                 having = [place for place in having if self._has(place, name)]
