@@ -67,7 +67,7 @@ _ASKED = {
 # Words that the others of these languages do not have; a question has few words, so letters tell as well.
 _TELLING = {
     "fr": _listed(
-        "qui quand combien pourquoi comment quel quelle quels quelles est-ce les des une dans sont avec pour le la du"
+        "qui quand combien pourquoi comment quel quelle quels quelles est ce les des une dans sont avec pour le la du"
         " peut doit sur"
     ),
     "lt": _listed(
@@ -80,7 +80,7 @@ _LETTERS = {"fr": frozenset("èêçîôûœ"), "lt": frozenset("ąčęėįšųū
 
 def asked_language(text: str, guess: str) -> str:
     """French or Lithuanian if the small words and letters say so, else `guess`, which tells English from German."""
-    small = re.findall(r"[\w-]+", fold(text))
+    small = re.findall(r"[^\W\d_]+", fold(text))
     spelled = frozenset(lower(text))
     for language, telling in _TELLING.items():
         found = sum(word in telling for word in small) + bool(spelled & _LETTERS[language])

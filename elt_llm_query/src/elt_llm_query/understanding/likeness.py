@@ -12,11 +12,12 @@ _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{2,60}[\"”“»]")
 
 def keyword_likeness(question: Question) -> float:
     """From 0, a question in words, to 1, keywords alone: the greater of how short and how full of symbols it is."""
-    short = _SHORT.get(len(question.terms), 0.0)
+    content = len(set(question.surfaces))
+    short = _SHORT.get(content, 0.0)
     quoted = sum(len(found.split()) for found in _QUOTED.findall(question.text))
     plain = _QUOTED.sub(" ", question.text)
     coded = sum(_is_code(word.strip("?!,;:().")) for word in plain.split())
-    symbols = _SYMBOL_TIMES * (coded + quoted) / max(1, len(question.terms), coded + quoted)
+    symbols = _SYMBOL_TIMES * (coded + quoted) / max(1, content, coded + quoted)
     return round(min(1.0, max(short, symbols)), 2)
 
 
