@@ -36,6 +36,19 @@ def profiles(facts: Facts) -> Verdict:
     return failure("\n".join(wrong), "Correct these lines") if wrong else ok(", ".join(names))
 
 
+def aliases(facts: Facts) -> Verdict:
+    """The file of other names can be read, if there is one."""
+    if facts.loaded is None:
+        return warning("not checked: the settings cannot be read", "Correct the settings first")
+    from elt_llm_query.understanding.aliases import load_aliases
+
+    try:
+        groups = load_aliases(facts.loaded).groups
+    except UsageError as error:
+        return failure(str(error), "Correct these lines")
+    return ok(f"{len(groups)} groups of names" if groups else "none")
+
+
 def ollama(facts: Facts) -> Verdict:
     """A server answers and has the models; asked only where the settings name it as a provider."""
     if facts.loaded is None:
@@ -99,6 +112,7 @@ def reranker(facts: Facts) -> Verdict:
 CHECKS = (
     Check("settings", settings),
     Check("profiles", profiles),
+    Check("aliases", aliases),
     Check("ollama", ollama),
     Check("reranker", reranker),
 )
