@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-StrategyName = Literal["dense", "sparse", "hybrid", "multi_query"]
+StrategyName = Literal["dense", "sparse", "hybrid", "multi_query", "hyde", "multi_hop", "auto"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
@@ -172,7 +172,7 @@ class QuerySettings(Section):
         " by, unless nothing is left, and said.",
     )
     strategy: StrategyName = Field("hybrid", description="How a question is searched for.")
-    num_queries: int = Field(1, ge=1, le=10, description="Variants of the question that are asked.")
+    num_queries: int = Field(4, ge=1, le=10, description="Most variants of the question that multi_query asks.")
     max_hops: int = Field(3, ge=1, le=10, description="Most follow-up questions of a multi-hop search.")
     min_relevance_score: float = Field(
         0.0, ge=0.0, le=1.0, description="Passages below are dropped; if all are, half of it is tried, and said."

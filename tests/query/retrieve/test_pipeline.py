@@ -11,7 +11,6 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.blend import min_max, over_maximum, weigh_matches
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder, find_passages
-from elt_llm_query.strategies import MULTI_QUERY_NOTE
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -119,15 +118,6 @@ def test_many_threads_get_the_answer_that_one_gets(make_generation: MakeGenerati
         with ThreadPoolExecutor(4) as pool:
             together = [found.chunks for found in pool.map(finder.find, questions)]
     assert alone == together
-
-
-def test_multi_query_without_a_model_is_asked_as_hybrid(
-    make_generation: MakeGeneration, embedding: FakeEmbedding
-) -> None:
-    several = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(strategy="multi_query"))
-    hybrid = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
-    assert ids(several) == ids(hybrid)
-    assert several.notes == (MULTI_QUERY_NOTE,)
 
 
 def test_without_a_reranker_the_order_is_that_of_the_fusion(

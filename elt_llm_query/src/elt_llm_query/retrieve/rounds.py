@@ -97,6 +97,10 @@ class SearchRounds:
         """Where a strategy tells of stages of its own."""
         return self._log
 
+    def tell_failure(self, sentence: str) -> None:
+        """Something that a strategy wanted did not work, and was done without: the next time it may."""
+        self._failures.append(sentence)
+
     def rank(self, wording: Wording, legs: LegChoice) -> Reranked:
         """One round: the candidates of the legs, reranked by the wording's text.
 
