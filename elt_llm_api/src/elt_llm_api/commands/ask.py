@@ -4,24 +4,34 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context, where_option
+from elt_llm_api.options import (
+    CommandContext,
+    asking_options,
+    json_option,
+    pass_command_context,
+    strategy_option,
+    where_option,
+)
 from elt_llm_api.render import print_json
 
 if TYPE_CHECKING:
+    from elt_llm_core.settings import StrategyName
     from elt_llm_query.engine import Engine
 
 
 @click.command()
 @asking_options
+@strategy_option
 @where_option
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
 @pass_command_context
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     question: str,
     collections: tuple[str, ...],
     profile: str | None,
+    strategy: "StrategyName | None",
     where: tuple[str, ...],
     explain: bool,
     as_json: bool,
@@ -34,7 +44,7 @@ def command(
     from elt_llm_api.render_answer import answer_lines
 
     with open_asked(context, collections, profile) as engine:
-        result = engine.ask(question, where=where, explain=explain)
+        result = engine.ask(question, where=where, strategy=strategy, explain=explain)
     if as_json:
         print_json(result.model_dump(mode="json"))
         return 0
