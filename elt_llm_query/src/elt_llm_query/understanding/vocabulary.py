@@ -49,7 +49,9 @@ class Vocabulary:
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
         """Stems with the same first letter that lie at most so many mistakes away, each with its distance."""
-        found = ((other, distance(stem, other, most)) for other in self._order().like(stem, most))
+        # Mistakes at both ends of one word are rare, and comparing takes most of the time.
+        near = [one for one in self._order().like(stem, most) if one[:2] == stem[:2] or one[-2:] == stem[-2:]]
+        found = ((other, distance(stem, other, most)) for other in near)
         return [(other, apart) for other, apart in found if 0 < apart <= most]
 
     def written(self, stem: str, typed: str, mask: Mask | None = None) -> str:
