@@ -33,7 +33,7 @@ class KeywordIndex:
         if self.bm25 is None or not known:
             return np.zeros(self.size, dtype=np.float32)
         if self.size <= SMALL:
-            return self._summed(known)
+            return self._summed(self.bm25, known)
         scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
         return scores
 
@@ -81,10 +81,10 @@ class KeywordIndex:
             common = np.intersect1d(common, nodes, assume_unique=True)
         return np.sort(common).astype(np.int64)
 
-    def _summed(self, token_ids: Sequence[int]) -> NDArray[np.float32]:
+    def _summed(self, bm25: bm25s.BM25, token_ids: Sequence[int]) -> NDArray[np.float32]:
         """What bm25s gives for these, bit for bit, in a tenth of the time where there are few nodes."""
         scores = np.zeros(self.size, dtype=np.float32)
-        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
+        starts, nodes, weights = (bm25.scores[name] for name in ("indptr", "indices", "data"))
         for token in token_ids:
             start, end = starts[token], starts[token + 1]
             scores[nodes[start:end]] += weights[start:end]
