@@ -48,9 +48,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> int:
     """Print nDCG@10, recall, precision, MRR, hit rate and latency on the set in DIR (BEIR layout).
 
-    Without --profile, each leg alone, their fusion alone, the default and the classic profile are compared. A strategy
-    is measured with the settings as they are. The corpus
-    is kept in a data directory of its own, so that a second run embeds nothing.
+    Without --profile or --strategy, each leg alone, their fusion, the default and the classic profile are measured; a
+    strategy with the settings as they are. The corpus is kept apart, so that a second run embeds nothing.
 
     With --from-documents -c NAME the questions are made from the headings, definitions and tables of the collection.
 
