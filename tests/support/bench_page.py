@@ -150,7 +150,7 @@ def _machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     names = [line for line in _lines(Path("/proc/cpuinfo")) if line.startswith("model name")]
     model = names[0].split(":", 1)[1].strip() if names else platform.machine()
-    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GB, {platform.system()}"
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GB, {platform.system()}, load {os.getloadavg()[0]:.0f}"
 
 
 def _lines(path: Path) -> list[str]:
