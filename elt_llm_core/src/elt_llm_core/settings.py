@@ -168,8 +168,8 @@ class QuerySettings(Section):
     )
     filters_from_question: Literal["off", "suggest", "apply"] = Field(
         "suggest",
-        description="Years and names in a question that are values of fields; suggest: told by --explain; apply: filtered"
-        " by, unless nothing is left, and said.",
+        description="Years and names in a question that are values of fields; suggest: told by --explain; apply:"
+        " filtered by, unless nothing is left, and said.",
     )
     strategy: StrategyName = Field("hybrid", description="How a question is searched for.")
     num_queries: int = Field(4, ge=1, le=10, description="Most variants of the question that multi_query asks.")

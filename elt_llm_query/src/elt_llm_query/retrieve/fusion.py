@@ -193,8 +193,10 @@ class HybridRetriever(QueryFusionRetriever):
 
 def _ranker(leg: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
     """What asks a leg for ids and scores."""
-    if leg is None or isinstance(leg, RankingLeg):
-        return leg and leg.ranking
+    if leg is None:
+        return None
+    if isinstance(leg, RankingLeg):
+        return leg.ranking
 
     def ranking(question: QueryBundle) -> Ranking:
         return [(hit.node.node_id, hit.score or 0.0) for hit in leg.retrieve(question)]

@@ -120,14 +120,11 @@ class PassageFinder(Closeable):
             key = (*self._key, chosen.name, text, top_k, conditions)
             cached = self._caches.results.get(key)
             stage.details["cache"] = {"hit": cached is not None, **self._caches.results.counts.as_dict()}
-            if cached is None:
-                understood = self._understanding.of(text, conditions, partial(self._allowed, conditions))
-                stage.details |= understood.details()
-            else:
-                stage.details = cached.stages[0].details | stage.details
-        if cached is not None:
-            return _from_cache(cached, log)
-        found, everything_worked = self._find(understood, chosen, top_k, conditions, log)
+            known = cached or self._understanding.of(text, conditions, partial(self._allowed, conditions))
+            stage.details = (known.stages[0].details if isinstance(known, Found) else known.details()) | stage.details
+        if isinstance(known, Found):
+            return _from_cache(known, log)
+        found, everything_worked = self._find(known, chosen, top_k, conditions, log)
         if everything_worked:
             self._caches.results.put(key, found)
         return found

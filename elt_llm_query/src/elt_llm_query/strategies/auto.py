@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elt_llm_query.question_patterns import ASKING_WORDS
 from elt_llm_query.rerank.model_reranker import Reranked
 from elt_llm_query.retrieve.rounds import SearchRounds
 from elt_llm_query.retrieve.wording import Wording
 from elt_llm_query.strategies.strategy import Strategy
-from elt_llm_query.understand import Question, understand
+from elt_llm_query.understand import Question, QuestionReader
 
 MOST_LOOKED_UP = 3  # words of a question that is nothing but a designation
 FEWEST_IN_STEPS = 10  # words: shorter questions have no room for a second step
@@ -37,11 +37,12 @@ class Auto:
     strategies: Mapping[str, Strategy]
     name: str = "auto"
     notes: tuple[str, ...] = ()
+    reader: QuestionReader = field(default_factory=QuestionReader)
 
     def search(self, question: Wording, rounds: SearchRounds) -> Reranked:
         """As the chosen strategy finds it. A designation that no passage has is asked for as `hybrid`."""
         with rounds.log.stage("choose") as stage:
-            route = route_of(understand(question.text))
+            route = route_of(self.reader.read(question.text))
             stage.kept = 1
             stage.details["strategy"] = route.strategy
             stage.details["reason"] = route.reason

@@ -1,6 +1,6 @@
 """Several ways to put the question, asked one after the other; what more than one of them finds comes first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elt_llm_query.rerank.model_reranker import Reranked
@@ -8,7 +8,7 @@ from elt_llm_query.retrieve.rounds import SearchRounds
 from elt_llm_query.retrieve.wording import LegChoice, Wording
 from elt_llm_query.strategies.combining import tell_combined, with_best_of
 from elt_llm_query.strategies.variants import variants_by_model, variants_by_rules
-from elt_llm_query.understand import understand
+from elt_llm_query.understand import QuestionReader
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -26,6 +26,7 @@ class MultiQuery:
     num_queries: int
     llm: "LLM | None" = None
     name: str = "multi_query"
+    reader: QuestionReader = field(default_factory=QuestionReader)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -45,4 +46,4 @@ class MultiQuery:
 
     def _variants(self, text: str, rounds: SearchRounds) -> list[str]:
         written = variants_by_model(text, self.num_queries, self.llm, rounds) if self.llm else []
-        return written or variants_by_rules(understand(text), self.num_queries)
+        return written or variants_by_rules(self.reader.read(text), self.num_queries)

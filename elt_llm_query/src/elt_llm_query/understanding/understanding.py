@@ -9,7 +9,7 @@ from elt_llm_core.settings import QuerySettings
 from elt_llm_query.filters import Condition
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.wording import OtherNames, Wording
-from elt_llm_query.understand import Question, understand
+from elt_llm_query.understand import Question, QuestionReader
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.understanding.dates import dates_of, years_of
 from elt_llm_query.understanding.intent import asked_language, intent_of
@@ -64,6 +64,7 @@ class Understanding:
         self._aliases = AliasIndex(aliases, generations)
         self._speller = Speller(generations, languages, aliases.words)
         self._suggestions = Suggestions(generations) if query.filters_from_question != "off" else None
+        self._reader = QuestionReader()
         self._tokenisers = tuple(one.keyword.tokeniser for one in generations)
 
     def of(self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes = all_nodes) -> Understood:
@@ -71,10 +72,10 @@ class Understanding:
 
         Mistyped words are only taken for those of nodes that `allowed` returns masks of; it is called if there are any.
         """
-        asked = understand(text)
+        asked = self._reader.read(text)
         language = asked_language(text, asked.language)
         corrections = self._speller.corrections(text, language, allowed)
-        question = understand(corrected(text, corrections)) if corrections else asked
+        question = self._reader.read(corrected(text, corrections)) if corrections else asked
         taken = frozenset(one.field for one in conditions)
         return Understood(
             text=question.text,
@@ -96,5 +97,5 @@ class Understanding:
                 also.append(held.others[0])
                 names += [OtherNames(held.others[0], held.others[1:])] if held.others[1:] else []
         return replace(
-            wording, also=tuple(also), names=tuple(names), likeness=keyword_likeness(understand(wording.text))
+            wording, also=tuple(also), names=tuple(names), likeness=keyword_likeness(self._reader.read(wording.text))
         )
