@@ -188,13 +188,15 @@ class Generation(Closeable):
         self, exact: ExactVectorStore, indexes: VectorIndexes | None
     ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
         """What searches the vectors, and why not Chroma where it should: exact search over the arrays replaces it."""
-        if self.passport.exact or (indexes and self.size < indexes.exact_below):
+        if self.passport.exact:
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:
             # A torn file can crash Chroma, and the process with it: its bytes are checked before it sees them.
             if faults := damaged_part(self.directory, CHROMA_FOLDER, self.passport):
                 raise CorruptIndex(f"{self.directory / faults[0]}.")
+            if indexes and self.size < indexes.exact_below:
+                return exact, ()  # checked all the same: damage that is not needed now is told as well
             if indexes:
                 return LentVectorStore(indexes, folder, exact, self.collection), ()
             self._chroma = open_chroma(folder, exact)
