@@ -31,5 +31,5 @@ test: ## Run the tests alone
 faults: ## Kill, fill, harm and feed it what is malformed, at length, and look at what is left
 	KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 uv run pytest -m faults
 
-bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS
-	uv run pytest -m bench -n 0
+bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS, print ratios, write docs/benchmarks.md
+	uv run pytest -m bench -n 0 -s

@@ -1,7 +1,6 @@
 """Asking, searching and showing over the samples: every citation can be read back, and nothing changes by asking."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -81,20 +80,27 @@ def test_what_the_documents_do_not_hold_is_said_to_be_so(samples: CommandLine) -
     assert "Not found in these documents" in ended.json["answer"]
 
 
+@pytest.mark.parametrize("strategy", ["sparse", "multi_query", "multi_hop", "auto"])
+def test_a_question_may_be_searched_for_by_another_strategy(strategy: str, samples: CommandLine) -> None:
+    found = samples.done("search", "Who is the referee?", "-c", "samples", "--strategy", strategy, "--json").json
+    answered = samples.done("ask", "Who is the referee?", "-c", "samples", "--strategy", strategy, "--json").json
+    told = [result["trace"]["stages"][0]["details"]["strategy"] for result in (found, answered)]
+    assert told == [strategy, strategy]
+    assert found["contexts"]
+
+
+def test_a_strategy_that_there_is_not_is_told_with_those_that_there_are(samples: CommandLine) -> None:
+    refused = samples("search", "referee", "-c", "samples", "--strategy", "telepathy")
+    assert refused.code == 2
+    assert "multi_hop" in refused.err
+
+
 def test_k_bounds_the_passages(samples: CommandLine) -> None:
     for k in (1, 3, 20):
         found = samples.done("search", "referee", "-c", "samples", "-k", str(k), "--json").json
         assert len(found["contexts"]) == k
         scores = [passage["score"] for passage in found["contexts"]]
         assert scores == sorted(scores, reverse=True)
-
-
-def test_explaining_shows_each_rank_and_stage(samples: CommandLine) -> None:
-    shown = samples.done("search", "referee", "-c", "samples", "-k", "2", "--explain").out
-    assert re.search(r"^place +vector +cosine +keyword +BM25 +fused +score +passage$", shown, re.MULTILINE)
-    assert re.search(r"^stage +ms +kept$", shown, re.MULTILINE)
-    asked = samples.done("ask", "Who is the referee?", "-c", "samples", "--explain").out
-    assert re.search(r"^answer +\d", asked, re.MULTILINE)
 
 
 @pytest.mark.parametrize("profile", ["default", "classic", "fast", "thorough"])

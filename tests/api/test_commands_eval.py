@@ -8,7 +8,7 @@ import pytest
 from command_line import QUESTIONS, CommandLine
 
 PROFILES = ["keyword", "dense", "fusion", "default", "classic"]
-MEASURES = {"ndcg@10", "recall@10", "recall@100", "precision@1", "precision@5", "mrr@10", "hit@10"}
+MEASURES = {"ndcg@10", "recall@10", "recall@100", "precision@1", "precision@5", "mrr@10", "hit@10", "all@10"}
 FIGURES = {"dataset", "profile", "queries", "latency_ms", *MEASURES}
 TEXTS = {
     "mast": "The mast of a sloop is twelve metres tall.",
@@ -52,6 +52,13 @@ def test_a_second_measurement_embeds_nothing_and_gives_the_same_figures(dataset:
     assert not (elt_llm.folder / ".elt_llm" / "store.sqlite3").exists()
 
 
+def test_a_strategy_is_measured_with_the_settings_as_they_are(dataset: Path, elt_llm: CommandLine) -> None:
+    reports = elt_llm.done("eval", dataset, "--strategy", "sparse", "--strategy", "multi_hop", "--json").json
+    assert [report["profile"] for report in reports] == ["sparse", "multi_hop"]
+    shown = elt_llm.done("eval", dataset, "--compare", "hybrid", "multi_hop").out
+    assert "multi_hop less hybrid, on the same" in shown
+
+
 def test_people_get_a_table(dataset: Path, elt_llm: CommandLine) -> None:
     shown = elt_llm.done("eval", dataset, "--profile", "fast", "--profile", "default").out.splitlines()
     assert shown[0] == "tiny: 4 questions"
@@ -64,6 +71,7 @@ def test_people_get_a_table(dataset: Path, elt_llm: CommandLine) -> None:
         "P@5",
         "MRR@10",
         "hit@10",
+        "all@10",
         "p50",
         "ms",
         "p95",

@@ -54,6 +54,12 @@ def test_a_profile_that_cannot_be_read_fails(doctor: Doctor, tmp_path: Path) -> 
     assert doctor(code=1)["profiles"]["detail"].startswith("config/profiles/mine.yaml:1: ")
 
 
+def test_a_file_of_other_names_that_cannot_be_read_fails(doctor: Doctor, tmp_path: Path) -> None:
+    configure(tmp_path, "")
+    (tmp_path / "config" / "aliases.yaml").write_text("aliases:\n  HR: personnel\n")
+    assert doctor(code=1)["aliases"]["detail"].startswith("config/aliases.yaml:2: ")
+
+
 def test_a_data_directory_that_is_a_file_fails(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert doctor("--data-dir", "file", code=1)["data directory"]["detail"].endswith("is not a folder")

@@ -85,15 +85,21 @@ def run(arguments: Sequence[str], environment: Mapping[str, str], working_direct
         return PIPE_CLOSED
     except (EltError, click.ClickException, OSError) as error:
         expected = _as_expected(error)
-        print_error(expected, as_json="--json" in arguments)
+        print_error(expected, as_json="--json" in arguments, color=_color(environment))
         return expected.exit_code
 
 
 def _call(arguments: Sequence[str], context: CommandContext) -> int:
-    with group.make_context("elt-llm", list(arguments) or ["--help"], obj=context) as call:
+    color = _color(context.environment)
+    with group.make_context("elt-llm", list(arguments) or ["--help"], obj=context, color=color) as call:
         result = group.invoke(call)
     sys.stdout.flush()
     return result if isinstance(result, int) else 0
+
+
+def _color(environment: Mapping[str, str]) -> bool | None:
+    """False where NO_COLOR is set (no-color.org); None lets the terminal decide."""
+    return False if environment.get("NO_COLOR") else None
 
 
 def _as_expected(error: EltError | click.ClickException | OSError) -> EltError:

@@ -110,9 +110,17 @@ def measure_own(measuring: Measuring, collection: str, number: int | None, seed:
 
 
 def _profiles(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict[str, Settings]":
-    from elt_llm_core.settings_loader import load_profile
-    from elt_llm_query.evaluate.profiles import comparison_profiles
+    """Settings by the name of their profile; the name of a strategy stands for the settings as they are, with it."""
+    from elt_llm_core.settings import STRATEGIES
+    from elt_llm_core.settings_loader import load_profile, profile_names
+    from elt_llm_query.evaluate.profiles import comparison_profiles, with_strategy
 
     if not names:
         return comparison_profiles(loaded.settings)
-    return {name: load_profile(name, loaded).apply_to(loaded.settings) for name in names}
+    own = profile_names(loaded)
+    return {
+        name: with_strategy(loaded.settings, name)
+        if name in STRATEGIES and name not in own
+        else load_profile(name, loaded).apply_to(loaded.settings)
+        for name in names
+    }

@@ -60,6 +60,28 @@ def asking_options(function: Function) -> Function:
     return words(collections(profile(function)))
 
 
+class StrategyType(click.ParamType[str]):
+    """The name of a way to search, checked without loading anything heavy before it is needed."""
+
+    name = "strategy"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        """The name as it was given; fails with all names for one that there is not."""
+        from elt_llm_core.settings import STRATEGIES
+
+        given = str(value)
+        if given not in STRATEGIES:
+            self.fail(f"There is no strategy '{given}'. Strategies are: {', '.join(STRATEGIES)}.", parameter, context)
+        return given
+
+
+def strategy_option(function: Function) -> Function:
+    """Adds `--strategy`, which decides how the question is searched for in place of the profile."""
+    return click.option(
+        "--strategy", type=StrategyType(), metavar="S", help="How to search: hybrid, multi_hop, auto ...; see the docs."
+    )(function)
+
+
 def where_option(function: Function) -> Function:
     """Adds `--where`, which may be repeated: every condition has to hold."""
     return click.option(

@@ -30,12 +30,15 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     click.echo(text)
 
 
-def print_error(error: "EltError", *, as_json: bool) -> None:
-    """What went wrong and what mends it: on stderr, or as `{"error": {...}}` on stdout."""
+def print_error(error: "EltError", *, as_json: bool, color: bool | None = None) -> None:
+    """What went wrong and what mends it: on stderr, or as `{"error": {...}}` on stdout.
+
+    `color` is for stderr; None lets the terminal decide.
+    """
     if as_json:
         print_json({"error": {"type": type(error).__name__, "message": str(error), "hint": error.hint}})
         return
-    click.echo(f"{click.style('Error:', fg='red')} {plain(str(error))}", err=True)
+    click.echo(f"{click.style('Error:', fg='red')} {plain(str(error))}", err=True, color=color)
     if error.hint:
         click.echo(plain(error.hint), err=True)
 

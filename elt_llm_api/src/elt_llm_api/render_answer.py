@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 import click
-from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, TraceStage
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 
-from elt_llm_api.render import aligned, one_line, plain
+from elt_llm_api.render import one_line, plain
 
 _WIDEST = 100
 _EXCERPT = 300
@@ -36,18 +36,6 @@ def passage_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Ite
     if not chunks:
         yield "No passage bears on this question."
     yield from _note_lines(notes)
-
-
-def explanation_lines(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> Iterator[str]:
-    """How each passage was found and ranked, and what each stage took."""
-    yield ""
-    rows = [["place", "vector", "cosine", "keyword", "BM25", "fused", "score", "passage"]]
-    for number, it in enumerate(chunks, start=1):
-        figures = (it.dense_rank, it.cosine, it.keyword_rank, it.keyword_score, it.fused_score, it.score)
-        rows.append([str(number), *map(_figure, figures), f"{one_line(it.source)} {it.span[0]}:{it.span[1]}"])
-    yield from aligned(rows)
-    yield ""
-    yield from aligned([("stage", "ms", "kept"), *((it.name, f"{it.took_ms:.1f}", str(it.kept)) for it in stages)])
 
 
 def _citation_lines(citation: Citation) -> Iterator[str]:
@@ -86,9 +74,3 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
         break_on_hyphens=False,
     )
     return [line.replace("\u00a0", " ") for line in lines] or [""]
-
-
-def _figure(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return str(value) if isinstance(value, int) else f"{value:.3f}"

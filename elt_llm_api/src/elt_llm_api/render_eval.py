@@ -25,6 +25,7 @@ COLUMNS = {
     "precision@5": "P@5",
     "mrr@10": "MRR@10",
     "hit@10": "hit@10",
+    "all@10": "all@10",
 }
 CERTAIN = 0.05
 MOST_NOTES = 5

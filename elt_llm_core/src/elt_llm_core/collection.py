@@ -1,7 +1,7 @@
 """A collection over time: opening what is published, publishing what was built, going back, dropping."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from elt_llm_core.generation import Generation
 from elt_llm_core.index.builder import Base, Built, Place, Recipe, build_generation
 from elt_llm_core.index.contents import collection_hash
 from elt_llm_core.index.passport import Passport
+from elt_llm_core.index.vector_indexes import VectorIndexes
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import ChromaSettings
 from elt_llm_core.state.erasing import forget_calibrations
@@ -37,8 +38,14 @@ class Published:
     afresh: bool
 
 
-def open_generation(store: Store, name: str, fingerprint: EmbeddingFingerprint | None = None) -> Generation:
-    """Pin and open the published generation of a collection.
+def open_generation(
+    store: Store,
+    name: str,
+    fingerprint: EmbeddingFingerprint | None = None,
+    indexes: VectorIndexes | None = None,
+    tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
+) -> Generation:
+    """Pin and open the published generation of a collection; `indexes` and `tokeniser_of` as `Generation` has them.
 
     Raises UnknownCollection; UsageError if nothing was ever published; FingerprintMismatch if `fingerprint` is given
     and is not the one the generation was built with; CorruptIndex if it cannot be read.
@@ -53,7 +60,7 @@ def open_generation(store: Store, name: str, fingerprint: EmbeddingFingerprint |
         passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
         if fingerprint is not None:
             check_fingerprint(passport, fingerprint)
-        return Generation(store, record, pin, passport)
+        return Generation(store, record, pin, passport, indexes, tokeniser_of)
     except BaseException:
         pin.release()
         raise

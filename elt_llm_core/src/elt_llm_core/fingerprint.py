@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class EmbeddingFingerprint:
     normalised: bool
     token_limit: int
 
-    @property
+    @cached_property
     def key(self) -> bytes:
         """32 bytes, equal for equal fingerprints on every machine."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).digest()

@@ -1,7 +1,7 @@
 """A generation as its readers see it: pinned, read-only, and the same from the first question to the last."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from elt_llm_core.index.contents import read_contents, stems_of
 from elt_llm_core.index.exact import ExactVectorStore
 from elt_llm_core.index.fields import Fields, open_fields
 from elt_llm_core.index.passport import Passport, damaged_part
+from elt_llm_core.index.vector_indexes import LentVectorStore, VectorIndexes, searched_exactly
 from elt_llm_core.nearest_names import nearest_names
 from elt_llm_core.outline import Outline
 from elt_llm_core.store.pins import Pin
@@ -30,7 +31,19 @@ from elt_llm_core.text.stems import KeywordTokeniser
 class Generation(Closeable):
     """One pinned generation of one collection. Close it, or use it as a context manager, to let go of the pin."""
 
-    def __init__(self, store: Store, record: CollectionRecord, pin: Pin, passport: Passport) -> None:
+    def __init__(
+        self,
+        store: Store,
+        record: CollectionRecord,
+        pin: Pin,
+        passport: Passport,
+        indexes: VectorIndexes | None = None,
+        tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
+    ) -> None:
+        """`indexes` lends the vector index where one is needed; unset: one is opened now, whatever the size.
+
+        `tokeniser_of` gives that of a language; generations that are asked together may share theirs.
+        """
         self.collection = record.name
         self.number = pin.number
         self.passport = passport
@@ -40,13 +53,17 @@ class Generation(Closeable):
         self._arrays: Arrays = read_arrays(self.directory)
         self.filter_fields: Fields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
-        self.keyword, keyword_notes = self._open_keyword()
+        self.keyword, keyword_notes = self._open_keyword(tokeniser_of(passport.language))
         self._tokeniser_fingerprint = self.keyword.tokeniser.fingerprint
-        self._chroma, vector_notes = _open_vectors(self.directory, passport, ExactVectorStore(self._arrays))
-        self.notes: tuple[str, ...] = (*keyword_notes, *vector_notes)
-        self.vector_store: BasePydanticVectorStore = (
-            self._chroma.store if self._chroma else ExactVectorStore(self._arrays)
-        )
+        self._chroma: ChromaIndex | None = None
+        self.vector_store, vector_notes = self._open_vectors(ExactVectorStore(self._arrays), indexes)
+        self._opening_notes = (*keyword_notes, *vector_notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was degraded on opening or, of a vector index that is opened when it is first asked, since then."""
+        lent = self.vector_store.notes if isinstance(self.vector_store, LentVectorStore) else ()
+        return (*self._opening_notes, *lent)
 
     @property
     def size(self) -> int:
@@ -142,11 +159,12 @@ class Generation(Closeable):
         if self._chroma:
             self._chroma.close()
             self._chroma = None
+        if isinstance(self.vector_store, LentVectorStore):
+            self.vector_store.let_go()
         self._pin.release()
 
-    def _open_keyword(self) -> tuple[KeywordIndex, tuple[str, ...]]:
+    def _open_keyword(self, tokeniser: KeywordTokeniser) -> tuple[KeywordIndex, tuple[str, ...]]:
         """The index on the disk, or one made now where that was made by another tokeniser or is damaged."""
-        tokeniser = KeywordTokeniser(self.passport.language)
         if tokeniser.fingerprint != self.passport.tokeniser:
             return self._keyword_from_store(tokeniser), (
                 f"The keyword index of '{self.collection}' was made by another tokeniser; it was rebuilt in memory."
@@ -166,6 +184,26 @@ class Generation(Closeable):
         contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
         return build_keyword_index(stems_of(self._store, contents, tokeniser), tokeniser)
 
+    def _open_vectors(
+        self, exact: ExactVectorStore, indexes: VectorIndexes | None
+    ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
+        """What searches the vectors, and why not Chroma where it should: exact search over the arrays replaces it."""
+        if self.passport.exact:
+            return exact, ()
+        folder = self.directory / CHROMA_FOLDER
+        try:
+            # A torn file can crash Chroma, and the process with it: its bytes are checked before it sees them.
+            if faults := damaged_part(self.directory, CHROMA_FOLDER, self.passport):
+                raise CorruptIndex(f"{self.directory / faults[0]}.")
+            if indexes and self.size < indexes.exact_below:
+                return exact, ()  # checked all the same: damage that is not needed now is told as well
+            if indexes:
+                return LentVectorStore(indexes, folder, exact, self.collection), ()
+            self._chroma = open_chroma(folder, exact)
+        except CorruptIndex as error:
+            return exact, (searched_exactly(error, self.collection),)
+        return self._chroma.store, ()
+
     def _with_text(self, document: StoredDocument) -> StoredDocument:
         values: dict[str, Any] = {**vars(document), "text": self._store.documents.text(document.version)}
         return StoredDocument(**values)
@@ -184,18 +222,3 @@ def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
         if faults := damaged_part(directory, part, passport):
             hint = f"Run: elt-llm verify -c {passport.collection}"
             raise CorruptIndex(f"{directory / faults[0]}.", hint=hint)
-
-
-def _open_vectors(
-    directory: Path, passport: Passport, exact: ExactVectorStore
-) -> tuple[ChromaIndex | None, tuple[str, ...]]:
-    """Chroma, or None and why not: exact search over the arrays then takes its place."""
-    if passport.exact:
-        return None, ()
-    try:
-        # A torn file can crash Chroma, and the process with it: its bytes are checked before it sees them.
-        if faults := damaged_part(directory, CHROMA_FOLDER, passport):
-            raise CorruptIndex(f"{directory / faults[0]}.")
-        return open_chroma(directory / CHROMA_FOLDER, exact), ()
-    except CorruptIndex as error:
-        return None, (f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {passport.collection}",)

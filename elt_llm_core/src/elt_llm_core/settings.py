@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-StrategyName = Literal["dense", "sparse", "hybrid", "multi_query"]
+StrategyName = Literal["dense", "sparse", "hybrid", "multi_query", "hyde", "multi_hop", "auto"]
 SynthesisName = Literal["simple", "cot", "tot", "reflect"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
@@ -178,6 +178,24 @@ class QuerySettings(Section):
     reranker_retrieve_k: int = Field(20, ge=1, le=1000, description="Candidates given to rerankers that call a model.")
     reranker_top_k: int = Field(8, ge=1, le=1000, description="Passages kept after reranking.")
     leg_top_k: int = Field(50, ge=1, le=10000, description="Candidates each leg brings.")
+    all_legs_top_k: int = Field(
+        400,
+        ge=1,
+        le=100_000,
+        description="Candidates each leg brings from all collections together, in equal shares; 8 of each at least.",
+    )
+    collection_budget_min: int = Field(
+        1, ge=1, le=1000, description="Candidates of each collection that a reranker's model reads at least."
+    )
+    collection_budget_max: int = Field(
+        1000, ge=1, le=1000, description="Candidates of each of several collections that it reads at most."
+    )
+    route_above: int = Field(
+        12, ge=0, description="Where more collections than this are named, only the best are asked; 0: all, always."
+    )
+    route_to: int = Field(
+        5, ge=1, le=1000, description="How many are then asked, beside those that have a name asked for."
+    )
     fusion: Literal["reciprocal_rerank", "relative_score"] = Field(
         "reciprocal_rerank", description="How the legs are fused."
     )
@@ -187,8 +205,13 @@ class QuerySettings(Section):
     rerank_weight: float = Field(
         0.5, ge=0.0, le=1.0, description="Weight of the reranker's score; the keyword score has the rest."
     )
+    filters_from_question: Literal["off", "suggest", "apply"] = Field(
+        "suggest",
+        description="Years and names in a question that are values of fields; suggest: told by --explain; apply:"
+        " filtered by, unless nothing is left, and said.",
+    )
     strategy: StrategyName = Field("hybrid", description="How a question is searched for.")
-    num_queries: int = Field(1, ge=1, le=10, description="Variants of the question that are asked.")
+    num_queries: int = Field(4, ge=1, le=10, description="Most variants of the question that multi_query asks.")
     max_hops: int = Field(3, ge=1, le=10, description="Most follow-up questions of a multi-hop search.")
     min_relevance_score: float = Field(
         0.0, ge=0.0, le=1.0, description="Passages below are dropped; if all are, half of it is tried, and said."

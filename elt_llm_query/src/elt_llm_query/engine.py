@@ -4,11 +4,11 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from elt_llm_core.closeable import Closeable
-from elt_llm_core.collection import open_generation
 from elt_llm_core.errors import ModelError, UsageError
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -22,8 +22,11 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.answer.citations import with_places
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
 from elt_llm_query.cache import CacheCounts, QueryCaches
+from elt_llm_query.opening import open_all
+from elt_llm_query.retrieve.budgets import budget_of
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
+from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.without_effect import settings_without_effect
 
 if TYPE_CHECKING:
@@ -38,22 +41,27 @@ class Engine(Closeable):
     def __init__(
         self,
         generations: Sequence[Generation],
-        embedding: EmbeddingModel,
+        embedding: EmbeddingModel | Sequence[EmbeddingModel],
         settings: Settings,
         *,
         caches: QueryCaches[Found] | None = None,
         llm: "LLM | None" = None,
+        aliases: Aliases = NO_ALIASES,
+        notes: Sequence[str] = (),
     ) -> None:
+        """`embedding` is a model, or one for each fingerprint; the first answers. Every result has the `notes`."""
+        models = embedding if isinstance(embedding, Sequence) else (embedding,)
         self._resources = ExitStack()
+        self._notes = tuple(notes)
         self._generations = tuple(generations)
         self._settings = settings
         self._llm = llm
         self._finder = self._resources.enter_context(
-            PassageFinder(self._generations, [embedding], settings, caches=caches, llm=llm)
+            PassageFinder(self._generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
         self._answerer = ExtractiveAnswerer(
-            embedding, tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
+            models[0], tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
         )
 
     def search(
@@ -63,25 +71,36 @@ class Engine(Closeable):
         top_k: int | None = None,
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
+        explain: bool = False,
     ) -> Found:
         """The passages for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
-        `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. Raises UsageError,
-        RetrievalError.
+        `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. `explain` adds a
+        stage that names the passages and says what became of each. Raises UsageError, RetrievalError.
         """
-        return self._finder.find(question, top_k=top_k, where=where, strategy=strategy)
+        found = self._finder.find(question, top_k=top_k, where=where, strategy=strategy)
+        found = replace(found, notes=(*self._notes, *found.notes))
+        return self._explained(found) if explain else found
 
-    def ask(self, question: str, *, where: Sequence[str] = (), strategy: StrategyName | None = None) -> QueryResult:
+    def ask(
+        self,
+        question: str,
+        *,
+        where: Sequence[str] = (),
+        strategy: StrategyName | None = None,
+        explain: bool = False,
+    ) -> QueryResult:
         """The answer to a question, with citations; or the statement that the documents do not hold it.
 
         Only passages that fulfil every condition of `where` are answered from. Raises UsageError for an empty question
         and for filters as `search` does, RetrievalError if no passages could be looked for.
         """
         started = time.perf_counter()
-        found = self.search(question, where=where, strategy=strategy)
+        found = self.search(question, where=where, strategy=strategy, explain=explain)
         log = StageLog()
         with log.stage("answer") as stage:
-            answer = self._answerer.answer(question, self._best_first(found), idf=self._weight, known=self._is_known)
+            asked = found.searched_for or question
+            answer = self._answerer.answer(asked, self._best_first(found), idf=self._weight, known=self._is_known)
             stage.kept = len(answer.citations)
             stage.details.update(answer.reasoning)
         return self._result(question, found, answer, log, started)
@@ -105,6 +124,11 @@ class Engine(Closeable):
         """Let go of threads, pins and whatever was handed to `own`."""
         self._resources.close()
 
+    def _explained(self, found: Found) -> Found:
+        from elt_llm_query.explain.stage import explain
+
+        return replace(found, stages=(*found.stages, explain(found.stages, found.chunks, self._generations)))
+
     def _best_first(self, found: Found) -> Sequence[RetrievedChunk]:
         """For who reads the first few only: collections that are read whole come in the order of their documents."""
         if not self._settings.query.full_context_max_chunks:
@@ -126,6 +150,7 @@ class Engine(Closeable):
             metadata={
                 "model": EXTRACTIVE,
                 "generations": {one.collection: one.number for one in self._generations},
+                **({"budget": budget_of(found.stages)} if len(self._generations) > 1 else {}),
             },
             trace=Trace(stages=(*found.stages, *log.stages)),
             notes=tuple(dict.fromkeys(notes)),
@@ -150,24 +175,27 @@ class Engine(Closeable):
         return self._frequency(stem) > 0
 
 
-def open_engine(
+def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     settings: Settings,
     data_dir: Path,
     collections: Sequence[str],
     *,
     prefixes: Sequence[str] = (),
-    embedding: EmbeddingModel | None = None,
+    embedding: EmbeddingModel | Sequence[EmbeddingModel] | None = None,
     caches: QueryCaches[Found] | None = None,
     llm: "LLM | None" = None,
+    aliases: Aliases = NO_ALIASES,
 ) -> Engine:
     """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
 
-    `embedding` is made from the settings if none is given; so are `caches`, which engines opened one after the other
-    may share: what they keep of a generation is not taken for that of the next.
+    Of several collections those that are empty or damaged are left out, as long as one can be asked, and every result
+    says so. `embedding` is made from the settings if none is given; several are for collections built with different
+    ones. `caches` are made from the settings too; engines opened one after the other may share them: what they keep of
+    a generation is not taken for that of the next.
 
     Raises UsageError if no collection is named or matches,
     UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
-    `llm` is for a reranker that asks one.
+    `llm` is for a reranker that asks one; `aliases` are other names that questions are looked for by as well.
     """
     if settings.llm.provider not in {"auto", "extractive"}:  # auto may not ask a server that would not be used
         raise ModelError(
@@ -177,9 +205,11 @@ def open_engine(
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))
         names = _expanded(collections, prefixes, [record.name for record in store.collections.all()])
-        model = embedding or create_embedding(settings)
-        generations = [opened.enter_context(open_generation(store, name, model.fingerprint)) for name in names]
-        engine = Engine(generations, model, with_models_dir(settings, data_dir), caches=caches, llm=llm)
+        given = embedding or create_embedding(settings)
+        models = given if isinstance(given, Sequence) else (given,)
+        found = open_all(store, names, models, opened)
+        asked = with_models_dir(settings, data_dir)
+        engine = Engine(found.generations, models, asked, caches=caches, llm=llm, aliases=aliases, notes=found.notes)
         return engine.own(opened.pop_all())
 
 

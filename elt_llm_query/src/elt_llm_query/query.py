@@ -12,6 +12,7 @@ from elt_llm_core.settings import Settings
 from elt_llm_core.settings_loader import load_settings
 
 from elt_llm_query.engine import open_engine
+from elt_llm_query.understanding.aliases import load_aliases
 
 
 def query_collection(
@@ -26,5 +27,6 @@ def query_collections(
 ) -> QueryResult:
     """Ask several collections together: one ranking over all of them, one answer."""
     loaded = load_settings(None, os.environ, Path.cwd())
-    with open_engine(settings or loaded.settings, data_dir or loaded.data_dir, collections) as engine:
+    aliases = load_aliases(loaded)
+    with open_engine(settings or loaded.settings, data_dir or loaded.data_dir, collections, aliases=aliases) as engine:
         return engine.ask(question)

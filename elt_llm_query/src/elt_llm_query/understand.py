@@ -92,6 +92,20 @@ def understand(question: str, tokeniser: KeywordTokeniser | None = None) -> Ques
     )
 
 
+class QuestionReader:
+    """Takes questions apart, each in its language; the tokenisers are made once. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._tokenisers: dict[Language, KeywordTokeniser] = {
+            "en": KeywordTokeniser("en"),
+            "de": KeywordTokeniser("de"),
+        }
+
+    def read(self, text: str) -> Question:
+        """A question as `understand` takes it apart."""
+        return understand(text, self._tokenisers[question_language(text)])
+
+
 def question_language(text: str) -> Language:
     """German if its German function words outweigh the English ones; words of both languages count for neither."""
     found = re.findall(r"\w+", text.lower())

@@ -5,8 +5,6 @@ from elt_llm_core.settings import Settings
 _KEYS = {
     "llm": ("answer_language",),
     "query": (
-        "num_queries",
-        "max_hops",
         "use_lost_in_middle",
         "system_prompt",
     ),

@@ -61,7 +61,7 @@ def test_arrays_come_back_as_they_were_and_vectors_stay_on_the_disk(tmp_path: Pa
     assert np.array_equal(back.ids, arrays.ids)
     assert np.array_equal(back.vectors, arrays.vectors)
     assert np.array_equal(back.fields["page"], arrays.fields["page"])
-    assert isinstance(back.vectors, np.memmap)
+    assert isinstance(back.vectors.base, np.memmap)
 
 
 def test_arrays_of_nothing_come_back(tmp_path: Path) -> None:

@@ -42,7 +42,26 @@ def test_ranking_equals_that_of_the_retriever_of_llama_index() -> None:
         )
 
 
+class AsWritten(KeywordTokeniser):
+    """Every word is its stem, so that the letters asked for are those of the nodes."""
+
+    def stems(self, text: str) -> list[str]:
+        """The words."""
+        return text.split()
+
+
 WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, max_size=12)
+
+
+@settings(max_examples=40)
+@given(WORDS, st.lists(st.sampled_from("abcdefgh"), max_size=4), st.data())
+def test_scores_of_a_few_nodes_are_bit_for_bit_those_of_all(
+    nodes: list[list[str]], asked: list[str], data: st.DataObject
+) -> None:
+    index = build_keyword_index(nodes, AsWritten())
+    positions = np.array(data.draw(st.lists(st.integers(0, len(nodes) - 1), max_size=20)), dtype=np.int64)
+    question = " ".join(asked)
+    assert index.scores_at(question, positions).tolist() == index.scores(question)[positions].tolist()
 
 
 @settings(max_examples=40)

@@ -1,7 +1,17 @@
 import math
 
 import pytest
-from elt_llm_query.evaluate.metrics import MEASURES, hit, measured, ndcg, percentile, precision, recall, reciprocal_rank
+from elt_llm_query.evaluate.metrics import (
+    MEASURES,
+    all_found,
+    hit,
+    measured,
+    ndcg,
+    percentile,
+    precision,
+    recall,
+    reciprocal_rank,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,5 +88,12 @@ def test_the_figures_are_those_of_trec_eval() -> None:
             "precision@5": 0.4,
             "mrr@10": 0.5,
             "hit@10": 1.0,
+            "all@10": 0.0,  # not a figure of trec_eval: "d" was not found
         }
     )
+
+
+def test_all_relevant_documents_have_to_be_among_the_first() -> None:
+    ranked, grades = ["a", "b", "c"], {"a": 1, "c": 2}
+    assert [all_found(ranked, grades, depth) for depth in (1, 2, 3)] == [0.0, 0.0, 1.0]
+    assert all_found(ranked, {}) == 0.0

@@ -39,7 +39,7 @@ def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
     printed = reports[3].to_json()
     assert printed.keys() == {
         "dataset", "profile", "queries", "ndcg@10", "recall@10", "recall@100", "precision@1", "precision@5", "mrr@10",
-        "hit@10", "latency_ms",
+        "hit@10", "all@10", "latency_ms",
     }  # fmt: skip
     assert printed["latency_ms"].keys() == {"p50", "p95"}
     assert (printed["dataset"], printed["queries"]) == ("rules", 2)

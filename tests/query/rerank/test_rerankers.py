@@ -9,6 +9,7 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import EmbeddingReranker
 from elt_llm_query.rerank.fused_order import FusedOrder
 from elt_llm_query.rerank.postprocessor import RerankPostprocessor
+from elt_llm_query.retrieve.budgets import share_budget
 from elt_llm_query.retrieve.candidates import Candidate
 from elt_llm_query.retrieve.collections import (
     OpenCollection,
@@ -17,7 +18,6 @@ from elt_llm_query.retrieve.collections import (
     embed_question,
     fuse_collections,
     open_collections,
-    share_budget,
 )
 from elt_llm_query.retrieve.wording import BOTH, Wording
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -111,7 +111,7 @@ def test_a_reranker_that_calls_a_model_reads_an_equal_share_of_each_collection(
 ) -> None:
     generations = [make_generation(TEXTS, "a"), make_generation(TEXTS, "b")]
     pools = pools_of(open_collections(generations, [embedding], QuerySettings(), executor))
-    shared = share_budget(pools, retrieve_k)
+    shared = share_budget(pools, QuerySettings(reranker_retrieve_k=retrieve_k))
     assert [len(pool.candidates) for pool in shared] == expected
     assert shared[0].candidates == pools[0].candidates[: expected[0]]
 

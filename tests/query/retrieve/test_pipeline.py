@@ -11,7 +11,6 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.blend import min_max, over_maximum, weigh_matches
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder, find_passages
-from elt_llm_query.strategies import MULTI_QUERY_NOTE
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -68,7 +67,7 @@ def test_every_stage_is_timed_and_told_in_order(make_generation: MakeGeneration,
     found = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
     assert [stage.name for stage in found.stages] == ["understand", "embed", "retrieve", "fuse", "rerank", "shape"]
     assert all(stage.took_ms >= 0 for stage in found.stages)
-    assert {node_id for node_id, _ in found.stages[2].details["handbook"]["keyword"]} == {"n1", "n2"}
+    assert {node_id for node_id, _ in found.stages[2].details["collections"]["handbook"]["keyword"]} == {"n1", "n2"}
 
 
 def test_the_final_order_follows_from_the_scores_that_were_kept(
@@ -78,7 +77,8 @@ def test_the_final_order_follows_from_the_scores_that_were_kept(
     by_id = sorted(found.chunks, key=lambda chunk: chunk.node_id)
     keywords = over_maximum([(chunk.keyword_score or 0) * (chunk.coverage or 0) for chunk in by_id])
     order = np.array([chunk.order or 0 for chunk in by_id])
-    scores = weigh_matches(min_max([chunk.cosine or 0 for chunk in by_id]), keywords, order, 0.5)
+    weight = next(stage.details["weight"] for stage in found.stages if stage.name == "rerank")
+    scores = weigh_matches(min_max([chunk.cosine or 0 for chunk in by_id]), keywords, order, weight)
     derived = [by_id[place].node_id for place in np.argsort(-scores, kind="stable")]
     assert derived == ids(found)
     assert {chunk.node_id: chunk.score for chunk in by_id} == pytest.approx(
@@ -118,15 +118,6 @@ def test_many_threads_get_the_answer_that_one_gets(make_generation: MakeGenerati
         with ThreadPoolExecutor(4) as pool:
             together = [found.chunks for found in pool.map(finder.find, questions)]
     assert alone == together
-
-
-def test_multi_query_without_a_model_is_asked_as_hybrid(
-    make_generation: MakeGeneration, embedding: FakeEmbedding
-) -> None:
-    several = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings(strategy="multi_query"))
-    hybrid = find_passages(QUESTION, [make_generation(TEXTS)], embedding, settings())
-    assert ids(several) == ids(hybrid)
-    assert several.notes == (MULTI_QUERY_NOTE,)
 
 
 def test_without_a_reranker_the_order_is_that_of_the_fusion(

@@ -49,7 +49,13 @@ def texts(found: Found) -> list[str]:
 def test_nothing_but_rank_leaves_anything_out_by_default(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings())
     assert set(texts(found)) == {*MAST, *QUAY}
-    assert shaped(found).keys() == {"below min_relevance_score", "same text as another", "ranking"}
+    assert shaped(found).keys() == {
+        "top_k",
+        "min_relevance_score",
+        "below min_relevance_score",
+        "same text as another",
+        "ranking",
+    }
     assert found.notes == ()
 
 

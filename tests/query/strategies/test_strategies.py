@@ -40,7 +40,7 @@ def test_the_strategy_of_one_question_may_differ_from_the_configured_one(
 ) -> None:
     with PassageFinder([make_generation(TEXTS)], [embedding], Settings()) as finder:
         both, sparse = finder.find(QUESTION), finder.find(QUESTION, strategy="sparse")
-    legs = {stage.name: stage.details for stage in sparse.stages}["retrieve"]["handbook"]
+    legs = {stage.name: stage.details for stage in sparse.stages}["retrieve"]["collections"]["handbook"]
     assert (len(both.chunks), [chunk.node_id for chunk in sparse.chunks]) == (2, ["n2"])
     assert (legs["dense"], [node_id for node_id, _ in legs["keyword"]]) == ([], ["n2"])
 

@@ -4,24 +4,34 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elt_llm_api.options import CommandContext, asking_options, json_option, pass_command_context, where_option
+from elt_llm_api.options import (
+    CommandContext,
+    asking_options,
+    json_option,
+    pass_command_context,
+    strategy_option,
+    where_option,
+)
 from elt_llm_api.render import print_json
 
 if TYPE_CHECKING:
+    from elt_llm_core.settings import StrategyName
     from elt_llm_query.engine import Engine
 
 
 @click.command()
 @asking_options
+@strategy_option
 @where_option
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
 @pass_command_context
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     question: str,
     collections: tuple[str, ...],
     profile: str | None,
+    strategy: "StrategyName | None",
     where: tuple[str, ...],
     explain: bool,
     as_json: bool,
@@ -30,16 +40,17 @@ def command(
 
     What the documents do not hold is not answered: the closest passages are shown instead.
     """
-    from elt_llm_api.render_answer import answer_lines, explanation_lines
+    from elt_llm_api.explain.lines import explanation_lines
+    from elt_llm_api.render_answer import answer_lines
 
     with open_asked(context, collections, profile) as engine:
-        result = engine.ask(question, where=where)
+        result = engine.ask(question, where=where, strategy=strategy, explain=explain)
     if as_json:
         print_json(result.model_dump(mode="json"))
         return 0
     for line in answer_lines(result):
         click.echo(line)
-    for line in explanation_lines(result.contexts, result.trace.stages) if explain else ():
+    for line in explanation_lines(result.trace.stages) if explain else ():
         click.echo(line)
     return 0
 
@@ -55,10 +66,12 @@ def open_asked(context: CommandContext, collections: tuple[str, ...], profile_na
         for name in collections or profile.collections:
             store.collections.get(name)
     from elt_llm_query.engine import open_engine
+    from elt_llm_query.understanding.aliases import load_aliases
 
     return open_engine(
         profile.apply_to(loaded.settings),
         loaded.data_dir,
         collections or profile.collections,
         prefixes=() if collections else profile.collection_prefixes,
+        aliases=load_aliases(loaded),
     )

@@ -7,7 +7,7 @@ from elt_llm_core.errors import UsageError
 
 from elt_llm_api.evaluation import Measuring, measure_own, measure_set
 from elt_llm_api.evaluation_answers import print_answers
-from elt_llm_api.options import CommandContext, WholeNumber, json_option, pass_command_context
+from elt_llm_api.options import CommandContext, StrategyType, WholeNumber, json_option, pass_command_context
 from elt_llm_api.render_eval import Outputs, print_evaluation
 
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
@@ -19,7 +19,10 @@ OUTPUT = click.Path(path_type=Path, dir_okay=False)
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Labelled questions to ask -c NAME.")
 @click.option("-c", "--collection", metavar="NAME", help="Collection to ask, with --from-documents or --answers.")
 @click.option("--profile", "profiles", multiple=True, metavar="P", help="Profiles to measure; else the comparison.")
-@click.option("--compare", nargs=2, metavar="P Q", help="Measure two profiles, and whether they really differ.")
+@click.option(
+    "--strategy", "strategies", multiple=True, type=StrategyType(), metavar="S", help="Strategies to measure."
+)
+@click.option("--compare", nargs=2, metavar="P Q", help="Measure two of either, and whether they really differ.")
 @click.option("--fail-under", multiple=True, metavar="F=X", help="End with 1 if a figure is lower: ndcg@10=0.70.")
 @click.option("--per-query", metavar="FILE", type=OUTPUT, help="Write each question's result there, as JSON lines.")
 @click.option("--html", metavar="FILE", type=OUTPUT, help="Write a report with plots there.")
@@ -34,6 +37,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     answers: Path | None,
     collection: str | None,
     profiles: tuple[str, ...],
+    strategies: tuple[str, ...],
     compare: tuple[str, str] | None,
     fail_under: tuple[str, ...],
     per_query: Path | None,
@@ -44,8 +48,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> int:
     """Print nDCG@10, recall, precision, MRR, hit rate and latency on the set in DIR (BEIR layout).
 
-    Without --profile, each leg alone, their fusion alone, the default and the classic profile are compared. The corpus
-    is kept in a data directory of its own, so that a second run embeds nothing.
+    Without --profile or --strategy, each leg alone, their fusion, the default and the classic profile are measured; a
+    strategy with the settings as they are. The corpus is kept apart, so that a second run embeds nothing.
 
     With --from-documents -c NAME the questions are made from the headings, definitions and tables of the collection.
 
@@ -53,14 +57,14 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     _check_source(directory, answers, collection, questions, from_documents=from_documents)
     if answers is not None and collection is not None:
-        if compare or fail_under or per_query or html:
+        if compare or fail_under or per_query or html or strategies:
             raise UsageError(
-                "--answers does not go with --compare, --fail-under, --per-query or --html.",
+                "--answers does not go with --strategy, --compare, --fail-under, --per-query or --html.",
                 hint="It measures answers; those measure how passages are found. --json has every question's end.",
             )
         return print_answers(context, context.working_directory / answers, collection, profiles, as_json=as_json)
     files = Outputs.of(context.working_directory, per_query, html)
-    measuring = Measuring.of(context, profiles, compare, fail_under)
+    measuring = Measuring.of(context, (*profiles, *strategies), compare, fail_under)
     if directory is not None:
         reports = measure_set(measuring, context.working_directory / directory, quiet=as_json)
     else:

@@ -1,5 +1,7 @@
 """`elt-llm search`: the passages for a question, without an answer."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from elt_llm_api.commands.ask import open_asked
@@ -9,14 +11,19 @@ from elt_llm_api.options import (
     asking_options,
     json_option,
     pass_command_context,
+    strategy_option,
     where_option,
 )
 from elt_llm_api.render import print_json
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings import StrategyName
 
 
 @click.command()
 @asking_options
 @click.option("-k", "--top-k", type=WholeNumber(1, 1000), metavar="N", help="How many passages.")
+@strategy_option
 @where_option
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
 @json_option
@@ -27,15 +34,17 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     collections: tuple[str, ...],
     profile: str | None,
     top_k: int | None,
+    strategy: "StrategyName | None",
     where: tuple[str, ...],
     explain: bool,
     as_json: bool,
 ) -> int:
     """Find the passages that bear on a question, best first."""
-    from elt_llm_api.render_answer import explanation_lines, passage_lines
+    from elt_llm_api.explain.lines import explanation_lines
+    from elt_llm_api.render_answer import passage_lines
 
     with open_asked(context, collections, profile) as engine:
-        found = engine.search(question, top_k=top_k, where=where)
+        found = engine.search(question, top_k=top_k, where=where, strategy=strategy, explain=explain)
     if as_json:
         print_json(
             {
@@ -48,6 +57,6 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         return 0
     for line in passage_lines(found.chunks, found.notes):
         click.echo(line)
-    for line in explanation_lines(found.chunks, found.stages) if explain else ():
+    for line in explanation_lines(found.stages) if explain else ():
         click.echo(line)
     return 0

@@ -27,6 +27,19 @@ def profiles(facts: Facts) -> Verdict:
     return failure("\n".join(wrong), "Correct these lines") if wrong else ok(", ".join(names))
 
 
+def aliases(facts: Facts) -> Verdict:
+    """The file of other names can be read, if there is one."""
+    if facts.loaded is None:
+        return warning("not checked: the settings cannot be read", "Correct the settings first")
+    from elt_llm_query.understanding.aliases import load_aliases
+
+    try:
+        groups = load_aliases(facts.loaded).groups
+    except UsageError as error:
+        return failure(str(error), "Correct these lines")
+    return ok(f"{len(groups)} groups of names" if groups else "none")
+
+
 def reranker(facts: Facts) -> Verdict:
     """The reranker that the settings name can be opened: its model is there, allowed and sound."""
     if facts.loaded is None:
@@ -48,5 +61,6 @@ def reranker(facts: Facts) -> Verdict:
 CHECKS = (
     Check("settings", settings),
     Check("profiles", profiles),
+    Check("aliases", aliases),
     Check("reranker", reranker),
 )

@@ -3,7 +3,8 @@
 BM25 as in Robertson and Zaragoza (2009), Lucene's variant, k1 = 1.5, b = 0.75.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import bm25s
@@ -11,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.arrays import MAPPED_FROM
 from elt_llm_core.text.stems import KeywordTokeniser
 
 BM25_FOLDER = "bm25"
+SMALL = 4000  # nodes
 
 
 class KeywordIndex:
@@ -29,15 +32,71 @@ class KeywordIndex:
         known = self._token_ids(self.tokeniser.stems(question))
         if self.bm25 is None or not known:
             return np.zeros(self.size, dtype=np.float32)
+        if self.size <= SMALL:
+            return self._summed(self.bm25, known)
         scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
         return scores
 
+    def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """`scores(question)[positions]`, bit for bit, without scoring every node of the index for it."""
+        found = np.zeros(len(positions), dtype=np.float32)
+        if self.bm25 is None:
+            return found
+        if self.size <= SMALL:
+            return self.scores(question)[positions]
+        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in self._token_ids(self.tokeniser.stems(question)):
+            start, end = int(starts[token]), int(starts[token + 1])
+            having = nodes[start:end]  # ascending, as bm25s sorts them
+            places = np.minimum(np.searchsorted(having, positions.astype(having.dtype)), end - start - 1)
+            found += np.where(having[places] == positions, weights[start:end][places], np.float32(0))
+        return found
+
     def document_frequency(self, stem: str) -> int:
         """In how many nodes a stem occurs."""
-        if self.bm25 is None or not (known := self._token_ids([stem])):
+        token = None if self.bm25 is None else self.bm25.vocab_dict.get(stem)
+        if self.bm25 is None or token is None:
             return 0
         starts = self.bm25.scores["indptr"]
-        return int(starts[known[0] + 1] - starts[known[0]])
+        return int(starts[token + 1] - starts[token])
+
+    def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """As `scores`, of these stems, but each with this weight in place of its inverse document frequency here.
+
+        So that scores of several indexes can be compared: every index weighs a word by its own nodes.
+        """
+        scores = np.zeros(self.size, dtype=np.float32)
+        for stem, weight in weights.items():
+            nodes, shares = self._postings(stem)
+            if len(nodes):
+                own = math.log1p((self.size - len(nodes) + 0.5) / (len(nodes) + 0.5))
+                scores[nodes] += shares * np.float32(weight / own)
+        return scores
+
+    def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
+        """Places of the nodes that have every one of these stems, ascending."""
+        found = [self._postings(stem)[0] for stem in dict.fromkeys(stems)]
+        common = found[0] if found else np.zeros(0, dtype=np.int64)
+        for nodes in found[1:]:
+            common = np.intersect1d(common, nodes, assume_unique=True)
+        return np.sort(common).astype(np.int64)
+
+    def _summed(self, bm25: bm25s.BM25, token_ids: Sequence[int]) -> NDArray[np.float32]:
+        """What bm25s gives for these, bit for bit, in a tenth of the time where there are few nodes."""
+        scores = np.zeros(self.size, dtype=np.float32)
+        starts, nodes, weights = (bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in token_ids:
+            start, end = starts[token], starts[token + 1]
+            scores[nodes[start:end]] += weights[start:end]
+        return scores
+
+    def _postings(self, stem: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The nodes that have a stem, and what it adds to the score of each."""
+        if self.bm25 is None or not (known := self._token_ids([stem])):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        index = self.bm25.scores
+        start, end = int(index["indptr"][known[0]]), int(index["indptr"][known[0] + 1])
+        return index["indices"][start:end], index["data"][start:end]
 
     def _token_ids(self, stems: Sequence[str]) -> list[int]:
         vocabulary = {} if self.bm25 is None else self.bm25.vocab_dict
@@ -67,9 +126,12 @@ def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) 
     if not folder.exists():
         return KeywordIndex(None, tokeniser, size)
     try:
-        bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=True, allow_pickle=False)
+        mapped = max(path.stat().st_size for path in folder.iterdir()) >= MAPPED_FROM
+        bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=mapped, allow_pickle=False)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         raise CorruptIndex(f"{folder} is damaged: {error}.", hint="Run: elt-llm verify") from error
     if int(bm25.scores["num_docs"]) != size:
         raise CorruptIndex(f"{folder} has {bm25.scores['num_docs']} nodes, not {size}.", hint="Run: elt-llm verify")
+    for name in ("indptr", "indices", "data"):  # still mapped, but as plain arrays, which are cut much faster
+        bm25.scores[name] = np.asarray(bm25.scores[name])
     return KeywordIndex(bm25, tokeniser, size)

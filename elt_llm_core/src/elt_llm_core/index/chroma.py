@@ -23,6 +23,7 @@ from elt_llm_core.settings import ChromaSettings
 
 CHROMA_FOLDER = "chroma"
 _COLLECTION = "nodes"
+_SMALL_TABLES = ("migrations", "tenants", "databases", "collections", "collection_metadata", "segments")
 _TIE = 1e-6  # cosines nearer than this are of equal vectors, as rounding has it
 # What Chroma raises on a damaged, full or read-only directory, its Rust core's panics apart.
 _FAILURES = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
@@ -130,9 +131,24 @@ def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> C
     """Open an index that was built before; `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
+    _read_small_tables(folder / "chroma.sqlite3")
     with _client(folder, "open") as client:
         collection = client.get_collection(_COLLECTION, embedding_function=None)
     return ChromaIndex(client, IdVectorStore(collection, exact))
+
+
+def _read_small_tables(path: Path) -> None:
+    """Read what Chroma reads on opening: text that is no text there makes it end the process. Raises CorruptIndex."""
+    import pysqlite3.dbapi2 as sqlite
+
+    connection = sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        for table in ("sqlite_master", *_SMALL_TABLES):
+            connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - names of our own
+    except (sqlite.DatabaseError, UnicodeDecodeError) as error:
+        raise CorruptIndex(f"{path} is damaged: {error}.", hint="Run: elt-llm verify") from error
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -162,5 +178,12 @@ def _connected(folder: Path) -> ClientAPI:
 def _named_failures(action: str) -> Iterator[None]:
     try:
         yield
-    except _FAILURES as error:
+    except BaseException as error:
+        if not isinstance(error, _FAILURES) and not _is_panic(error):
+            raise
         raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Whether Chroma's Rust gave up, as over some damaged bytes: its class is no Exception, and can only be named."""
+    return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"

@@ -21,6 +21,7 @@ Integer = np.int64 | np.int32
 
 DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 MOST_TOKENS = 512
+MOST_THREADS = 16
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 WEIGHTS = ("model.onnx", "onnx/model.onnx")  # as exported by hand, and as model hubs lay them out
 TOKENIZER = "tokenizer.json"
@@ -33,7 +34,7 @@ class CrossEncoder:
 
     `folder` holds `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`; `config.json` may tell how many tokens
     the model reads, else 512. Each pair is run alone, never padded to its neighbours, so that no passage changes the
-    score of another; `threads` pairs are run side by side. May be called from many threads.
+    score of another; of each call `threads` pairs are run side by side. May be called from many threads.
     Raises ModelError for files that are missing, damaged, or of a model that is no cross-encoder.
     """
 
@@ -41,6 +42,8 @@ class CrossEncoder:
         self.folder = folder
         self.token_limit = _token_limit(folder / CONFIGURATION)
         self._threads = threads
+        # Its threads are started when they are first needed, and end when nobody holds the model any more.
+        self._helpers = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="cross-encoder")
         self._tokenizer = _open_tokenizer(_existing(folder, (TOKENIZER,)), self.token_limit)
         self._session = _open_session(_existing(folder, WEIGHTS))
         self._inputs = _inputs_of(self._session, folder)
@@ -51,11 +54,15 @@ class CrossEncoder:
         Raises ModelError if the model fails or gives no usable score.
         """
         pairs = [self._tokenizer.encode(_encodable(question), _encodable(passage)) for passage in passages]
-        workers = min(self._threads, len(pairs))
-        if workers <= 1:
-            return [self._run(pair) for pair in pairs]
-        with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(self._run, pairs))
+        if not pairs:
+            return []
+        shares = [pairs[first :: self._threads] for first in range(min(self._threads, len(pairs)))]
+        others = [self._helpers.submit(self._run_all, share) for share in shares[1:]]
+        scored = [self._run_all(shares[0]), *(other.result() for other in others)]
+        return [scored[place % self._threads][place // self._threads] for place in range(len(pairs))]
+
+    def _run_all(self, pairs: Sequence["Encoding"]) -> list[float]:
+        return [self._run(pair) for pair in pairs]
 
     def _run(self, pair: "Encoding") -> float:
         known = {"input_ids": pair.ids, "attention_mask": pair.attention_mask, "token_type_ids": pair.type_ids}

@@ -156,7 +156,7 @@ class Documents:
         """Pages and sections of these documents as a generation has them, by document id."""
         rows = self._database.rows(
             "SELECT v.document_id, v.pages, v.sections FROM document_versions v"
-            " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+            " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
             f" WHERE v.collection = ? AND v.document_id IN ({marks(document_ids)})",
             (collection, generation, collection, *document_ids),
         )

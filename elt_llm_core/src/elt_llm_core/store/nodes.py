@@ -9,6 +9,12 @@ from dataclasses import dataclass
 from elt_llm_core.store.database import Database, Row, batches, marks
 from elt_llm_core.store.records import StoredNode, canonical_json
 
+# CROSS JOIN keeps SQLite from turning the order round: it would read every document of the generation for a few nodes.
+_OF_GENERATION = (
+    " FROM nodes n CROSS JOIN document_versions v ON v.id = n.version"
+    " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+)
+
 
 @dataclass(frozen=True)
 class NodeRecord:
@@ -63,9 +69,7 @@ class Nodes:
         for batch in batches(node_ids):
             rows = self._database.rows(
                 "SELECT n.node_id, iif(v.tokeniser = ?, n.stems, NULL),"
-                " iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text) FROM nodes n"
-                " JOIN document_versions v ON v.id = n.version"
-                " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+                f" iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text){_OF_GENERATION}"
                 f" WHERE n.node_id IN ({marks(batch)})",
                 (tokeniser, tokeniser, collection, generation, *batch),
             )
@@ -115,9 +119,7 @@ class Nodes:
             rows = self._database.rows(
                 "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
                 " n.page, n.section, n.ordinal, n.metadata, v.metadata, v.created_at, v.modified_at,"
-                " (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version), v.id FROM nodes n"
-                " JOIN document_versions v ON v.id = n.version"
-                " JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+                f" (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version), v.id{_OF_GENERATION}"
                 f" WHERE n.node_id IN ({marks(batch)})",
                 (collection, generation, *batch),
             )
@@ -130,9 +132,9 @@ class Nodes:
         """By version: the paths of other documents of the generation with the same bytes."""
         found: dict[int, list[str]] = defaultdict(list)
         for version, path in self._database.rows(
-            "SELECT v.id, o.path FROM document_versions v JOIN document_versions o"
+            "SELECT v.id, o.path FROM document_versions v CROSS JOIN document_versions o"
             " ON o.content_hash = v.content_hash AND o.part = v.part AND o.id <> v.id"
-            " JOIN generation_documents g ON g.version = o.id AND g.collection = ? AND g.generation = ?"
+            " CROSS JOIN generation_documents g ON g.version = o.id AND g.collection = ? AND g.generation = ?"
             f" WHERE v.id IN ({marks(versions)}) ORDER BY o.root, o.path",
             (collection, generation, *versions),
         ):

@@ -69,16 +69,26 @@ class KeywordTokeniser:
         self._stopwords = stopwords_of(language)
         self._stemmer = _open_stemmer(LANGUAGES[language])
         self._stems: dict[str, tuple[str, ...]] = {}
+        self._latest: tuple[str, tuple[str, ...]] = ("", ())
         self._lock = Lock()
 
     def stems(self, text: str) -> list[str]:
         """The stems in the order of the text, repeated as often as they occur."""
+        latest, stems_of_it = self._latest  # a question is cut once for each of many collections
+        if text == latest:
+            return list(stems_of_it)
         known = self._stems
         found: list[str] = []
         for word in words_of(lower(text)):
             stems = known.get(word)
             found.extend(self._learn(word) if stems is None else stems)
+        self._latest = (text, tuple(found))
         return found
+
+    def stems_of_guess(self, word: str) -> list[str]:
+        """As `stems` of one word in lower case, which is not kept in memory: for words that are only tried."""
+        known = self._stems.get(word)
+        return self._cut(word) if known is None else list(known)
 
     @property
     def fingerprint(self) -> str:

@@ -42,6 +42,11 @@ def hit(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> fl
     return float(any(document in grades for document in ranked[:depth]))
 
 
+def all_found(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
+    """1 if every relevant document is among the first `depth`, else 0: what an answer from several of them takes."""
+    return float(bool(grades) and grades.keys() <= set(ranked[:depth]))
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share (0 to 1) of the values does not exceed: the nearest rank."""
     ordered = sorted(values)
@@ -61,6 +66,7 @@ MEASURES: Mapping[str, Measure] = {
     "precision@5": partial(precision, depth=5),
     "mrr@10": partial(reciprocal_rank, depth=10),
     "hit@10": partial(hit, depth=10),
+    "all@10": partial(all_found, depth=10),
 }
 
 

@@ -17,6 +17,11 @@ def comparison_profiles(settings: Settings) -> dict[str, Settings]:
     }
 
 
+def with_strategy(settings: Settings, name: str) -> Settings:
+    """The settings with this strategy. Raises ValueError if there is none of the name."""
+    return _with(settings, strategy=name)
+
+
 def for_evaluation(settings: Settings) -> Settings:
     """Both legs asked for at least 100, nothing left out, widened or remembered: what is measured is the ranking.
 

@@ -1,15 +1,20 @@
 """The completing reranker: every candidate of either leg gets all scores, and is ranked by their blend."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
+from elt_llm_query.rerank.adapted_weight import adapted_weight
 from elt_llm_query.rerank.blend import Scores, weigh, weigh_matches
 from elt_llm_query.rerank.head import head_places, matches
 from elt_llm_query.rerank.scaling import scale_cosines, scale_keywords
 from elt_llm_query.retrieve.candidates import Candidate, best_first
 from elt_llm_query.retrieve.collections import Pool
+from elt_llm_query.retrieve.other_names import Scored, with_other_names
+from elt_llm_query.retrieve.searchable import Searchable
 
 
 @dataclass(frozen=True)
@@ -29,17 +34,21 @@ class _Matched:
     coverage: Scores
     order: Scores
 
-    def candidate(self, place: int, score: float) -> Candidate:
-        """One candidate with its score and what that is made of; None for what has no say."""
-        cosines, weighs = self.completed.cosines, self.completed.pool.weighs_keywords
-        return replace(
-            self.completed.pool.candidates[place],
-            score=score,
-            cosine=None if cosines is None else float(cosines[place]),
-            keyword_score=float(self.completed.keyword_scores[place]) if weighs else None,
-            coverage=float(self.coverage[place]) if weighs else None,
-            order=float(self.order[place]) if weighs else None,
+    def candidates(self, scores: Scores) -> list[Candidate]:
+        """The candidates with their scores and what those are made of; None for what has no say."""
+        own, weighs = self.completed.pool.candidates, self.completed.pool.weighs_keywords
+        cosines, keywords = self.completed.cosines, self.completed.keyword_scores
+        nothing = [None] * len(own)
+        columns = zip(
+            own,
+            scores.tolist(),
+            nothing if cosines is None else cosines.tolist(),
+            keywords.tolist() if weighs else nothing,
+            self.coverage.tolist() if weighs else nothing,
+            self.order.tolist() if weighs else nothing,
+            strict=True,
         )
+        return [one.scored(score, *parts) for one, score, *parts in columns]
 
 
 class EmbeddingReranker:
@@ -47,7 +56,7 @@ class EmbeddingReranker:
 
     The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7: C the cosine
     stretched to 0..1 over the candidates, K = BM25 x coverage divided by its greatest, coverage and O (order)
-    as `matching` says.
+    as `matching` says. The weight is the configured one, shifted as `adapted_weight` says.
     A candidate that only one leg brought is scored by the other as well: its cosine from the stored vectors,
     its BM25 score from the keyword index, 0 if it matches nothing. Where the strategy asks no keywords the
     cosine decides alone, and the keywords do where the question could not be embedded. `retrieve/collections`
@@ -67,15 +76,18 @@ class EmbeddingReranker:
         completed = [_complete(pool) for pool in pools if pool.candidates]
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])
-        matched = self._match(completed, cosines)
+        bm25 = scale_keywords(pools, [one.keyword_scores for one in completed])
+        weight = adapted_weight(self.weight, bm25)
+        matched = self._match(completed, cosines, bm25)
         keywords = scale_keywords(pools, [one.completed.keyword_scores * one.coverage for one in matched])
         scored = zip(matched, cosines, keywords, strict=True)
-        return best_first([candidate for one in scored for candidate in self._scored(*one)])
+        return best_first([candidate for one in scored for candidate in _scored(*one, weight)])
 
-    def _match(self, completed: list[_Completed], cosines: Sequence[Scores]) -> list[_Matched]:
-        keywords = scale_keywords([one.pool for one in completed], [one.keyword_scores for one in completed])
+    def _match(
+        self, completed: list[_Completed], cosines: Sequence[Scores], keywords: Sequence[Scores]
+    ) -> list[_Matched]:
         at_first = [
-            weigh(cosine, keyword, self._weight(one))
+            weigh(cosine, keyword, _weight(self.weight, one))
             for cosine, keyword, one in zip(cosines, keywords, completed, strict=True)
         ]
         return [
@@ -83,12 +95,14 @@ class EmbeddingReranker:
             for one, places in zip(completed, head_places(at_first), strict=True)
         ]
 
-    def _weight(self, completed: _Completed) -> float:
-        return 0.0 if completed.cosines is None else self.weight if completed.pool.weighs_keywords else 1.0
 
-    def _scored(self, matched: _Matched, cosines: Scores, keywords: Scores) -> list[Candidate]:
-        scores = weigh_matches(cosines, keywords, matched.order, self._weight(matched.completed))
-        return [matched.candidate(place, score) for place, score in enumerate(scores.tolist())]
+def _weight(weight: float, completed: _Completed) -> float:
+    return 0.0 if completed.cosines is None else weight if completed.pool.weighs_keywords else 1.0
+
+
+def _scored(matched: _Matched, cosines: Scores, keywords: Scores, weight: float) -> list[Candidate]:
+    scores = weigh_matches(cosines, keywords, matched.order, _weight(weight, matched.completed))
+    return matched.candidates(scores)
 
 
 def _complete(pool: Pool) -> _Completed:
@@ -101,5 +115,11 @@ def _complete(pool: Pool) -> _Completed:
         cosines = np.clip(np.round(products, 6), -1.0, 1.0)
     keyword_scores = np.zeros(len(positions))
     if pool.weighs_keywords:
-        keyword_scores = generation.keyword.scores(pool.keywords)[positions].astype(np.float64)
+        score = partial(_scores_at, generation, positions)
+        scores = with_other_names(score(pool.keywords), pool.names, generation, score)
+        keyword_scores = scores.astype(np.float64)
     return _Completed(pool, cosines, keyword_scores)
+
+
+def _scores_at(generation: Searchable, positions: NDArray[np.int64], text: str) -> Scored:
+    return generation.keyword.scores_at(text, positions)

@@ -6,9 +6,9 @@ import numpy as np
 
 from elt_llm_query.rerank.blend import Scores
 from elt_llm_query.rerank.matching import QuestionMatcher
-from elt_llm_query.rerank.scaling import attainable
 from elt_llm_query.rerank.term_weights import term_weights
 from elt_llm_query.retrieve.collections import Pool
+from elt_llm_query.retrieve.other_names import renamed
 
 HEAD = 30  # candidates of all collections together; more cost time and change no figure
 
@@ -25,13 +25,15 @@ def matches(pool: Pool, keyword_scores: Scores, places: Sequence[int]) -> tuple[
 
     No word adds more to a BM25 score than its weight, so its share of what is attainable is a share that is covered.
     """
-    coverage = np.minimum(1.0, keyword_scores / (attainable(pool.keywords, pool.collection.generation) or 1.0))
+    coverage = np.minimum(1.0, keyword_scores / (pool.attainable or 1.0))
     order = np.zeros(len(coverage))
     if places:
         generation = pool.collection.generation
         question_stems = generation.keyword.tokeniser.stems(pool.keywords)
         matcher = QuestionMatcher(question_stems, term_weights(question_stems, generation))
         stems = generation.stems([pool.candidates[place].node_id for place in places])
+        if pool.names:
+            stems = [renamed(one, pool.names, generation) for one in stems]
         for place, found in zip(places, map(matcher.match, stems), strict=True):
             coverage[place], order[place] = found.coverage, found.order
     return coverage, order

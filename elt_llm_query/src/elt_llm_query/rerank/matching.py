@@ -48,14 +48,18 @@ class QuestionMatcher:
         # A question of one word has no order to keep: it is in order wherever it occurs.
         return Match(coverage, self._order(stems) if self._pairs else coverage)
 
-    def _coverage(self, stems: Sequence[str]) -> float:
-        """A compound counts for its part and a part for its compound: one is often asked for by the other."""
+    def found(self, stems: Sequence[str]) -> set[str]:
+        """The question's stems that a passage has; a compound counts for its part and a part for its compound."""
         present = set(stems)
         found = self._weights.keys() & present
         for part in self._wholes.keys() & present:
             found |= self._wholes[part]
         text = " ".join(stems)
-        found |= {stem for stem in self._long if stem not in found and stem in text}
+        return found | {stem for stem in self._long if stem not in found and stem in text}
+
+    def _coverage(self, stems: Sequence[str]) -> float:
+        """One is often asked for by the other: what is there in part is there."""
+        found = self.found(stems)
         return min(1.0, sum(weight for stem, weight in self._weights.items() if stem in found) / self._total)
 
     def _order(self, stems: Sequence[str]) -> float:

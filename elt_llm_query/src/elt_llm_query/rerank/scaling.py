@@ -37,10 +37,7 @@ def scale_keywords(pools: Sequence[Pool], scores: Sequence[Scores]) -> list[Scor
         return []
     if len(pools) == 1:
         return [over_maximum(scores[0])]
-    shares = [
-        part / (attainable(pool.keywords, pool.collection.generation) or 1.0)
-        for pool, part in zip(pools, scores, strict=True)
-    ]
+    shares = [part / (pool.attainable or 1.0) for pool, part in zip(pools, scores, strict=True)]
     return _parts(over_maximum(np.concatenate(shares)), scores)
 
 

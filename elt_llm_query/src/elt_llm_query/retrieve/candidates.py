@@ -28,9 +28,32 @@ class Candidate:
     coverage: float | None = None
     order: float | None = None
 
-    def parts(self) -> dict[str, float | None]:
-        """What a reranker makes the score of."""
+    def scored(
+        self,
+        score: float,
+        cosine: float | None,
+        keyword_score: float | None,
+        coverage: float | None,
+        order: float | None,
+    ) -> "Candidate":
+        """The same passage with its final score and what that is made of."""
+        return Candidate(
+            self.node_id,
+            self.collection,
+            self.dense_rank,
+            cosine,
+            self.keyword_rank,
+            keyword_score,
+            self.fused_score,
+            score,
+            coverage,
+            order,
+        )
+
+    def parts(self) -> dict[str, str | float | None]:
+        """Its collection and what a reranker makes the score of."""
         return {
+            "collection": self.collection,
             "cosine": self.cosine,
             "keyword_score": self.keyword_score,
             "coverage": self.coverage,

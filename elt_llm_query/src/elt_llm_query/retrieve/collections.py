@@ -16,9 +16,11 @@ What may be compared across collections, and what may not:
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from elt_llm_core.errors import EltError, FingerprintMismatch, RetrievalError
+from elt_llm_core.index.vector_indexes import EXACT_BELOW
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings import QuerySettings
 from numpy.typing import NDArray
@@ -29,7 +31,7 @@ from elt_llm_query.retrieve.fusion import HybridRetriever, Legs
 from elt_llm_query.retrieve.keyword import KeywordRetriever
 from elt_llm_query.retrieve.masks import Mask, MaskedBundle
 from elt_llm_query.retrieve.searchable import Searchable
-from elt_llm_query.retrieve.wording import BOTH, LegChoice, Wording
+from elt_llm_query.retrieve.wording import BOTH, LegChoice, OtherNames, Wording
 
 Vector = NDArray[np.float32]
 
@@ -42,15 +44,20 @@ class OpenCollection:
     embedding: EmbeddingModel
     retriever: HybridRetriever
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the collection."""
         return self.generation.collection
 
-    @property
+    @cached_property
     def space(self) -> bytes:
         """Equal for collections whose cosines may be compared."""
         return self.embedding.fingerprint.key
+
+    @property
+    def is_small(self) -> bool:
+        """Asking it takes less time than handing it to another thread."""
+        return len(self.generation.ids) < EXACT_BELOW
 
     @property
     def keywords_missing(self) -> bool:
@@ -62,7 +69,8 @@ class OpenCollection:
 class Pool:
     """The candidates of one collection, with what a reranker needs to complete their scores.
 
-    `vector` is that of the question, None if it could not be embedded; `keywords` is what the keyword leg was asked.
+    `vector` is that of the question, None if it could not be embedded; `keywords` is what the keyword leg was asked,
+    `names` the other names of what they name.
     """
 
     collection: OpenCollection
@@ -70,11 +78,19 @@ class Pool:
     vector: Vector | None
     keywords: str
     legs: LegChoice = BOTH
+    names: tuple[OtherNames, ...] = ()
 
     @property
     def weighs_keywords(self) -> bool:
         """The keyword leg was asked, so keyword scores have a say."""
         return self.legs.keyword and not self.collection.keywords_missing
+
+    @cached_property
+    def attainable(self) -> float:
+        """The greatest that a keyword score of what was asked could be here; 0 or more."""
+        from elt_llm_query.rerank.scaling import attainable  # which is about pools itself
+
+        return attainable(self.keywords, self.collection.generation)
 
 
 @dataclass(frozen=True)
@@ -150,18 +166,26 @@ def ask_collections(
     collections: Sequence[OpenCollection],
     vectors: Mapping[bytes, Vector],
     masks: Sequence[Mask] | None = None,
+    most: Sequence[int] | None = None,
 ) -> list[Answered]:
-    """The chosen legs of every collection at the same time. Raises RetrievalError if no leg of any worked.
+    """The chosen legs of every collection. Raises RetrievalError if no leg of any worked.
 
-    `masks`, one per collection, of shape (nodes,), say which nodes may be found; unset: all.
+    Large collections are asked at the same time, small ones meanwhile one after the other by the thread that waits for
+    them: to hand one over takes longer than to ask it. `masks`, one per collection, of shape (nodes,), say which nodes
+    may be found; `most`, how many hits a leg brings; unset: all, and as many as the legs are made for.
     """
     pending = []
     for place, collection in enumerate(collections):
         vector = vectors.get(collection.space)
-        embedding = None if vector is None else vector.tolist()
-        bundle = MaskedBundle(wording.keywords, embedding=embedding, mask=masks[place] if masks else None)
+        bundle = MaskedBundle(
+            wording.keywords,
+            names=wording.names,
+            vector=vector,
+            mask=masks[place] if masks else None,
+            most=most[place] if most else None,
+        )
         asked = LegChoice(dense=legs.dense and vector is not None, keyword=legs.keyword)
-        pending.append(collection.retriever.ask(bundle, asked))
+        pending.append(collection.retriever.ask(bundle, asked, at_once=not collection.is_small))
     answered = [
         _judge(collection, legs, collection.retriever.collect(brought), collection.space in vectors)
         for collection, brought in zip(collections, pending, strict=True)
@@ -213,16 +237,11 @@ def fuse_collections(
     return [
         Pool(
             one.collection,
-            tuple(one.collection.retriever.fuse(one.legs, legs)),
+            tuple(one.collection.retriever.fuse(one.legs, legs, wording.likeness)),
             vectors.get(one.collection.space),
             wording.keywords,
             legs,
+            wording.names,
         )
         for one in answered
     ]
-
-
-def share_budget(pools: Sequence[Pool], retrieve_k: int) -> list[Pool]:
-    """Pools cut to an equal share of what a reranker that calls a model may read, best fused first."""
-    share = max(1, retrieve_k // max(1, len(pools)))
-    return [replace(pool, candidates=pool.candidates[:share]) for pool in pools]

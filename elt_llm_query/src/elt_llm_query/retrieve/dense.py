@@ -2,13 +2,15 @@
 
 import numpy as np
 from elt_llm_core.index.arrays import best_places
+from elt_llm_core.index.exact import ExactVectorStore
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray
 
-from elt_llm_query.retrieve.masks import Mask, MaskedBundle
+from elt_llm_query.retrieve.candidates import Ranking
+from elt_llm_query.retrieve.masks import Mask, MaskedBundle, bounded
 from elt_llm_query.retrieve.searchable import Searchable
 
 _FEW = 8  # one node in so many: fewer are gathered, of more all cosines are taken, which reads the vectors in order
@@ -27,27 +29,40 @@ class DenseRetriever(BaseRetriever):
         self.similarity_top_k = top_k
         super().__init__()
 
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        top_k = min(self.similarity_top_k, len(self._generation.ids))
+    def ranking(self, query_bundle: QueryBundle) -> Ranking:
+        """Ids and cosines, best first, without a node around each."""
+        top_k = bounded(min(self.similarity_top_k, len(self._generation.ids)), query_bundle)
         if top_k == 0:
             return []
-        # The caller embeds once for all collections of one model and passes the vector along.
-        vector = query_bundle.embedding or self._embedding.embed_question(query_bundle.query_str).tolist()
-        if isinstance(query_bundle, MaskedBundle) and query_bundle.mask is not None:
-            return self._nearest_of(np.array(vector, dtype=np.float32), query_bundle.mask, top_k)
-        found = self._generation.vector_store.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=top_k))
+        store = self._generation.vector_store
+        mask = query_bundle.mask if isinstance(query_bundle, MaskedBundle) else None
+        if mask is not None or type(store) is ExactVectorStore:
+            return self._nearest_of(self._vector(query_bundle), mask, top_k)
+        vector = self._vector(query_bundle).tolist()
+        found = store.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=top_k))
         hits = zip(found.ids or [], found.similarities or [], strict=True)
-        ordered = sorted(hits, key=lambda hit: (-hit[1], hit[0]))
-        return [NodeWithScore(node=TextNode(id_=node_id, text=""), score=float(score)) for node_id, score in ordered]
+        return [(node_id, float(score)) for node_id, score in sorted(hits, key=lambda hit: (-hit[1], hit[0]))]
 
-    def _nearest_of(self, vector: NDArray[np.float32], mask: Mask, top_k: int) -> list[NodeWithScore]:
-        allowed = np.flatnonzero(mask)
-        if len(allowed) * _FEW < len(mask):
-            cosines = self._generation.vectors[allowed] @ vector
-        else:
-            cosines = (self._generation.vectors @ vector)[allowed]
-        ids = self._generation.ids
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [
-            NodeWithScore(node=TextNode(id_=ids[allowed[place]], text=""), score=float(cosines[place]))
-            for place in best_places(cosines, top_k).tolist()
+            NodeWithScore(node=TextNode(id_=node_id, text=""), score=score)
+            for node_id, score in self.ranking(query_bundle)
         ]
+
+    def _vector(self, query_bundle: QueryBundle) -> NDArray[np.float32]:
+        # The caller embeds once for all collections of one model and passes the vector along.
+        if isinstance(query_bundle, MaskedBundle) and query_bundle.vector is not None:
+            return query_bundle.vector
+        if query_bundle.embedding:
+            return np.array(query_bundle.embedding, dtype=np.float32)
+        return self._embedding.embed_question(query_bundle.query_str)
+
+    def _nearest_of(self, vector: NDArray[np.float32], mask: Mask | None, top_k: int) -> Ranking:
+        vectors, ids = self._generation.vectors, self._generation.ids
+        if mask is None:
+            cosines = vectors @ vector
+            return [(ids[place], float(cosines[place])) for place in best_places(cosines, top_k).tolist()]
+        allowed = np.flatnonzero(mask)
+        few = len(allowed) * _FEW < len(mask)
+        cosines = vectors[allowed] @ vector if few else (vectors @ vector)[allowed]
+        return [(ids[allowed[place]], float(cosines[place])) for place in best_places(cosines, top_k).tolist()]

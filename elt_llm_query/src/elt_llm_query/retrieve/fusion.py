@@ -1,10 +1,12 @@
 """Two rankings into one: pure functions, and the LlamaIndex retriever that asks both legs at once."""
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, Protocol, runtime_checkable
 
 from elt_llm_core.errors import EltError
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -17,6 +19,7 @@ from elt_llm_query.retrieve.wording import BOTH, LegChoice
 
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
+LIKENESS_SLOPE = 0.2
 # What a damaged index, a full disk or a model that does not answer raises; anything else is a mistake of ours.
 LEG_FAILURES = (EltError, OSError, ValueError, RuntimeError)
 
@@ -27,11 +30,11 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], weights: Sequence[float]
     Source: Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
     Learning Methods", SIGIR 2009, which has k = 60 and no weights.
     """
-    fused: dict[str, float] = defaultdict(float)
+    shares: dict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
         for rank, (node_id, _) in enumerate(ranking, 1):
-            fused[node_id] += weight / (k + rank)
-    return _ordered(fused)
+            shares[node_id].append(weight / (k + rank))
+    return _ordered(shares)
 
 
 def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
@@ -39,13 +42,13 @@ def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float])
 
     The scores of a ranking that are all equal count as 1.
     """
-    fused: dict[str, float] = defaultdict(float)
+    shares: dict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
         scores = [score for _, score in ranking]
         low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
         for node_id, score in ranking:
-            fused[node_id] += weight * ((score - low) / spread if spread > 0 else 1.0)
-    return _ordered(fused)
+            shares[node_id].append(weight * ((score - low) / spread if spread > 0 else 1.0))
+    return _ordered(shares)
 
 
 def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
@@ -62,7 +65,14 @@ def attainable(fusion: Fusion, weights: Sequence[float]) -> float:
     return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
 
 
-def _ordered(fused: dict[str, float]) -> Ranking:
+def weight_of_vectors(configured: float, likeness: float) -> float:
+    """The weight of the vector leg: for keywords alone (likeness 1) .3 where .5 is configured; 0 and 1 stay."""
+    return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
+
+
+def _ordered(shares: dict[str, list[float]]) -> Ranking:
+    # Summed without rounding in between, so that the order of the rankings cannot break a tie.
+    fused = {node_id: math.fsum(parts) for node_id, parts in shares.items()}
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -75,12 +85,20 @@ class Legs:
     failures: tuple[tuple[str, Exception], ...] = ()
 
 
+@runtime_checkable
+class RankingLeg(Protocol):
+    """A leg that can do without a node around each id, which takes longer than to find it in a small collection."""
+
+    def ranking(self, query_bundle: QueryBundle, /) -> Ranking:
+        """Ids and scores, best first."""
+
+
 @dataclass(frozen=True)
 class PendingLegs:
-    """Both legs on their way; `HybridRetriever.collect` waits for them."""
+    """Both legs on their way; `HybridRetriever.collect` calls them, which waits, or does the work now."""
 
-    dense: Future[list[NodeWithScore]] | None
-    keyword: Future[list[NodeWithScore]] | None
+    dense: Callable[[], Ranking] | None
+    keyword: Callable[[], Ranking] | None
 
 
 class HybridRetriever(QueryFusionRetriever):
@@ -106,6 +124,7 @@ class HybridRetriever(QueryFusionRetriever):
         self.fusion: Fusion = fusion
         self._executor = executor
         self._dense_weight = dense_weight
+        self._rank_dense, self._rank_keyword = _ranker(dense), _ranker(keyword)
         self._whole = LegChoice(dense=dense is not None, keyword=keyword is not None)
         super().__init__(
             retrievers=[leg for leg in (dense, keyword) if leg is not None],
@@ -117,30 +136,34 @@ class HybridRetriever(QueryFusionRetriever):
             retriever_weights=list(self._weights(self._whole)) if self._whole == BOTH else None,
         )
 
-    def ask(self, question: QueryBundle, legs: LegChoice = BOTH) -> PendingLegs:
-        """Start the chosen legs and return at once."""
-        return PendingLegs(
-            dense=self._executor.submit(self.dense.retrieve, question) if self.dense and legs.dense else None,
-            keyword=self._executor.submit(self.keyword.retrieve, question) if self.keyword and legs.keyword else None,
-        )
+    def ask(self, question: QueryBundle, legs: LegChoice = BOTH, *, at_once: bool = True) -> PendingLegs:
+        """Start the chosen legs and return; unless `at_once`, they are asked by the thread that collects them."""
+
+        def started(rank: Callable[[QueryBundle], Ranking] | None, chosen: bool) -> Callable[[], Ranking] | None:
+            if rank is None or not chosen:
+                return None
+            work = partial(rank, question)
+            return self._executor.submit(work).result if at_once else work
+
+        return PendingLegs(started(self._rank_dense, legs.dense), started(self._rank_keyword, legs.keyword))
 
     def collect(self, pending: PendingLegs) -> Legs:
         """What the legs brought; a leg that failed is empty and its failure told."""
         failures: list[tuple[str, Exception]] = []
         found: dict[str, Ranking] = {"dense": [], "keyword": []}
-        for name, future in (("dense", pending.dense), ("keyword", pending.keyword)):
-            if future is None:
+        for name, bring in (("dense", pending.dense), ("keyword", pending.keyword)):
+            if bring is None:
                 continue
             try:
-                found[name] = [(hit.node.node_id, hit.score or 0.0) for hit in future.result()]
+                found[name] = bring()
             except LEG_FAILURES as failure:
                 failures.append((name, failure))
         return Legs(found["dense"], found["keyword"], tuple(failures))
 
-    def fuse(self, legs: Legs, asked: LegChoice = BOTH) -> list[Candidate]:
+    def fuse(self, legs: Legs, asked: LegChoice = BOTH, likeness: float = 0.0) -> list[Candidate]:
         """The candidates of the legs that were asked in fused order, with the ranks and scores either leg gave them."""
         rankings = (legs.dense, legs.keyword)
-        chosen = self._weights(asked)
+        chosen = self._weights(asked, likeness)
         # A leg that was not asked or failed takes no part in what can be attained.
         weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, chosen, strict=True)]
         best = attainable(self.fusion, weights)
@@ -155,13 +178,27 @@ class HybridRetriever(QueryFusionRetriever):
             raise legs.failures[0][1]
         return self.fuse(legs)
 
-    def _weights(self, asked: LegChoice) -> tuple[float, float]:
+    def _weights(self, asked: LegChoice, likeness: float = 0.0) -> tuple[float, float]:
         """The weights of vectors and keywords; of a leg alone the weight is 1."""
         both = asked == BOTH and self._whole == BOTH
-        return (self._dense_weight, 1.0 - self._dense_weight) if both else (1.0, 1.0)
+        dense = weight_of_vectors(self._dense_weight, likeness)
+        return (dense, 1.0 - dense) if both else (1.0, 1.0)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [to_node(candidate) for candidate in self.candidates(query_bundle)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self._retrieve(query_bundle)
+
+
+def _ranker(leg: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
+    """What asks a leg for ids and scores."""
+    if leg is None:
+        return None
+    if isinstance(leg, RankingLeg):
+        return leg.ranking
+
+    def ranking(question: QueryBundle) -> Ranking:
+        return [(hit.node.node_id, hit.score or 0.0) for hit in leg.retrieve(question)]
+
+    return ranking

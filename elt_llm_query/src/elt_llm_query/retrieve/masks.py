@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elt_llm_query.filters import Condition, chosen_values
 from elt_llm_query.retrieve.searchable import Searchable
+from elt_llm_query.retrieve.wording import OtherNames
 
 Mask = NDArray[np.bool_]
 COLLECTION = "collection"
@@ -31,9 +32,21 @@ _NEAREST_AMONG = 2000  # values; telling near ones apart takes too long beyond
 
 @dataclass
 class MaskedBundle(QueryBundle):
-    """A question for one collection with the mask of the nodes it may find, shape (nodes,); None is all."""
+    """A question for one collection with the mask of the nodes it may find, shape (nodes,); None is all.
+
+    A leg brings no more than `most` for it, where that is less than it would. `vector` is the question's, as an array.
+    """
 
     mask: Mask | None = None
+    names: tuple[OtherNames, ...] = ()
+    most: int | None = None
+    vector: NDArray[np.float32] | None = None
+
+
+def bounded(top_k: int, question: QueryBundle) -> int:
+    """How many hits a leg that would bring `top_k` brings for this question."""
+    most = question.most if isinstance(question, MaskedBundle) else None
+    return top_k if most is None else min(top_k, most)
 
 
 @dataclass(frozen=True)

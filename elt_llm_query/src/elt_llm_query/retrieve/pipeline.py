@@ -19,14 +19,18 @@ from elt_llm_query.rerank.model_reranker import identity_of
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.rerank.scorer import ModelSources
 from elt_llm_query.retrieve.collections import OpenCollection, open_collections
-from elt_llm_query.retrieve.masks import Masks, masks_of
+from elt_llm_query.retrieve.masks import Mask, Masks, masks_of
 from elt_llm_query.retrieve.rounds import SearchRounds, SearchTools
+from elt_llm_query.retrieve.routing import Router
 from elt_llm_query.retrieve.searchable import Searchable
 from elt_llm_query.retrieve.stages import StageLog
 from elt_llm_query.retrieve.wording import Wording
 from elt_llm_query.shape.shaper import Shaper
 from elt_llm_query.strategies import create_strategy
 from elt_llm_query.strategies.strategy import Strategy
+from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
+from elt_llm_query.understanding.narrowing import narrowed
+from elt_llm_query.understanding.understanding import Understanding, Understood
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -42,6 +46,8 @@ class Found:
     chunks: tuple[RetrievedChunk, ...]
     stages: tuple[TraceStage, ...]
     notes: tuple[str, ...]
+    searched_for: str = ""
+    """The question with mistyped words put right."""
 
 
 class PassageFinder(Closeable):
@@ -51,6 +57,7 @@ class PassageFinder(Closeable):
     generations; FingerprintMismatch is raised if one lacks. `caches` may be shared with other finders, whatever they
     ask: what is kept knows which generations, settings and models it came from. Unset: its own, as configured.
     `llm` is for a reranker that asks one; ModelError or SettingsError is raised for a reranker without its model.
+    `aliases` are other names that questions are looked for by as well.
     """
 
     def __init__(
@@ -62,6 +69,7 @@ class PassageFinder(Closeable):
         make_reranker: Callable[[QuerySettings], Reranker] | None = None,
         llm: "LLM | None" = None,
         caches: QueryCaches[Found] | None = None,
+        aliases: Aliases = NO_ALIASES,
     ) -> None:
         self._query = settings.query
         self._caches = caches or create_caches(settings.query)
@@ -73,18 +81,20 @@ class PassageFinder(Closeable):
         self._strategies: dict[str, Strategy] = {
             name: create_strategy(name, settings.query, llm) for name in STRATEGIES
         }
+        self._understanding = Understanding(generations, settings.query, aliases)
         self._tools = SearchTools(
             self._collections,
             self._reranker,
             settings.query,
+            Router(self._collections, settings.query.route_above, settings.query.route_to),
             self._caches.vectors.embed,
             self._vector_counts,
+            self._understanding.worded,
         )
         self._shaper = Shaper(self._collections, settings.query, settings.llm.max_context_tokens)
-        self._notes = _standing_notes(self._collections, self._reranker)
         # What the passages of a question depend on, the question aside.
         asked = tuple((one.identity, *one.notes) for one in generations)
-        self._key = (asked, settings.model_dump_json(), *identity_of(self._reranker))
+        self._key = (asked, settings.model_dump_json(), aliases, *identity_of(self._reranker))
 
     def find(
         self,
@@ -110,28 +120,37 @@ class PassageFinder(Closeable):
             key = (*self._key, chosen.name, text, top_k, conditions)
             cached = self._caches.results.get(key)
             stage.details["cache"] = {"hit": cached is not None, **self._caches.results.counts.as_dict()}
-        if cached is not None:
-            return _from_cache(cached, log)
-        found, everything_worked = self._find(text, chosen, top_k, conditions, log)
+            known = cached or self._understanding.of(text, conditions, partial(self._allowed, conditions))
+            stage.details = (known.stages[0].details if isinstance(known, Found) else known.details()) | stage.details
+        if isinstance(known, Found):
+            return _from_cache(known, log)
+        found, everything_worked = self._find(known, chosen, top_k, conditions, log)
         if everything_worked:
             self._caches.results.put(key, found)
         return found
 
     def _find(
-        self, text: str, strategy: Strategy, top_k: int | None, conditions: Sequence[Condition], log: StageLog
+        self,
+        understood: Understood,
+        strategy: Strategy,
+        top_k: int | None,
+        conditions: Sequence[Condition],
+        log: StageLog,
     ) -> tuple[Found, bool]:
         """What there is for a question, and whether all of it was asked: what failed now may work the next time."""
-        limits = self._filter(conditions, log) if conditions else None
+        limits = self._filter(conditions, understood.suggested if self._applies else (), log)
         rounds = SearchRounds(self._tools, limits, log)
-        reranked = strategy.search(Wording(text), rounds)
+        reranked = strategy.search(Wording(understood.text), rounds)
         with log.stage("shape") as stage:
             shaped = self._shaper.shape(
                 reranked.candidates, top_k or self._top_k, stage, to_read=top_k is None, limits=limits
             )
         filtered = limits.notes if limits else ()
-        said = (*self._notes, *strategy.notes, *rounds.failures, *reranked.notes, *filtered, *shaped.notes)
+        standing = _standing_notes(self._collections, self._reranker)
+        said = (*standing, *strategy.notes, *rounds.notes, *rounds.failures, *reranked.notes, *filtered, *shaped.notes)
+        said = (*understood.notes, *said)
         chunks = tuple(passage.to_chunk() for passage in shaped.passages)
-        return Found(chunks, log.stages, tuple(dict.fromkeys(said))), not rounds.failures
+        return Found(chunks, log.stages, tuple(dict.fromkeys(said)), understood.text), not rounds.failures
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:
@@ -158,9 +177,19 @@ class PassageFinder(Closeable):
             )
         return strategy
 
-    def _filter(self, conditions: Sequence[Condition], log: StageLog) -> Masks:
+    @property
+    def _applies(self) -> bool:
+        return self._query.filters_from_question == "apply"
+
+    def _allowed(self, conditions: Sequence[Condition]) -> Sequence[Mask] | None:
+        return masks_of(conditions, [one.generation for one in self._collections]).masks if conditions else None
+
+    def _filter(self, conditions: Sequence[Condition], suggested: Sequence[str], log: StageLog) -> Masks | None:
+        """What the conditions leave, and those that the question suggests; None if there are none."""
+        if not conditions and not suggested:
+            return None
         with log.stage("filter") as stage:
-            limits = masks_of(conditions, [one.generation for one in self._collections])
+            limits, conditions = narrowed(conditions, suggested, [one.generation for one in self._collections])
             left = {one.name: int(mask.sum()) for one, mask in zip(self._collections, limits.masks, strict=True)}
             stage.kept = sum(left.values())
             stage.details["where"] = [str(condition) for condition in conditions]

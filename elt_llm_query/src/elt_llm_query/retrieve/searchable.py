@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 class Tokeniser(Protocol):
     """Turns text into the stems that a keyword index holds."""
 
+    @property
+    def language(self) -> str:
+        """Code of the language it stems by."""
+
     def stems(self, text: str) -> list[str]:
         """Stems in the order of the words, stopwords left out."""
+
+    def stems_of_guess(self, word: str) -> list[str]:
+        """The stems of one word in lower case that nobody may ever have written."""
 
 
 class KeywordSource(Protocol):
@@ -36,6 +43,15 @@ class KeywordSource(Protocol):
 
     def scores(self, question: str) -> NDArray[np.float32]:
         """BM25 score of every node, shape (size,), 0 where nothing matches."""
+
+    def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same of the nodes at these positions alone."""
+
+    def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """BM25 score of every node, shape (size,), each stem with this weight in place of the index's own."""
+
+    def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
+        """Positions of the nodes that have every one of these stems."""
 
 
 class PassportLike(Protocol):

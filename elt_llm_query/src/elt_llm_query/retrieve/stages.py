@@ -24,11 +24,14 @@ class StageLog:
         self._stages: list[TraceStage] = []
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[OpenStage]:
-        """Time what happens inside and keep it under that name, unless it raises."""
-        begun, current = time.perf_counter(), OpenStage()
+    def stage(self, name: str, begun: float | None = None) -> Iterator[OpenStage]:
+        """Time what happens inside and keep it under that name, unless it raises.
+
+        `begun`, by `time.perf_counter`: the work began before it was known that there is something to tell.
+        """
+        since, current = time.perf_counter() if begun is None else begun, OpenStage()
         yield current
-        took_ms = (time.perf_counter() - begun) * 1000
+        took_ms = (time.perf_counter() - since) * 1000
         self._stages.append(TraceStage(name=name, took_ms=took_ms, kept=current.kept, details=current.details))
 
     @property

@@ -15,16 +15,27 @@ BOTH = LegChoice(dense=True, keyword=True)
 
 
 @dataclass(frozen=True)
+class OtherNames:
+    """A name that a question holds, and others that mean the same: a passage with one of them has the name."""
+
+    name: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Wording:
     """`text` is embedded as a question and its words are looked for.
 
     `passages` are embedded as passages; the vector asked for is then the mean of theirs and the question's. The words
-    of `also` are looked for beside those of the text, and not embedded.
+    of `also` are looked for beside those of the text, and not embedded. `names` are looked for instead of those that
+    the text has, and add no weight. `likeness`, 0 to 1, is how far the text is keywords rather than a question.
     """
 
     text: str
     passages: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    names: tuple[OtherNames, ...] = ()
+    likeness: float = 0.0
 
     @property
     def keywords(self) -> str:

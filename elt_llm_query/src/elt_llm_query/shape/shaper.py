@@ -69,6 +69,8 @@ class Shaper:
             passages, more = self._within_budget(passages, told)
             notes += more
         stage.kept = len(passages)
+        stage.details["top_k"] = top_k
+        stage.details["min_relevance_score"] = minimum
         stage.details.update(told)
         stage.details["ranking"] = [(passage.candidate.node_id, passage.candidate.score) for passage in passages]
         return Shaped(tuple(passages), tuple(notes))
@@ -117,6 +119,9 @@ class Shaper:
 
 def _beyond(candidates: Iterable[Candidate], kept: Iterable[Passage], told: dict[str, Any]) -> dict[str, Any]:
     """Candidates that nothing speaks against but their rank, or their likeness where variety is asked for."""
-    accounted = {passage.node.node_id for passage in kept}.union(*told.values())
-    beyond = [one.node_id for one in candidates if one.node_id not in accounted]
+    read = {(passage.candidate.collection, passage.node.node_id) for passage in kept}
+    told_of = set[str]().union(*told.values())
+    beyond = [
+        one.node_id for one in candidates if one.node_id not in told_of and (one.collection, one.node_id) not in read
+    ]
     return {"beyond top_k": beyond} if beyond else {}

@@ -10,20 +10,37 @@ if TYPE_CHECKING:
 
     from elt_llm_query.strategies.strategy import Strategy
 
-MULTI_QUERY_NOTE = "The strategy multi_query needs a language model; the question was asked once, as hybrid."
 
+def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | None" = None) -> "Strategy":
+    """The strategy of this name. With `use_hybrid_search: false` only `sparse` asks for keywords.
 
-def create_strategy(name: "StrategyName", query: "QuerySettings", _llm: "LLM | None" = None) -> "Strategy":
-    """The strategy of this name. With `use_hybrid_search: false` only `sparse` asks for keywords."""
-    from elt_llm_query.strategies.one_search import OneSearch
-
+    `llm` is any language model of LlamaIndex; a strategy that wants one and has none says so in its notes.
+    """
     both = LegChoice(dense=True, keyword=query.use_hybrid_search)
     match name:
-        case "dense":
-            return OneSearch(name, LegChoice(dense=True, keyword=False))
-        case "sparse":
-            return OneSearch(name, LegChoice(dense=False, keyword=True))
-        case "hybrid":
-            return OneSearch(name, both)
+        case "dense" | "sparse" | "hybrid":
+            from elt_llm_query.strategies.one_search import OneSearch
+
+            one = {"dense": LegChoice(dense=True, keyword=False), "sparse": LegChoice(dense=False, keyword=True)}
+            return OneSearch(name, one.get(name, both))
         case "multi_query":
-            return OneSearch(name, both, notes=(MULTI_QUERY_NOTE,))
+            from elt_llm_query.strategies.multi_query import MultiQuery
+
+            return MultiQuery(both, query.num_queries, llm)
+        case "hyde":
+            from elt_llm_query.strategies.hyde import Hyde
+
+            return Hyde(both, llm)
+        case "multi_hop":
+            from elt_llm_query.strategies.multi_hop import MultiHop
+
+            return MultiHop(both, query.max_hops, llm)
+        case "auto":
+            return _create_auto(query, llm)
+
+
+def _create_auto(query: "QuerySettings", llm: "LLM | None") -> "Strategy":
+    from elt_llm_query.strategies.auto import Auto
+
+    routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query", "multi_hop")
+    return Auto({name: create_strategy(name, query, llm) for name in routes})

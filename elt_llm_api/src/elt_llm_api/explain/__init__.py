@@ -1,0 +1,1 @@
+"""The trace of a question as tables for a terminal."""

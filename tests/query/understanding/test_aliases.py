@@ -1,0 +1,131 @@
+"""Other names are looked for both ways, and count as the name itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.errors import SettingsError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings import Settings
+from elt_llm_core.settings_loader import load_settings
+from elt_llm_query.retrieve.other_names import renamed, with_other_names
+from elt_llm_query.retrieve.pipeline import Found, PassageFinder
+from elt_llm_query.retrieve.wording import OtherNames
+from elt_llm_query.understanding.aliases import EXAMPLE, Aliases, aliases_from, load_aliases
+from elt_llm_query.understanding.named import AliasIndex
+
+MakeGeneration = Callable[..., Any]
+TEXTS = {
+    "a": "Human resources approves the request.",
+    "b": "The human touch matters to the committee.",
+    "c": "Holidays are entered in the calendar.",
+    "d": "The budget is approved in March.",
+    "e": "Information technology repairs the printer.",
+}
+ALIASES = aliases_from({"HR": ["human resources", "personnel"], "leave": ["holiday"], "IT": ["information technology"]})
+
+
+def ask(generation: Any, embedding: FakeEmbedding, question: str, aliases: Aliases = ALIASES) -> Found:
+    with PassageFinder([generation], [embedding], Settings(), aliases=aliases) as finder:
+        return finder.find(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "told"),
+    [
+        ("What does HR approve?", "a", {"HR": ["human resources"]}),
+        ("what does hr approve?", "a", {"HR": ["human resources"]}),
+        ("Where is leave noted?", "c", {"leave": ["holiday"]}),
+        ("Does IT mend printing?", "e", {"IT": ["information technology"]}),
+    ],
+)
+def test_a_name_is_looked_for_by_its_other_names(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, question: str, first: str, told: dict[str, list[str]]
+) -> None:
+    found = ask(make_generation(TEXTS), embedding, question)
+    assert found.stages[0].details["aliases"] == told
+    brought = next(stage for stage in found.stages if stage.name == "retrieve").details["collections"]["handbook"]
+    assert brought["keyword"][0][0] == first
+
+
+def test_another_name_covers_what_the_name_covers(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    found = ask(make_generation(TEXTS), embedding, "HR approves")
+    coverage = {chunk.node_id: chunk.coverage for chunk in found.chunks}
+    assert coverage["a"] == 1.0
+    assert (coverage["b"] or 0.0) < 0.5  # half a name is none
+
+
+def test_a_small_word_is_a_name_only_as_it_is_written(make_generation: MakeGeneration) -> None:
+    index = AliasIndex(ALIASES, [make_generation(TEXTS)])
+    assert index.in_question("Is it repaired?") == ()
+    assert index.in_question("Is IT repaired?")[0].others == ("information technology",)
+
+
+def test_names_are_found_the_other_way_round_with_and_without_diacritics(make_generation: MakeGeneration) -> None:
+    generation = make_generation({"a": "The Büro is open.", "b": "Our headquarters moved."})
+    index = AliasIndex(aliases_from({"Büro": ["headquarters"]}), [generation])
+    assert index.in_question("where is the BURO")[0].others == ("headquarters",)
+    assert index.in_question("where are headquarters")[0].others == ("Büro",)
+
+
+def test_no_passage_scores_less_and_none_more_than_the_name_itself_could(make_generation: MakeGeneration) -> None:
+    generation = make_generation(TEXTS | {"f": "HR moved."})
+    names = [OtherNames("HR", ("human resources", "personnel"))]
+    plain = generation.keyword.scores("HR approves")
+    scores = with_other_names(plain, names, generation, generation.keyword.scores)
+    assert (scores >= plain).all()
+    gained = {generation.ids[place] for place in (scores > plain).nonzero()[0]}
+    assert gained == {"a"}
+
+
+def test_a_passage_is_read_with_the_name_that_was_typed(make_generation: MakeGeneration) -> None:
+    generation = make_generation(TEXTS)
+    stems = generation.stems(["a"])[0]
+    assert renamed(stems, [OtherNames("HR", ("human resources",))], generation)[0] == "hr"
+
+
+def test_other_aliases_are_another_question_to_the_cache(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
+    generation = make_generation(TEXTS)
+    with PassageFinder([generation], [embedding], Settings()) as plain:
+        caches = plain._caches
+        plain.find("What does HR approve?")
+        with PassageFinder([generation], [embedding], Settings(), caches=caches, aliases=ALIASES) as finder:
+            found = finder.find("What does HR approve?")
+    assert found.stages[0].details["cache"]["hit"] is False
+    assert found.stages[0].details["aliases"]
+
+
+def written(folder: Path, text: str) -> Aliases:
+    (folder / "config").mkdir()
+    (folder / "config" / "rag_config.yaml").write_text("{}\n", encoding="utf-8")
+    (folder / "config" / "aliases.yaml").write_text(text, encoding="utf-8")
+    return load_aliases(load_settings(None, {}, folder))
+
+
+def test_the_example_is_a_file_without_aliases(tmp_path: Path) -> None:
+    assert written(tmp_path, EXAMPLE) == Aliases()
+
+
+def test_a_file_gives_groups_of_names(tmp_path: Path) -> None:
+    assert written(tmp_path, "aliases:\n  HR:\n    - human resources\n").groups == (("HR", "human resources"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("aliases:\n  HR: personnel\n", ":2:"),
+        ("aliases:\n  HR:\n    - ''\n", ":3:"),
+        ("aliases:\n  HR:\n    - '--'\n", ":3:"),
+        ("alias: {}\n", ":1:"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_file_and_line(tmp_path: Path, text: str, line: str) -> None:
+    with pytest.raises(SettingsError, match=rf"aliases\.yaml{line}"):
+        written(tmp_path, text)
+
+
+def test_no_file_is_no_alias(tmp_path: Path) -> None:
+    assert load_aliases(load_settings(None, {}, tmp_path)) == Aliases()

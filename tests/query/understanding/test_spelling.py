@@ -1,0 +1,109 @@
+"""Mistyped words are taken for those of the documents, and only those."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_query.retrieve.pipeline import PassageFinder
+from elt_llm_query.understanding.edits import distance, is_swapped, one_mistake_away
+from elt_llm_query.understanding.spelling import Correction, Speller, corrected
+from hypothesis import given
+from hypothesis import strategies as st
+
+MakeGeneration = Callable[..., Any]
+TEXTS = {
+    "n1": "The president of the council appoints the secretary.",
+    "n2": "The president signs every certificate of registration.",
+    "n3": "A goalkeeper may be registered in an emergency.",
+    "n4": "Obadiah Hartmanis founded the library.",
+    "n5": "The form is stamped at the harbour.",
+}
+WORD = st.text("abcde", min_size=1, max_size=8)
+
+
+@pytest.fixture
+def speller(make_generation: MakeGeneration) -> Speller:
+    return Speller([make_generation(TEXTS)], ["en"], frozenset({"tidewatr"}))
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "meant"),
+    [
+        ("Who is the presidnet of the council?", "presidnet", "president"),  # its stem is not one mistake away
+        ("Who signs a certifcate of registration?", "certifcate", "certificate"),
+        ("Who signs the registratoin?", "registratoin", "registration"),
+        ("When may a goalkeepper play?", "goalkeepper", "goalkeeper"),
+        ("What did Obadiah Hatmanis do?", "Hatmanis", "Hartmanis"),
+        ("When may a goolkeaper be registered?", "goolkeaper", "goalkeeper"),  # two mistakes in a long word
+    ],
+)
+def test_a_mistyped_word_is_taken_for_that_of_the_documents(
+    speller: Speller, question: str, typed: str, meant: str
+) -> None:
+    assert Correction(typed, meant) in speller.corrections(question, "en")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who is the president of the council?",
+        "Who buys the farm in the harbour?",  # a real word beside "form"
+        "Who is the PRESIDNET of the council?",
+        'Who wrote "the presidnet" here?',
+        "What does presidnet-7 mean for the council?",
+        "Does Forn sign it in the harbour?",  # a short name
+        "Where is the tidewatr of the council?",  # of the names of the alias file
+        "Xqzwv blarg zzyzx quuxly wibblet",
+    ],
+)
+def test_real_words_names_codes_and_quotations_are_left_as_they_are(speller: Speller, question: str) -> None:
+    assert speller.corrections(question, "en") == ()
+
+
+def test_of_two_words_as_likely_neither_is_taken(make_generation: MakeGeneration) -> None:
+    speller = Speller([make_generation({"a": "gallant horses", "b": "gallons of water"})], ["en"], frozenset())
+    assert speller.corrections("how many gallont of it are there", "en") == ()
+
+
+def test_a_word_that_any_collection_has_is_left_alone(make_generation: MakeGeneration) -> None:
+    other = make_generation({"x": "presidnet is a trade name"}, "trade")
+    speller = Speller([make_generation(TEXTS), other], ["en"], frozenset())
+    assert speller.corrections("Who is the presidnet of the council?", "en") == ()
+
+
+def test_no_word_of_what_a_filter_leaves_out_is_taken(make_generation: MakeGeneration) -> None:
+    generation = make_generation(TEXTS)
+    mask = np.array([node_id not in ("n1", "n2") for node_id in generation.ids])
+    speller = Speller([generation], ["en"], frozenset())
+    assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [mask]) == ()
+
+
+def test_a_correction_is_searched_for_noted_and_told(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    settings = Settings(query=QuerySettings(cache_size=0))
+    with PassageFinder([make_generation(TEXTS)], [embedding], settings) as finder:
+        found = finder.find("Who signs a certifcate?")
+        right = finder.find("Who signs a certificate?")
+    assert [chunk.node_id for chunk in found.chunks] == [chunk.node_id for chunk in right.chunks]
+    assert "No document has the word 'certifcate'; 'certificate' was looked for instead." in found.notes
+    assert found.stages[0].details["corrected"] == {"certifcate": "certificate"}
+    assert found.searched_for == "Who signs a certificate?"
+
+
+def test_words_are_replaced_where_they_stand_alone() -> None:
+    made = [Correction("certifcate", "certificate")]
+    assert corrected("a certifcate, certifcate-2", made) == "a certificate, certifcate-2"
+
+
+@given(WORD)
+def test_every_word_made_by_one_mistake_is_one_mistake_away(word: str) -> None:
+    assert all(distance(word, made, 2) == 1 and made[:1] in (word[0], "") for made in one_mistake_away(word))
+
+
+@given(WORD, WORD)
+def test_distance_is_symmetric_and_0_for_equal_words_only(one: str, other: str) -> None:
+    assert distance(one, other, 9) == distance(other, one, 9)
+    assert (distance(one, other, 9) == 0) == (one == other)
+    assert not is_swapped(one, other) or distance(one, other, 9) == 1
