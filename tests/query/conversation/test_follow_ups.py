@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 LABEL, PHRASE = "another code or number in the same question", "another phrase in the same question"
 SUBJECT, ASKING = "another subject of the same question", "other asking words in the same question"
+TIME = "another time in the same question"
 APPENDED, TOPIC = "the last question, about this", "with the last topic"
 DRAW = "When is the draw for the spring cup made?"
 FEE = "Wie hoch ist die Gebühr für Senioren?"
@@ -49,6 +50,8 @@ CASES = [
     ),
     ("Is it the same after eighty minutes?", "and after sixty minutes?", PHRASE, "Is it the same after sixty minutes?"),
     (FEE, "und für Junioren?", PHRASE, "Wie hoch ist die Gebühr für Junioren?"),
+    ("What was the fee last year?", "and now?", TIME, "What was the fee now?"),
+    ("How many lux does Grade B need?", "and last year?", TIME, "How many lux does Grade B need last year?"),
     ("What do students pay for a ticket?", "and children?", SUBJECT, "What do children pay for a ticket?"),
     ("How long does a loan last?", "a transfer?", SUBJECT, "How long does a transfer last?"),
     ("How long are recordings kept?", "what about a player record?", SUBJECT, "How long is a player record kept?"),
@@ -58,6 +61,8 @@ CASES = [
     ("Wie lange werden Aufnahmen aufbewahrt?", "und Akten?", SUBJECT, "Wie lange werden Akten aufbewahrt?"),
     ("Was zahlen Studenten für eine Karte?", "und Kinder?", SUBJECT, "Was zahlen Kinder für eine Karte?"),
     (DRAW, "where?", ASKING, "Where is the draw for the spring cup made?"),
+    ("When was the club founded?", "in which town?", ASKING, "In which town was the club founded?"),
+    ("What is the ban for abuse?", "is there a course too?", TOPIC, "is there a course too (ban abuse)?"),
     (DRAW, "and by whom?", ASKING, "By whom is the draw for the spring cup made?"),
     ("How heavy a load are goalposts tested with?", "how often?", ASKING, "How often are goalposts tested with?"),
     ("Wann ist die Auslosung?", "wo?", ASKING, "Wo ist die Auslosung?"),

@@ -15,6 +15,7 @@ from elt_llm_query.conversation.follow_up_words import (
     BOUNDARIES,
     CODE,
     PREPOSITION,
+    TIME,
     VERB,
 )
 from elt_llm_query.understand import numbers_of
@@ -49,6 +50,16 @@ def other_phrase(fragment: str, last: str) -> str:
         if places:
             return _replaced(last, places[-1].start(), places[-1].end(), part)
     return ""
+
+
+def other_time(fragment: str, last: str) -> str:
+    """The last question of another time: "last year", "and now?"."""
+    if not TIME.fullmatch(fragment):
+        return ""
+    places = list(TIME.finditer(last))
+    if not places:
+        return f"{last.rstrip('?!. ')} {fragment}?"
+    return f"{last[: places[-1].start()]}{fragment}{last[places[-1].end() :]}"
 
 
 def names_kind(text: str) -> bool:

@@ -10,12 +10,21 @@ from dataclasses import dataclass
 from elt_llm_core.text.normalise import fold, words
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.conversation.exchanges import names_kind, other_asking, other_label, other_phrase, other_subject
+from elt_llm_query.conversation.exchanges import (
+    names_kind,
+    other_asking,
+    other_label,
+    other_phrase,
+    other_subject,
+    other_time,
+)
 from elt_llm_query.conversation.follow_up_words import (
     ABOUT,
     ASKING,
     ASKING_THINGS,
+    ASKING_WHICH,
     AUXILIARY,
+    BESIDES,
     CLAUSE,
     CONNECTIVE,
     DEFINED,
@@ -79,6 +88,7 @@ def _exchanged(rest: str, last: Before, tokeniser: KeywordTokeniser, *, may_be_s
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", other_label),
+        ("another time in the same question", other_time),
         ("another phrase in the same question", other_phrase),
     ]
     if may_be_subject and not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
@@ -109,7 +119,8 @@ def _without_connective(text: str) -> tuple[str, bool]:
 
 def _asks_bare(rest: str) -> bool:
     """Whether nothing is asked but why, how long, since when ..."""
-    return bool(ASKING.fullmatch(fold(rest).strip(" ?!.")))
+    asked = fold(rest).strip(" ?!.")
+    return bool(ASKING.fullmatch(asked) or ASKING_WHICH.fullmatch(asked))
 
 
 def _leans(rest: str, connected: bool, tokeniser: KeywordTokeniser) -> bool:
@@ -140,7 +151,7 @@ def _has_verb(rest: str) -> bool:
 
 def _points_back(rest: str, tokeniser: KeywordTokeniser) -> bool:
     """Whether a pronoun stands for something said before, and not earlier in the question itself."""
-    if DEMONSTRATIVE.search(fold(rest)):
+    if DEMONSTRATIVE.search(fold(rest)) or (_has_verb(rest) and BESIDES.search(rest)):
         return len(_content(rest, tokeniser)) < _FEW_TERMS
     if found := POSSESSIVE.search(rest):
         return not (_content(rest[: found.start()], tokeniser) and len(_content(rest, tokeniser)) > 2)

@@ -4,7 +4,8 @@ import re
 from typing import Final
 
 CONNECTIVE: Final = re.compile(
-    r"^(?:and|but|or|so|ok(?:ay)?|also|then|now|yes|no|thanks|thank you|und|aber|oder|auch|dann|danke)\b[\s,.!:-]{0,5}",
+    r"^(?:and|but|or|so|ok(?:ay)?|also|then|now(?=\s\w)|yes|no|thanks|thank you|und|aber|oder|auch|dann|danke)\b"
+    r"[\s,.!:-]{0,5}",
     re.IGNORECASE,
 )
 ABOUT: Final = re.compile(
@@ -28,6 +29,8 @@ DEMONSTRATIVE: Final = re.compile(
     r"|work|include|allowed|possible|too\b|also\b|case\b|rule\b|ist\b|sind\b|gilt\b|gelten\b|kostet\b|dauert\b"
     r"|erlaubt\b|auch\b))"
 )
+# "Is there a course too?" is asked of what was spoken of.
+BESIDES: Final = re.compile(r"\b(?:too|as well|else|auch)\W{0,3}$", re.IGNORECASE)
 # What begins a clause of its own: a pronoun behind it mostly stands for something before it.
 CLAUSE: Final = re.compile(
     r",|\b(?:when|if|while|because|as|after|before|since|until|that|which|who|whose|where"
@@ -41,11 +44,14 @@ PREPOSITION: Final = re.compile(
 )
 # The longer ones first: of "how many", "how" alone would leave "many" behind.
 ASKING: Final = re.compile(
-    r"how (?:long|much|many|often|old|far|big|soon|late|early|heavy|high|tall|wide|large|so)|for how long|since when"
-    r"|until when|by when|by whom|from when|at what (?:time|cost|price)|says who|where exactly|why not|why|whose|whom"
+    r"how (?:long|much|many|often|old|far|big|soon|late|early|quickly|fast|heavy|high|tall|wide|large|so)"
+    r"|for how long|since when|until when|by when|by whom|from when|at what (?:time|cost|price)|says who|where exactly|why not|why|whose|whom"
     r"|who|when|where|which|what|how"
     r"|wie (?:lange|viele|viel|oft|alt|weit|hoch|groß|gross|schwer)|seit wann|bis wann|ab wann|von wem|durch wen"
     r"|wie das|warum|weshalb|wieso|wer|wem|wen|wann|wohin|woher|wo|wie|was"
+)
+ASKING_WHICH: Final = re.compile(
+    r"(?:in|on|at|by|to|for|from|under|within|an|zu|bis|ab|mit|unter) (?:which|what|welche[mnrs]?) \w+", re.IGNORECASE
 )
 # What a question that names nothing else may begin with, besides the words above.
 ASKING_THINGS: Final = re.compile(r"^(?:(?:which|what|welche[mnrs]?|wof(?:ü|u)r|womit|wozu|wovon)\s+\w)", re.IGNORECASE)
@@ -73,6 +79,12 @@ CODE: Final = re.compile(
     r"([A-Z]{1,4}[-.]?\d{1,4}(?:\.\d{1,3})*|\d{1,4}[A-Z]{1,3}|[Uu](?:nder)?[- ]?\d{1,2}s?"
     r"|(?<=Grade )[A-Z]|(?<=Class )[A-Z]|(?<=Level )\w|(?<=Category )\w|(?<=Type )\w|(?<=Part )\w|(?<=Stufe )\w"
     r"|(?<=Klasse )\w)\b"
+)
+TIME: Final = re.compile(
+    r"\b(?:now(?:adays)?|today|tomorrow|yesterday|(?:last|this|next) (?:year|season|month|week|quarter|spring|summer"
+    r"|autumn|winter)|heute|jetzt|morgen|gestern|(?:letzte|diese|nächste)[mnrs]? (?:jahr|saison|monat|woche|quartal))\b"
+    r"(?:'s)?",
+    re.IGNORECASE,
 )
 BOUNDARIES: Final = (
     r"(?:for|in|on|at|by|with|from|to|of|during|after|before|until|is|are|was|were|do|does|did|can|may|must|should|will"
