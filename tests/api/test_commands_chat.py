@@ -150,7 +150,8 @@ def test_the_samples_move_to_another_collection(own_samples: CommandLine) -> Non
     assert "Asking mast, samples from now on." in ended.out
     assert "twelve metres" in ended.out
     assert [one["collections"] for one in listed(own_samples)] == [["mast", "samples"]]
-    assert "\nstage " in ended.out
+    assert "\nNearly read\n" in ended.out
+    assert "\nAnswered\n" in ended.out
 
 
 def test_at_a_terminal_of_80_columns_each_line_fits_and_ctrl_d_ends(own_samples: CommandLine) -> None:

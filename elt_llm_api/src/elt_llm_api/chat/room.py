@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import EltError, UsageError
-from elt_llm_core.results import QueryResult
+from elt_llm_core.results import QueryResult, TraceStage
 from elt_llm_core.state.sessions import Sessions, Turn
 
 from elt_llm_api.commands.ask import open_asked
@@ -64,6 +64,18 @@ class ChatRoom(Closeable):
             raise
         self.session_id = session_id
         return result
+
+    def explained(self) -> tuple[TraceStage, ...]:
+        """How the last answer came about, with the search made once more.
+
+        What a search tells of the passages it did not use is not kept: no purge could find it. Raises UsageError before
+        the first answer, RetrievalError.
+        """
+        last = self.last
+        found = self._engine.search(last.understood, explain=True)
+        kept = last.result.trace.stages
+        before, after = kept[:1] if kept[:1] and kept[0].name == "follow up" else (), kept[-1:]
+        return (*before, *found.stages, *after)
 
     def move(self, collections: Sequence[str], profile: str) -> None:
         """Ask these collections with this profile from now on. Nothing changes if they cannot be opened."""

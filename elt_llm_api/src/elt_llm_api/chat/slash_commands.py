@@ -8,7 +8,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_api.chat.markdown import as_markdown
 from elt_llm_api.chat.room import ChatRoom
 from elt_llm_api.render import aligned, counted, one_line, shortened
-from elt_llm_api.render_answer import explanation_lines, passage_lines
+from elt_llm_api.render_answer import passage_lines
 
 _SHOWN = 60  # characters of a question in a list
 
@@ -44,12 +44,9 @@ def _help(_room: ChatRoom, _argument: str) -> Iterator[str]:
 
 
 def _explain(room: ChatRoom, _argument: str) -> Iterator[str]:
-    result = room.last.result
-    for stage in result.trace.stages[:1]:
-        if "understood" in stage.details:
-            yield f"Asked: {one_line(str(stage.details['asked']))}"
-            yield f"Understood as: {one_line(str(stage.details['understood']))} ({stage.details['rule']})"
-    yield from explanation_lines(result.contexts, result.trace.stages)
+    from elt_llm_api.explain.lines import explanation_lines
+
+    yield from explanation_lines(room.explained())
 
 
 def _sources(room: ChatRoom, _argument: str) -> Iterator[str]:

@@ -45,7 +45,8 @@ PREPOSITION: Final = re.compile(
 # The longer ones first: of "how many", "how" alone would leave "many" behind.
 ASKING: Final = re.compile(
     r"how (?:long|much|many|often|old|far|big|soon|late|early|quickly|fast|heavy|high|tall|wide|large|so)"
-    r"|for how long|since when|until when|by when|by whom|from when|at what (?:time|cost|price)|says who|where exactly|why not|why|whose|whom"
+    r"|for how long|since when|until when|by when|by whom|from when|at what (?:time|cost|price)|says who"
+    r"|where exactly|why not|why|whose|whom"
     r"|who|when|where|which|what|how"
     r"|wie (?:lange|viele|viel|oft|alt|weit|hoch|groß|gross|schwer)|seit wann|bis wann|ab wann|von wem|durch wen"
     r"|wie das|warum|weshalb|wieso|wer|wem|wen|wann|wohin|woher|wo|wie|was"
