@@ -249,6 +249,9 @@ class AnswerSettings(Section):
     strict: bool = Field(False, description="Drop sentences that no passage supports.")
     max_reasoning_steps: int = Field(5, ge=1, le=20, description="Most steps of a reasoned answer.")
     branches: int = Field(3, ge=1, le=10, description="Attempts that tot writes.")
+    further_steps: int = Field(
+        3, ge=0, le=5, description="Most steps a model looks further in where its answer is not good enough; 0: none."
+    )
     reflect_steps: int = Field(3, ge=1, le=10, description="Most rounds of correcting a draft.")
     abstain: bool = Field(True, description="Say so when the documents do not hold the answer.")
 
@@ -300,4 +303,7 @@ class Profile(Section):
             for name in ("query", "answer", "llm")
             if (section := getattr(self, name)) is not None
         }
+        if self.prompt and self.prompt.system:
+            query = changed.get("query", settings.query)
+            changed["query"] = query.model_copy(update={"system_prompt": self.prompt.system})
         return settings.model_copy(update=changed)

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import QueryResult
 from elt_llm_core.settings import QuerySettings
 from numpy.typing import NDArray
 
@@ -104,11 +105,16 @@ class QueryCaches(Generic[Value]):
     def __init__(self, size: int, ttl: float, *, now: Clock = time.monotonic) -> None:
         self.vectors = QuestionVectors(size)
         self.results: LruCache[Hashable, Value] = LruCache(size, ttl, now=now)
+        self.answers: LruCache[Hashable, QueryResult] = LruCache(size, ttl, now=now)
 
     @property
     def counts(self) -> dict[str, CacheCounts]:
         """The counts of each cache by its name."""
-        return {"embeddings": self.vectors.counts, "results": self.results.counts}
+        return {
+            "embeddings": self.vectors.counts,
+            "results": self.results.counts,
+            "answers": self.answers.counts,
+        }
 
 
 def create_caches(query: QuerySettings) -> QueryCaches[Value]:

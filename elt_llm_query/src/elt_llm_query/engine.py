@@ -2,17 +2,18 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from elt_llm_core.closeable import Closeable
-from elt_llm_core.errors import ModelError, UsageError
+from elt_llm_core.closeable import Closeable, close_if_possible
+from elt_llm_core.errors import UsageError
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
+from elt_llm_core.models.llms import create_llm
 from elt_llm_core.models.model_folder import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings import Settings, StrategyName
@@ -21,7 +22,9 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.citations import with_places
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
+from elt_llm_query.asking import Asked, Turns, Weights
 from elt_llm_query.cache import CacheCounts, QueryCaches
+from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, unheard
 from elt_llm_query.opening import open_all
 from elt_llm_query.retrieve.budgets import budget_of
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
@@ -32,13 +35,16 @@ from elt_llm_query.without_effect import settings_without_effect
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+    from elt_llm_query.synthesis.prompts import Prompts
+    from elt_llm_query.written_answers import WrittenAnswers
+
 EXTRACTIVE = "extractive"
 
 
 class Engine(Closeable):
     """Answers questions over pinned generations. May be asked from many threads; close it to let go of the pins."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first three have defaults
         self,
         generations: Sequence[Generation],
         embedding: EmbeddingModel | Sequence[EmbeddingModel],
@@ -47,9 +53,13 @@ class Engine(Closeable):
         caches: QueryCaches[Found] | None = None,
         llm: "LLM | None" = None,
         aliases: Aliases = NO_ALIASES,
+        prompts: "Prompts | None" = None,
         notes: Sequence[str] = (),
     ) -> None:
-        """`embedding` is a model, or one for each fingerprint; the first answers. Every result has the `notes`."""
+        """`embedding` is a model, or one for each fingerprint; the first answers. Every result has the `notes`.
+
+        `llm` writes the answers, with `prompts` (unset: those that are shipped); without it the documents are quoted.
+        """
         models = embedding if isinstance(embedding, Sequence) else (embedding,)
         self._resources = ExitStack()
         self._notes = tuple(notes)
@@ -63,6 +73,7 @@ class Engine(Closeable):
         self._answerer = ExtractiveAnswerer(
             models[0], tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
         )
+        self._written = self._writer(llm, models[0], prompts) if llm else None
 
     def search(
         self,
@@ -89,21 +100,33 @@ class Engine(Closeable):
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
         explain: bool = False,
+        history: Turns = (),
+        listen: Listener = unheard,
+        cancelled: Callable[[], bool] | None = None,
     ) -> QueryResult:
         """The answer to a question, with citations; or the statement that the documents do not hold it.
 
-        Only passages that fulfil every condition of `where` are answered from. Raises UsageError for an empty question
-        and for filters as `search` does, RetrievalError if no passages could be looked for.
+        Only passages that fulfil every condition of `where` are answered from. `history` are earlier questions with
+        their answers, for a model that writes. `listen` hears the sources and the answer as it is written, in this
+        thread; `cancelled` is looked at meanwhile, and ends the answer with what there is.
+
+        Raises UsageError for an empty question and for filters as `search` does, RetrievalError if no passages could be
+        looked for, ModelError and ResponseGenerationError as the model fails that is to write.
         """
         started = time.perf_counter()
         found = self.search(question, where=where, strategy=strategy, explain=explain)
+        asked = Asked(found.searched_for or question, self._best_first(found), where, tuple(history), cancelled)
         log = StageLog()
-        with log.stage("answer") as stage:
-            asked = found.searched_for or question
-            answer = self._answerer.answer(asked, self._best_first(found), idf=self._weight, known=self._is_known)
-            stage.kept = len(answer.citations)
-            stage.details.update(answer.reasoning)
-        return self._result(question, found, answer, log, started)
+        if self._written is None:
+            return self._result(question, found, self._quoted(asked, log, listen), log, started)
+        key = (self._finder.key, self._written.key, question, tuple(where), strategy, explain, asked.history)
+        if (known := self._finder.caches.answers.get(key)) is not None:
+            return _told_again(known, listen, started)
+        written = self._written.answer(asked, log, listen)
+        result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
+        if written.answer.whole and not found.failed:
+            self._finder.caches.answers.put(key, result)
+        return result
 
     @property
     def llm(self) -> "LLM | None":
@@ -124,6 +147,24 @@ class Engine(Closeable):
         """Let go of threads, pins and whatever was handed to `own`."""
         self._resources.close()
 
+    def _writer(self, llm: "LLM", embedding: EmbeddingModel, prompts: "Prompts | None") -> "WrittenAnswers":
+        from elt_llm_query.synthesis.prompts import load_prompts
+        from elt_llm_query.written_answers import WrittenAnswers
+
+        weights = Weights(self._weight, self._is_known)
+        known = prompts or load_prompts(None)
+        return WrittenAnswers(llm, self._finder, self._generations, embedding, self._settings, known, weights)
+
+    def _quoted(self, asked: Asked, log: StageLog, listen: Listener) -> Answer:
+        listen(SourcesFound(tuple(asked.chunks)))
+        with log.stage("answer") as stage:
+            answer = self._answerer.answer(asked.question, asked.chunks, idf=self._weight, known=self._is_known)
+            stage.kept = len(answer.citations)
+            stage.details.update(answer.reasoning)
+        listen(AnswerBegins())
+        listen(Piece(answer.text))
+        return answer
+
     def _explained(self, found: Found) -> Found:
         from elt_llm_query.explain.stage import explain
 
@@ -136,8 +177,9 @@ class Engine(Closeable):
         return sorted(found.chunks, key=lambda chunk: -chunk.score)
 
     def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
-        notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings)]
-        if self._settings.llm.provider == "auto":
+        writes = self._written is not None
+        notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
+        if self._settings.llm.provider == "auto" and not writes:
             notes.append("No language model is in use: the answer quotes the documents.")
         return QueryResult(
             question=question,
@@ -145,12 +187,18 @@ class Engine(Closeable):
             answered=answer.answered,
             contexts=found.chunks,
             citations=self._placed(answer.citations) if self._settings.answer.enable_citation else (),
+            reasoning_steps=answer.steps,
+            checked=answer.checked,
+            parts=answer.parts,
+            complete=answer.whole,
             confidence=answer.confidence,
+            tokens_used=answer.tokens_used,
             latency_ms=(time.perf_counter() - started) * 1000,
             metadata={
-                "model": EXTRACTIVE,
+                "model": self._written.model if self._written else EXTRACTIVE,
                 "generations": {one.collection: one.number for one in self._generations},
                 **({"budget": budget_of(found.stages)} if len(self._generations) > 1 else {}),
+                **({"cached": False} if writes else {}),
             },
             trace=Trace(stages=(*found.stages, *log.stages)),
             notes=tuple(dict.fromkeys(notes)),
@@ -175,6 +223,15 @@ class Engine(Closeable):
         return self._frequency(stem) > 0
 
 
+def _told_again(known: QueryResult, listen: Listener, started: float) -> QueryResult:
+    """An answer given before, as if it were written now; it says that it was not."""
+    listen(SourcesFound(known.contexts))
+    listen(AnswerBegins())
+    listen(Piece(known.answer))
+    took_ms = (time.perf_counter() - started) * 1000
+    return known.model_copy(update={"latency_ms": took_ms, "metadata": {**known.metadata, "cached": True}})
+
+
 def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     settings: Settings,
     data_dir: Path,
@@ -185,6 +242,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     caches: QueryCaches[Found] | None = None,
     llm: "LLM | None" = None,
     aliases: Aliases = NO_ALIASES,
+    prompts: "Prompts | None" = None,
 ) -> Engine:
     """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
 
@@ -195,13 +253,9 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 
     Raises UsageError if no collection is named or matches,
     UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
-    `llm` is for a reranker that asks one; `aliases` are other names that questions are looked for by as well.
+    `llm` writes the answers, and serves strategies and rerankers that ask one; unset: that of the settings. `aliases`
+    are other names that questions are looked for by as well, `prompts` what a model is told.
     """
-    if settings.llm.provider not in {"auto", "extractive"}:  # auto may not ask a server that would not be used
-        raise ModelError(
-            f"Answers written by '{settings.llm.provider}' are not available in this version.",
-            hint="Set llm.provider to auto or extractive.",
-        )
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))
         names = _expanded(collections, prefixes, [record.name for record in store.collections.all()])
@@ -209,8 +263,24 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
         models = given if isinstance(given, Sequence) else (given,)
         found = open_all(store, names, models, opened)
         asked = with_models_dir(settings, data_dir)
-        engine = Engine(found.generations, models, asked, caches=caches, llm=llm, aliases=aliases, notes=found.notes)
+        engine = Engine(
+            found.generations,
+            models,
+            asked,
+            caches=caches,
+            llm=llm or _llm_of(asked, opened),
+            aliases=aliases,
+            prompts=prompts,
+            notes=found.notes,
+        )
         return engine.own(opened.pop_all())
+
+
+def _llm_of(settings: Settings, opened: ExitStack) -> "LLM | None":
+    """The model that the settings name, closed with the rest; `auto` may find none."""
+    llm = create_llm(settings)
+    opened.callback(close_if_possible, llm)
+    return llm
 
 
 def _expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:

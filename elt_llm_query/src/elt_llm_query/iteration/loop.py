@@ -1,4 +1,5 @@
 """Looking further, a step at a time: the model says what to look for, and the passages found are added.
+
 Source: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", ICLR 2023; here the acts are four and
 a gate by code says when to begin.
 """

@@ -1,6 +1,6 @@
 """Finding passages: understand, embed, retrieve, fuse, rerank, shape; each stage timed and told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,6 +48,8 @@ class Found:
     notes: tuple[str, ...]
     searched_for: str = ""
     """The question with mistyped words put right."""
+    failed: bool = False
+    """Something did not work, as the notes say: not to be remembered, for it may work the next time."""
 
 
 class PassageFinder(Closeable):
@@ -124,8 +126,8 @@ class PassageFinder(Closeable):
             stage.details = (known.stages[0].details if isinstance(known, Found) else known.details()) | stage.details
         if isinstance(known, Found):
             return _from_cache(known, log)
-        found, everything_worked = self._find(known, chosen, top_k, conditions, log)
-        if everything_worked:
+        found = self._find(known, chosen, top_k, conditions, log)
+        if not found.failed:
             self._caches.results.put(key, found)
         return found
 
@@ -136,8 +138,7 @@ class PassageFinder(Closeable):
         top_k: int | None,
         conditions: Sequence[Condition],
         log: StageLog,
-    ) -> tuple[Found, bool]:
-        """What there is for a question, and whether all of it was asked: what failed now may work the next time."""
+    ) -> Found:
         limits = self._filter(conditions, understood.suggested if self._applies else (), log)
         rounds = SearchRounds(self._tools, limits, log)
         reranked = strategy.search(Wording(understood.text), rounds)
@@ -150,7 +151,17 @@ class PassageFinder(Closeable):
         said = (*standing, *strategy.notes, *rounds.notes, *rounds.failures, *reranked.notes, *filtered, *shaped.notes)
         said = (*understood.notes, *said)
         chunks = tuple(passage.to_chunk() for passage in shaped.passages)
-        return Found(chunks, log.stages, tuple(dict.fromkeys(said)), understood.text), not rounds.failures
+        return Found(chunks, log.stages, tuple(dict.fromkeys(said)), understood.text, failed=bool(rounds.failures))
+
+    @property
+    def key(self) -> Hashable:
+        """What the passages of a question depend on, the question aside: equal for finders that find the same."""
+        return self._key
+
+    @property
+    def caches(self) -> QueryCaches[Found]:
+        """What is kept of questions asked before."""
+        return self._caches
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:

@@ -28,9 +28,16 @@ class ModelCalls:
     cancelled: Callable[[], bool] | None = None
     ledger: list[LedgerEntry] = field(default_factory=list)
 
-    def ask(self, purpose: str, prompt: Prompt, values: dict[str, str], on_piece: OnPiece | None = None) -> Written:
+    def ask(
+        self,
+        purpose: str,
+        prompt: Prompt,
+        values: dict[str, str],
+        on_piece: OnPiece | None = None,
+        history: Sequence[tuple[str, str]] = (),
+    ) -> Written:
         """What the model writes. Raises ModelError as the model fails, PromptTooLong for a cut prompt among them."""
-        messages = as_messages(prompt, values)
+        messages = as_messages(prompt, values, history)
         written = write(self.llm, messages, on_piece=on_piece, cancelled=self.cancelled)
         self.ledger.append(
             LedgerEntry(
@@ -56,11 +63,12 @@ class ModelCalls:
         )
 
 
-def as_messages(prompt: Prompt, values: dict[str, str]) -> list[ChatMessage]:
-    """System, examples as turns already taken, and the question."""
+def as_messages(prompt: Prompt, values: dict[str, str], history: Sequence[tuple[str, str]] = ()) -> list[ChatMessage]:
+    """System, examples and earlier turns as turns already taken, and the question."""
     messages = [ChatMessage(role=MessageRole.SYSTEM, content=fill(prompt.system, values).strip())]
-    for example in prompt.examples:
-        messages.append(ChatMessage(role=MessageRole.USER, content=example.question.strip()))
-        messages.append(ChatMessage(role=MessageRole.ASSISTANT, content=example.answer.strip()))
+    shown = [(example.question, example.answer) for example in prompt.examples]
+    for question, answer in (*shown, *history):
+        messages.append(ChatMessage(role=MessageRole.USER, content=question.strip()))
+        messages.append(ChatMessage(role=MessageRole.ASSISTANT, content=answer.strip()))
     messages.append(ChatMessage(role=MessageRole.USER, content=fill(prompt.user, values).strip()))
     return messages

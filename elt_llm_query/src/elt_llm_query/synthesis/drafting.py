@@ -35,7 +35,8 @@ CheckDraft = Callable[[str, Sequence[Source]], Check]
 class Task:
     """A question with its numbered sources, best first, and how it is to be answered.
 
-    `check` compares a draft with sources by code; no model is asked for it.
+    `check` compares a draft with sources by code; no model is asked for it. `history` are earlier questions with their
+    answers, the oldest first.
     """
 
     question: str
@@ -48,6 +49,7 @@ class Task:
     rounds: int = 3
     best_outside: bool = True
     system: str | None = None
+    history: tuple[tuple[str, str], ...] = ()
 
     def values(self, **more: str) -> dict[str, str]:
         """What stands in every prompt, and more."""
@@ -107,8 +109,8 @@ def ask_with_sources(
     """Ask with as many of the task's sources, best first, as fit beside the rest of the prompt."""
     if task.system:
         prompt = prompt.model_copy(update={"system": f"{task.system.strip()}\n\n{prompt.system}"})
-    without = calls.planned(as_messages(prompt, {**values, "sources": ""}))
+    without = calls.planned(as_messages(prompt, {**values, "sources": ""}, task.history))
     fitted = fit_sources(task.sources, without, calls.window)
     sources = as_read(fitted.kept, best_outside=task.best_outside)
-    written = calls.ask(purpose, prompt, {**values, "sources": sources}, on_piece)
+    written = calls.ask(purpose, prompt, {**values, "sources": sources}, on_piece, task.history)
     return Asked(written, fitted.kept, fitted.dropped)
