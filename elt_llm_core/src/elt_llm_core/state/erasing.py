@@ -1,5 +1,6 @@
 """Taking out of conversations what was said of documents that are gone: an answer holds their words."""
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 
@@ -69,11 +70,9 @@ def shown_in(result: QueryResult) -> set[Shown]:
 
 
 def _says(result: QueryResult, words: Sequence[str]) -> bool:
-    if not words:
-        return False
-    asked = next((str(stage.details.get("asked", "")) for stage in result.trace.stages), "")
-    said = (asked, result.question, result.answer, *result.notes)
-    return any(word.casefold() in text.casefold() for word in words for text in said)
+    """Whether any part of a result has one of the words, what the search suggested among them."""
+    text = result.model_dump_json().casefold() if words else ""
+    return any(json.dumps(word, ensure_ascii=False)[1:-1].casefold() in text for word in words)
 
 
 def _with_state(store: Store, work: Callable[[Database], int]) -> int:
