@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from elt_llm_core.results import RetrievedChunk
 
+from elt_llm_query.answer.abstention import SHIPPED, Weighing
+
 Turns = Sequence[tuple[str, str]]
 """Questions as they were understood, each with its answer, the oldest first."""
 
@@ -25,7 +27,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Weights:
-    """The weight of a stem over all that is asked, and whether any of it has the stem."""
+    """The weight of a stem over all that is asked, whether any of it has the stem, and how evidence is weighed."""
 
     idf: Callable[[str], float]
     known: Callable[[str], bool]
+    weighing: Weighing = SHIPPED

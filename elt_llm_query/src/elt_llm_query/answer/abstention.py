@@ -11,6 +11,7 @@ from typing import Final
 
 from elt_llm_query.answer.evidence import Evidence
 
+THRESHOLD: Final = 0.5
 INTERCEPT: Final = -0.55
 WEIGHTS: Final = MappingProxyType(
     {
@@ -36,6 +37,17 @@ WEIGHTS: Final = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """An intercept and a weight for each kind of evidence, by name."""
+
+    intercept: float
+    weights: tuple[tuple[str, float], ...]
+
+
+SHIPPED: Final = Weighing(INTERCEPT, tuple(WEIGHTS.items()))
+
+
+@dataclass(frozen=True)
 class Decision:
     """The chance that the passages answer the question, 0 to 1, and whether that is enough to answer."""
 
@@ -43,9 +55,9 @@ class Decision:
     answered: bool
 
 
-def decide(evidence: Evidence, threshold: float = 0.5) -> Decision:
+def decide(evidence: Evidence, threshold: float = THRESHOLD, weighing: Weighing = SHIPPED) -> Decision:
     """Answer if the confidence reaches the threshold."""
     values = evidence.as_dict()
-    logit = INTERCEPT + sum(weight * values[name] for name, weight in WEIGHTS.items())
+    logit = weighing.intercept + sum(weight * values[name] for name, weight in weighing.weights)
     confidence = 1.0 / (1.0 + math.exp(-logit))
     return Decision(round(confidence, 4), confidence >= threshold)

@@ -9,7 +9,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.answer.abstention import decide
+from elt_llm_query.answer.abstention import SHIPPED, Weighing, decide
 from elt_llm_query.answer.asking import Asking
 from elt_llm_query.answer.candidates import candidates
 from elt_llm_query.answer.citations import Quote, number_quotes
@@ -70,10 +70,12 @@ class ExtractiveAnswerer:
         max_sentences: int = 3,
         idf: Callable[[str], float] | None = None,
         known: Callable[[str], bool] | None = None,
+        weighing: Weighing = SHIPPED,
     ) -> Answer:
         """Quote at most `max_sentences` from the best passages, or say that they do not hold the answer.
 
         `idf` and `known` tell the weight of a stem and whether the collection has it; the passages' own without them.
+        `weighing` says how much each kind of evidence counts for or against answering.
         """
         asked = understand(question, self._tokeniser)
         read = list(chunks[:_READ_CHUNKS])
@@ -84,7 +86,7 @@ class ExtractiveAnswerer:
         scored = score_sentences(asking, read, found)
         chosen = choose(scored, max_sentences, twofold=asked.twofold)
         evidence = gather_evidence(asking, read, scored, weighty(chosen, twofold=asked.twofold))
-        decision = decide(evidence)
+        decision = decide(evidence, weighing=weighing)
         reasoning = _reasoning(asked, read, scored, evidence)
         if self._abstain and not decision.answered:
             _, closest = number_quotes(quotes(choose_closest(scored), read))

@@ -76,7 +76,9 @@ class ModelAnswerer:
         Raises ModelError as the model fails and ResponseGenerationError for a window too small: an answer that was
         to be written is never extracted instead.
         """
-        evidence = self._extractive.answer(question, chunks, idf=weights.idf, known=weights.known)
+        evidence = self._extractive.answer(
+            question, chunks, idf=weights.idf, known=weights.known, weighing=weights.weighing
+        )
         if self._settings.answer.abstain and not evidence.answered and evidence.confidence < ASKED_FROM:
             return evidence
         sources = tuple(number_sources(chunks))
