@@ -11,10 +11,11 @@ from typing import ClassVar
 
 import pytest
 from elt_llm_core.collection import drop
-from elt_llm_core.errors import FingerprintMismatch, ModelError, UnknownCollection, UsageError
+from elt_llm_core.errors import FingerprintMismatch, ModelUnavailable, UnknownCollection, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings import AnswerSettings, EmbeddingSettings, LlmSettings, QuerySettings, Settings
+from elt_llm_core.settings_servers import OllamaSettings
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
@@ -164,9 +165,11 @@ def test_another_embedding_model_is_refused_with_the_cure(data_dir: Path) -> Non
 
 
 def test_a_model_that_writes_is_not_silently_replaced(data_dir: Path) -> None:
-    with pytest.raises(ModelError) as refused:
-        open_engine(Settings(llm=LlmSettings(provider="ollama")), data_dir, ["ship"])
-    assert "llm.provider" in refused.value.hint
+    nobody = OllamaSettings(base_url="http://127.0.0.1:9", connect_timeout=0.5)
+    settings = FAKE.model_copy(update={"llm": LlmSettings(provider="ollama"), "ollama": nobody})
+    with open_engine(settings, data_dir, ["ship"]) as engine, pytest.raises(ModelUnavailable) as refused:
+        engine.ask(TALL)
+    assert "ollama serve" in refused.value.hint
 
 
 def test_what_is_not_in_the_documents_is_refused_with_the_closest_passages(data_dir: Path) -> None:

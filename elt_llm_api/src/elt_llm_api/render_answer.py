@@ -23,35 +23,49 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
         yield ""
         yield click.style("Sources" if result.answered else "Closest passages", bold=True)
     for citation in result.citations:
-        yield from _citation_lines(citation)
-    yield from _note_lines(result.notes)
+        yield from quoted_lines(citation)
+    yield from checked_lines(result)
+    yield from note_lines(result.notes)
+
+
+def checked_lines(result: QueryResult) -> Iterator[str]:
+    """The sentences of a written answer that the passages do not bear out, or not wholly, each with the reason."""
+    doubtful = [one for one in result.checked if one.verdict in {"partly", "unsupported"}]
+    if doubtful:
+        yield ""
+        yield click.style("Not borne out by the passages", bold=True)
+    for one in doubtful:
+        said = "only in part: " if one.verdict == "partly" else ""
+        yield from _wrapped(f"{said}“{_shortened(one.text)}” {' '.join(one.reasons)}".rstrip(), indent="    ")
 
 
 def passage_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Iterator[str]:
     """Every passage with its place and score."""
     for number, chunk in enumerate(chunks, start=1):
-        place = _place(chunk)
+        place = place_of(chunk)
         yield f"{click.style(f'{number}.', bold=True)} {place}  {chunk.score:.2f}"
         yield from _wrapped(_shortened(chunk.text), indent="   ")
     if not chunks:
         yield "No passage bears on this question."
-    yield from _note_lines(notes)
+    yield from note_lines(notes)
 
 
-def _citation_lines(citation: Citation) -> Iterator[str]:
-    place = _place(citation)
+def quoted_lines(citation: Citation) -> Iterator[str]:
+    """A citation: its number, its place, and its words."""
+    place = place_of(citation)
     yield f"{click.style(citation.reference, bold=True)} {place}  {citation.relevance_score:.2f}"
     yield from _wrapped(f"“{_shortened(citation.excerpt)}”", indent="    ")
 
 
-def _note_lines(notes: Sequence[str]) -> Iterator[str]:
+def note_lines(notes: Sequence[str]) -> Iterator[str]:
+    """What a reader should know besides, set apart."""
     if notes:
         yield ""
     for note in notes:
         yield from (click.style(line, dim=True) for line in _wrapped(note))
 
 
-def _place(found: Citation | RetrievedChunk) -> str:
+def place_of(found: Citation | RetrievedChunk) -> str:
     """Where it stands. A document within a file is named by its title too: `model.drawio#entity/3c51` says nothing."""
     title = [found.source_title] if "#" in found.source else []
     page = [f"page {found.page}"] if found.page else []

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.errors import SettingsError, UsageError
-from elt_llm_core.settings import ChunkingSettings, Section, Settings
+from elt_llm_core.settings import ChunkingSettings, Settings
 from elt_llm_core.settings_loader import LoadedSettings, shown_path
 from elt_llm_core.settings_mistakes import nearest, validated
+from elt_llm_core.settings_section import Section
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.records import MetadataValue
 from elt_llm_core.yaml_document import YamlDocument, read_yaml

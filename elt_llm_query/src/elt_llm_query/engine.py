@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from elt_llm_core.closeable import Closeable, close_if_possible
-from elt_llm_core.errors import UsageError
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
@@ -20,12 +19,13 @@ from elt_llm_core.settings import Settings, StrategyName
 from elt_llm_core.store.store import open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.answer.citations import with_places
+from elt_llm_query.answer.citations import chunks_of, with_places
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
 from elt_llm_query.asking import Asked, Turns, Weights
 from elt_llm_query.cache import CacheCounts, QueryCaches
+from elt_llm_query.calibration import NOT_CALIBRATED, Calibration, read_calibration
 from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, unheard
-from elt_llm_query.opening import open_all
+from elt_llm_query.opening import expanded, open_all
 from elt_llm_query.retrieve.budgets import budget_of
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
@@ -55,14 +55,17 @@ class Engine(Closeable):
         aliases: Aliases = NO_ALIASES,
         prompts: "Prompts | None" = None,
         notes: Sequence[str] = (),
+        calibration: Calibration = NOT_CALIBRATED,
     ) -> None:
         """`embedding` is a model, or one for each fingerprint; the first answers. Every result has the `notes`.
 
         `llm` writes the answers, with `prompts` (unset: those that are shipped); without it the documents are quoted.
+        `calibration` has the weights that decide whether to answer; the first result has its notes.
         """
         models = embedding if isinstance(embedding, Sequence) else (embedding,)
         self._resources = ExitStack()
         self._notes = tuple(notes)
+        self._calibration, self._told_once = calibration, list(calibration.notes)
         self._generations = tuple(generations)
         self._settings = settings
         self._llm = llm
@@ -119,7 +122,16 @@ class Engine(Closeable):
         log = StageLog()
         if self._written is None:
             return self._result(question, found, self._quoted(asked, log, listen), log, started)
-        key = (self._finder.key, self._written.key, question, tuple(where), strategy, explain, asked.history)
+        key = (
+            self._finder.key,
+            self._written.key,
+            self._calibration.weighing,
+            question,
+            tuple(where),
+            strategy,
+            explain,
+            asked.history,
+        )
         if (known := self._finder.caches.answers.get(key)) is not None:
             return _told_again(known, listen, started)
         written = self._written.answer(asked, log, listen)
@@ -151,16 +163,19 @@ class Engine(Closeable):
         from elt_llm_query.synthesis.prompts import load_prompts
         from elt_llm_query.written_answers import WrittenAnswers
 
-        weights = Weights(self._weight, self._is_known)
+        weights = Weights(self._weight, self._is_known, self._calibration.weighing)
         known = prompts or load_prompts(None)
         return WrittenAnswers(llm, self._finder, self._generations, embedding, self._settings, known, weights)
 
     def _quoted(self, asked: Asked, log: StageLog, listen: Listener) -> Answer:
-        listen(SourcesFound(tuple(asked.chunks)))
         with log.stage("answer") as stage:
-            answer = self._answerer.answer(asked.question, asked.chunks, idf=self._weight, known=self._is_known)
+            weighing = self._calibration.weighing
+            answer = self._answerer.answer(
+                asked.question, asked.chunks, idf=self._weight, known=self._is_known, weighing=weighing
+            )
             stage.kept = len(answer.citations)
             stage.details.update(answer.reasoning)
+        listen(SourcesFound(chunks_of(answer.citations, asked.chunks)))
         listen(AnswerBegins())
         listen(Piece(answer.text))
         return answer
@@ -179,6 +194,8 @@ class Engine(Closeable):
     def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
         writes = self._written is not None
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
+        while self._told_once:
+            notes.append(self._told_once.pop())
         if self._settings.llm.provider == "auto" and not writes:
             notes.append("No language model is in use: the answer quotes the documents.")
         return QueryResult(
@@ -196,6 +213,7 @@ class Engine(Closeable):
             latency_ms=(time.perf_counter() - started) * 1000,
             metadata={
                 "model": self._written.model if self._written else EXTRACTIVE,
+                "abstention": self._calibration.state,
                 "generations": {one.collection: one.number for one in self._generations},
                 **({"budget": budget_of(found.stages)} if len(self._generations) > 1 else {}),
                 **({"cached": False} if writes else {}),
@@ -249,29 +267,30 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     Of several collections those that are empty or damaged are left out, as long as one can be asked, and every result
     says so. `embedding` is made from the settings if none is given; several are for collections built with different
     ones. `caches` are made from the settings too; engines opened one after the other may share them: what they keep of
-    a generation is not taken for that of the next.
+    a generation is not taken for that of the next. `llm` writes the answers, and serves strategies and rerankers that
+    ask one; unset: that of the settings. `aliases` are other names that questions are looked for by as well, `prompts`
+    what a model is told.
 
-    Raises UsageError if no collection is named or matches,
-    UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
-    `llm` writes the answers, and serves strategies and rerankers that ask one; unset: that of the settings. `aliases`
-    are other names that questions are looked for by as well, `prompts` what a model is told.
+    Raises UsageError if no collection is named or matches, UnknownCollection, FingerprintMismatch, CorruptIndex,
+    ModelError, SettingsError.
     """
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))
-        names = _expanded(collections, prefixes, [record.name for record in store.collections.all()])
+        names = expanded(collections, prefixes, [record.name for record in store.collections.all()])
         given = embedding or create_embedding(settings)
         models = given if isinstance(given, Sequence) else (given,)
         found = open_all(store, names, models, opened)
-        asked = with_models_dir(settings, data_dir)
+        settings = with_models_dir(settings, data_dir)
         engine = Engine(
             found.generations,
             models,
-            asked,
+            settings,
             caches=caches,
-            llm=llm or _llm_of(asked, opened),
+            llm=llm or _llm_of(settings, opened),
             aliases=aliases,
             prompts=prompts,
             notes=found.notes,
+            calibration=read_calibration(data_dir, found.generations, settings),
         )
         return engine.own(opened.pop_all())
 
@@ -281,15 +300,3 @@ def _llm_of(settings: Settings, opened: ExitStack) -> "LLM | None":
     llm = create_llm(settings)
     opened.callback(close_if_possible, llm)
     return llm
-
-
-def _expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The named collections and those that a prefix matches, each once, in that order."""
-    matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
-    names = list(dict.fromkeys([*collections, *matched]))
-    if not names:
-        raise UsageError(
-            "No collection is named." if not prefixes else f"No collection begins with {' or '.join(prefixes)}.",
-            hint=f"Add -c NAME. There are: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
-        )
-    return names

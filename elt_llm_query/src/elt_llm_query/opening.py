@@ -46,5 +46,20 @@ def open_all(store: Store, names: Sequence[str], models: Sequence[EmbeddingModel
     return Opened(tuple(generations), tuple(_left_out(name, failure) for name, failure in failures))
 
 
+def expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The named collections and those that a prefix matches, each once, in that order.
+
+    Raises UsageError if there is none.
+    """
+    matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
+    names = list(dict.fromkeys([*collections, *matched]))
+    if not names:
+        raise UsageError(
+            "No collection is named." if not prefixes else f"No collection begins with {' or '.join(prefixes)}.",
+            hint=f"Add -c NAME. There are: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
+        )
+    return names
+
+
 def _left_out(name: str, failure: EltError) -> str:
     return f"Collection '{name}' was left out. {failure} {failure.hint or ''}".rstrip()

@@ -1,5 +1,6 @@
 """`elt-llm ask`: the answer to a question, with its sources."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 @strategy_option
 @where_option
 @click.option("--explain", is_flag=True, help="Show how each passage was found and ranked.")
+@click.option(
+    "--stream/--no-stream",
+    default=None,
+    help="Show the sources, then the answer as it is written; by default where a model writes, at a terminal.",
+)
 @json_option
 @pass_command_context
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -34,22 +40,32 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     strategy: "StrategyName | None",
     where: tuple[str, ...],
     explain: bool,
+    stream: bool | None,
     as_json: bool,
 ) -> int:
     """Answer a question from the documents, each sentence with the place it stands at.
 
     What the documents do not hold is not answered: the closest passages are shown instead.
     """
+    from elt_llm_query.events import unheard
+
     from elt_llm_api.explain.lines import explanation_lines
     from elt_llm_api.render_answer import answer_lines
+    from elt_llm_api.streaming import StreamPrinter
 
+    printer = StreamPrinter()
     with open_asked(context, collections, profile) as engine:
-        result = engine.ask(question, where=where, strategy=strategy, explain=explain)
+        streams = not as_json and (bool(engine.llm) and sys.stdout.isatty() if stream is None else stream)
+        listen = printer if streams else unheard
+        result = engine.ask(question, where=where, strategy=strategy, explain=explain, listen=listen)
     if as_json:
         print_json(result.model_dump(mode="json"))
         return 0
-    for line in answer_lines(result):
-        click.echo(line)
+    if streams:
+        printer.end(result)
+    else:
+        for line in answer_lines(result):
+            click.echo(line)
     for line in explanation_lines(result.trace.stages) if explain else ():
         click.echo(line)
     return 0
@@ -66,6 +82,7 @@ def open_asked(context: CommandContext, collections: tuple[str, ...], profile_na
         for name in collections or profile.collections:
             store.collections.get(name)
     from elt_llm_query.engine import open_engine
+    from elt_llm_query.synthesis.prompts import load_prompts
     from elt_llm_query.understanding.aliases import load_aliases
 
     return open_engine(
@@ -74,4 +91,5 @@ def open_asked(context: CommandContext, collections: tuple[str, ...], profile_na
         collections or profile.collections,
         prefixes=() if collections else profile.collection_prefixes,
         aliases=load_aliases(loaded),
+        prompts=load_prompts(loaded.config_dir, loaded.project),
     )

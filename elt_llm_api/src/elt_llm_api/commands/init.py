@@ -49,10 +49,12 @@ def starting_files(*, ollama: bool) -> dict[str, str]:
     from elt_llm_core.profiles import BUILT_IN_PROFILES
     from elt_llm_core.settings_template import profile_as_yaml, settings_as_yaml
     from elt_llm_ingest.job_examples import example_jobs
+    from elt_llm_query.synthesis.prompts import PROMPT_NAMES, shipped_text
     from elt_llm_query.understanding.aliases import ALIASES_FILE, EXAMPLE
 
     given = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
     profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in BUILT_IN_PROFILES.items()}
     jobs = {f"config/{name}": text for name, text in example_jobs().items()}
     aliases = {f"config/{ALIASES_FILE}": EXAMPLE}
-    return {"config/rag_config.yaml": settings_as_yaml(given), **aliases, **profiles, **jobs}
+    prompts = {f"config/prompts/{name}.yaml": shipped_text(name) for name in PROMPT_NAMES}
+    return {"config/rag_config.yaml": settings_as_yaml(given), **aliases, **profiles, **prompts, **jobs}

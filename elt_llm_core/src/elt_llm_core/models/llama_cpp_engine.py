@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_core.errors import ModelBroken, ModelError
-from elt_llm_core.settings import LlamaCppSettings
+from elt_llm_core.settings_servers import LlamaCppSettings
 
 MOST_THREADS = 8
 _LIBRARY = "xllamacpp"

@@ -75,3 +75,14 @@ def with_places(citations: Sequence[Citation], outlines: Mapping[str, Outline]) 
         else citation
         for citation in citations
     )
+
+
+def chunks_of(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
+    """The passage of each citation, in the order of their numbers."""
+    return tuple(
+        next(one for one in chunks if one.source_id == cited.source_id and _holds(one, cited)) for cited in citations
+    )
+
+
+def _holds(chunk: RetrievedChunk, citation: Citation) -> bool:
+    return chunk.span[0] <= citation.span[0] and citation.span[1] <= chunk.span[1]

@@ -1,0 +1,55 @@
+"""An answer as it is written: the sources first, then its words as they come."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from elt_llm_api.render import one_line, plain
+from elt_llm_api.render_answer import checked_lines, note_lines, place_of, quoted_lines
+
+if TYPE_CHECKING:
+    from elt_llm_core.results import QueryResult
+    from elt_llm_query.events import Event
+
+
+class StreamPrinter:
+    """Prints what it hears. Words are shown as they come, so their lines are as long as the model makes them."""
+
+    def __init__(self) -> None:
+        self._listed = False
+
+    def __call__(self, event: "Event") -> None:
+        """Print one event at once."""
+        from elt_llm_query.events import AnswerBegins, Piece, SourcesFound
+
+        match event:
+            case SourcesFound(chunks):
+                click.echo(click.style("Sources", bold=True))
+                for number, chunk in enumerate(chunks, 1):
+                    click.echo(f"{click.style(f'[{number}]', bold=True)} {one_line(place_of(chunk))}")
+            case AnswerBegins(again):
+                click.echo("")
+                if again:
+                    click.echo(click.style("That was not borne out well. Looked further, and once more:", dim=True))
+            case Piece(text):
+                click.echo(plain(text), nl=False)
+
+    def end(self, result: "QueryResult") -> None:
+        """What is known when all is said: which words bear it out, and which sentences nothing bears out."""
+        click.echo("")
+        for line in _after(result):
+            click.echo(line)
+
+
+def _after(result: "QueryResult") -> Iterator[str]:
+    if not result.answered:
+        yield ""
+        yield click.style(result.answer, bold=True)
+    if result.citations:
+        yield ""
+        yield click.style("Borne out by" if result.answered else "Closest passages", bold=True)
+    for citation in result.citations:
+        yield from quoted_lines(citation)
+    yield from checked_lines(result)
+    yield from note_lines(result.notes)
