@@ -24,7 +24,7 @@ from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
 from elt_llm_query.asking import Asked, Turns, Weights
 from elt_llm_query.cache import CacheCounts, QueryCaches
 from elt_llm_query.calibration import NOT_CALIBRATED, Calibration, read_calibration
-from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, unheard
+from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, told_again, unheard
 from elt_llm_query.opening import expanded, open_all
 from elt_llm_query.retrieve.budgets import budget_of
 from elt_llm_query.retrieve.pipeline import Found, PassageFinder
@@ -133,7 +133,7 @@ class Engine(Closeable):
             asked.history,
         )
         if (known := self._finder.caches.answers.get(key)) is not None:
-            return _told_again(known, listen, started)
+            return told_again(known, listen, started)
         written = self._written.answer(asked, log, listen)
         result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
         if written.answer.whole and not found.failed:
@@ -239,15 +239,6 @@ class Engine(Closeable):
 
     def _is_known(self, stem: str) -> bool:
         return self._frequency(stem) > 0
-
-
-def _told_again(known: QueryResult, listen: Listener, started: float) -> QueryResult:
-    """An answer given before, as if it were written now; it says that it was not."""
-    listen(SourcesFound(known.contexts))
-    listen(AnswerBegins())
-    listen(Piece(known.answer))
-    took_ms = (time.perf_counter() - started) * 1000
-    return known.model_copy(update={"latency_ms": took_ms, "metadata": {**known.metadata, "cached": True}})
 
 
 def open_engine(  # noqa: PLR0913 - all but the first three have defaults
