@@ -122,16 +122,7 @@ class Engine(Closeable):
         log = StageLog()
         if self._written is None:
             return self._result(question, found, self._quoted(asked, log, listen), log, started)
-        key = (
-            self._finder.key,
-            self._written.key,
-            self._calibration.weighing,
-            question,
-            tuple(where),
-            strategy,
-            explain,
-            asked.history,
-        )
+        key = (self._finder.key, self._written.key, question, tuple(where), strategy, explain, asked.history)
         if (known := self._finder.caches.answers.get(key)) is not None:
             return told_again(known, listen, started)
         written = self._written.answer(asked, log, listen)

@@ -61,7 +61,8 @@ class WrittenAnswers:
         self._weights = weights
         server = server_of(llm)
         self.model = f"{server.name} {server.model}"
-        self.key = (str(server), server.model, tuple(prompt.model_dump_json() for prompt in prompts.values()))
+        told = tuple(prompt.model_dump_json() for prompt in prompts.values())
+        self.key = (str(server), server.model, told, weights.weighing)
 
     def answer(self, asked: Asked, log: StageLog, listen: Listener) -> Written:
         """The checked answer. Raises ModelError as the model fails, ResponseGenerationError for too small a window."""

@@ -27,6 +27,11 @@ class Calibrations:
         )
         return None if row is None else str(row[0])
 
+    def has_others(self, collection: str, generation: str, profile: str) -> bool:
+        """Whether anything was fitted to other generations of a collection, with this profile."""
+        statement = "SELECT 1 FROM calibrations WHERE collection = ? AND generation <> ? AND profile = ? LIMIT 1"
+        return self._database.row(statement, (collection, generation, profile)) is not None
+
     def forget(self, collection: str) -> None:
         """Drop everything fitted to a collection."""
         self._database.execute("DELETE FROM calibrations WHERE collection = ?", (collection,))
