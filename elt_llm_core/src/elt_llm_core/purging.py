@@ -70,12 +70,11 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     erased rows and files but not yet their bytes in the database, if there is no room to write that anew.
     """
     chosen = [store.collections.get(name) for name in names] or store.collections.all()
-    before, files = _size(store.data_dir), _doomed_files(store, chosen)
+    before, files, generations = _size(store.data_dir), _doomed_files(store, chosen), _generations(store, chosen)
     cut_off = [it.name for it in chosen if it.id in store.collections.with_unfinished_runs()]
     doomed = {record.id: unpublished_versions(store, record) for record in chosen}
     versions = [version for found in doomed.values() for version in found]
     samples, documents, sources = take_samples(store, versions), _documents(store, versions), _sources(store, chosen)
-    generations = sum(len(store.generations.of_collection(record.id)) for record in chosen)
     with stage(Stage.PURGE):
         _delete_backups(store.data_dir)
     with stage(Stage.PURGE):
@@ -104,6 +103,10 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
         pinned=tuple(_pinned(store)),
         sources=tuple(sources),
     )
+
+
+def _generations(store: Store, chosen: Sequence[CollectionRecord]) -> int:
+    return sum(len(store.generations.of_collection(record.id)) for record in chosen)
 
 
 def _delete_backups(data_dir: Path) -> None:

@@ -20,27 +20,7 @@ def converse(room: ChatRoom) -> int:
 
     Where no terminal is read, each line is a question or a command, and the code is 1 if one of them failed.
     """
-    interactive = sys.stdin.isatty()
-    told: set[str] = set()
-    failed = False
-    if interactive:
-        click.echo(_greeting(room))
-    for line in _typed_lines(room) if interactive else _piped_lines():
-        try:
-            for shown in _reply(room, line, told):
-                click.echo(shown)
-        except ChatEnded:
-            break
-        except EltError as error:
-            print_error(error, as_json=False)
-            failed = True
-        except KeyboardInterrupt:
-            if not interactive:
-                raise
-            click.echo("\nStopped.")
-        if interactive:
-            click.echo()
-    return int(failed and not interactive)
+    return _converse_at_terminal(room) if sys.stdin.isatty() else _answer_lines_of_input(room)
 
 
 def question_lines() -> Iterator[str]:
@@ -50,30 +30,63 @@ def question_lines() -> Iterator[str]:
             yield text
 
 
-def _piped_lines() -> Iterator[str]:
+def _answer_lines_of_input(room: ChatRoom) -> int:
+    told: set[str] = set()
+    failed = False
     for line in question_lines():
         click.echo(f"> {plain(line)}")
-        yield line
+        try:
+            failed |= not _replied(room, line, told)
+        except ChatEnded:
+            break
+    return int(failed)
 
 
-def _typed_lines(room: ChatRoom) -> Iterator[str]:
-    """What is typed, with the line editing and the history of readline; Ctrl-C empties the line, Ctrl-D ends."""
+def _converse_at_terminal(room: ChatRoom) -> int:
+    _recall(room)
+    click.echo(_greeting(room))
+    told: set[str] = set()
+    while True:
+        try:
+            if (line := _typed_line()) is None:
+                return 0
+            if line:
+                _replied(room, line, told)
+                click.echo()
+        except ChatEnded:
+            return 0
+        except KeyboardInterrupt:  # at whatever moment: it stops what is being done, and nothing else
+            click.echo("\nStopped.\n")
+
+
+def _replied(room: ChatRoom, line: str, told: set[str]) -> bool:
+    """Prints the reply to a line, or why there is none; returns whether there is. Raises ChatEnded."""
+    try:
+        for shown in _reply(room, line, told):
+            click.echo(shown)
+    except EltError as error:
+        print_error(error, as_json=False)
+        return False
+    return True
+
+
+def _recall(room: ChatRoom) -> None:
+    """Line editing, and what was asked before at the arrow keys."""
     import readline
 
     readline.clear_history()
     for turn in room.turns:
         readline.add_history(one_line(turn.asked))
-    while True:
-        try:
-            text = input("> ").encode("utf-8", "replace").decode().strip()
-        except EOFError:
-            click.echo()
-            return
-        except KeyboardInterrupt:
-            click.echo()
-            continue
-        if text:
-            yield text
+
+
+def _typed_line() -> str | None:
+    """What is typed; empty after Ctrl-C, None after Ctrl-D."""
+    try:
+        typed: str = click.prompt("", prompt_suffix="> ", default="", show_default=False)
+    except click.Abort as end:
+        click.echo()
+        return None if isinstance(end.__context__, EOFError) else ""
+    return typed.encode("utf-8", "replace").decode().strip()
 
 
 def _greeting(room: ChatRoom) -> str:
