@@ -1,7 +1,8 @@
 """What `elt-llm eval` measures and with which profiles; all that can be refused is refused before anything is asked."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -12,8 +13,11 @@ from elt_llm_api.options import CommandContext
 from elt_llm_api.progress_display import progress_display
 
 if TYPE_CHECKING:
+    from elt_llm_core.generation import Generation
+    from elt_llm_core.models.embedding_model import EmbeddingModel
     from elt_llm_core.settings import Settings
     from elt_llm_core.settings_loader import LoadedSettings
+    from elt_llm_query.evaluate.datasets import Dataset
     from elt_llm_query.evaluate.reports import ProfileReport
     from elt_llm_query.evaluate.significance import Comparison
     from elt_llm_query.evaluate.thresholds import Threshold
@@ -72,16 +76,26 @@ class Measuring:
 
 def measure_set(measuring: Measuring, directory: Path, *, quiet: bool) -> "list[ProfileReport]":
     """Ingest a labelled set's corpus, unless that was done before, and ask its questions by each profile."""
+    from elt_llm_query.evaluate.datasets import read_dataset
+    from elt_llm_query.evaluate.runner import evaluate
+
+    dataset = read_dataset(directory)
+    with opened_set(measuring.loaded, dataset, quiet=quiet) as (generation, embedding):
+        return evaluate(dataset, generation, embedding, measuring.profiles)
+
+
+@contextmanager
+def opened_set(
+    loaded: "LoadedSettings", dataset: "Dataset", *, quiet: bool
+) -> "Iterator[tuple[Generation, EmbeddingModel]]":
+    """A labelled set's corpus as a collection of its own, kept apart from those of the data directory."""
     from elt_llm_core.collection import open_generation
     from elt_llm_core.models.embeddings import create_embedding
     from elt_llm_core.store.lock import writer_lock
     from elt_llm_core.store.store import open_store
     from elt_llm_ingest.texts import GivenText, ingest_texts
-    from elt_llm_query.evaluate.datasets import read_dataset
-    from elt_llm_query.evaluate.runner import evaluate
 
-    dataset = read_dataset(directory)
-    settings, data_dir = measuring.loaded.settings, measuring.loaded.data_dir / "evaluation"
+    settings, data_dir = loaded.settings, loaded.data_dir / "evaluation"
     name = re.sub(r"[^a-z0-9_-]", "-", dataset.name.lower()).lstrip("-_")[:63] or "dataset"
     embedding = create_embedding(settings)
     texts = (GivenText(document.corpus_id, document.title, document.text) for document in dataset.documents)
@@ -89,7 +103,7 @@ def measure_set(measuring: Measuring, directory: Path, *, quiet: bool) -> "list[
         with progress_display(quiet=quiet) as progress:
             ingest_texts(name, texts, settings, embedding, store, progress)
         with open_generation(store, name, embedding.fingerprint) as generation:
-            return evaluate(dataset, generation, embedding, measuring.profiles)
+            yield generation, embedding
 
 
 def measure_own(measuring: Measuring, collection: str, number: int | None, seed: int) -> "list[ProfileReport]":

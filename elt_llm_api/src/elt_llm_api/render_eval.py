@@ -53,11 +53,11 @@ class Outputs:
 def print_evaluation(evaluated: "Evaluated", files: Outputs, *, as_json: bool) -> int:
     """Print and write all that was asked for; 1 if a figure is too low, else 0."""
     if files.per_query is not None:
-        _write(files.per_query, "".join(_result_lines(evaluated)))
+        write_output(files.per_query, "".join(_result_lines(evaluated)))
     if files.html is not None:
         from elt_llm_api.render_eval_html import html_report
 
-        _write(files.html, html_report(evaluated))
+        write_output(files.html, html_report(evaluated))
     if as_json:
         print_json(_as_json(evaluated))
     else:
@@ -139,7 +139,8 @@ def _result_lines(evaluated: "Evaluated") -> Iterator[str]:
             yield json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _write(path: Path, text: str) -> None:
+def write_output(path: Path, text: str) -> None:
+    """Write a file that was asked for. Raises UsageError if that fails."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,6 +1,6 @@
 """The report of `elt-llm eval --html`: one file that loads nothing, for light and dark screens of any width."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,8 @@ grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:1.25rem 2
 svg{width:100%;max-width:34rem;height:auto;display:block}
 svg text{font-size:12px;fill:var(--ink)}
 .bar{fill:var(--bar)}.track{fill:var(--line);opacity:.45}.mark{fill:var(--ink)}
+polyline{fill:none;stroke-width:2;stroke:var(--bar)}.line1{stroke:var(--bad)}
+.key i.line0{background:var(--bar)}.key i.line1{background:var(--bad)}
 .step0{fill:var(--s0)}.step1{fill:var(--s1)}.step2{fill:var(--s2)}.step3{fill:var(--s3)}.step4{fill:var(--s4)}
 .key i{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em}
 .key i.step0{background:var(--s0)}.key i.step1{background:var(--s1)}.key i.step2{background:var(--s2)}
@@ -48,14 +50,19 @@ svg text{font-size:12px;fill:var(--ink)}
 def html_report(evaluated: "Evaluated") -> str:
     """The whole page."""
     reports = evaluated.reports
-    title = _safe(f"How {reports[0].dataset} is searched")
-    body = "\n".join(_sections(evaluated))
+    told = f"{counted(reports[0].queries, 'question')}, {counted(len(reports), 'profile')}."
+    return html_page(f"How {reports[0].dataset} is searched", told, _sections(evaluated))
+
+
+def html_page(title: str, told: str, sections: Iterable[str]) -> str:
+    """A page that loads nothing; `told` is one sentence of text, the sections are HTML."""
+    body, title = "\n".join(sections), _safe(title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline'\">"
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{title}</h1><p>{counted(reports[0].queries, 'question')}, {counted(len(reports), 'profile')}.</p>\n"
+        f"<body><h1>{title}</h1><p>{_safe(told)}</p>\n"
         f"{body}\n</body></html>\n"
     )
 
@@ -84,7 +91,7 @@ def _figures(reports: "Sequence[ProfileReport]") -> str:
             shown = f"{report.figures[figure]:.4f}"
             cells.append(f"<strong>{shown}</strong>" if report.figures[figure] == best[figure] else shown)
         rows.append([*cells, f"{report.latency_p50_ms:.1f}", f"{report.latency_p95_ms:.1f}"])
-    return _table(["profile", *COLUMNS.values(), "p50 ms", "p95 ms"], rows)
+    return table(["profile", *COLUMNS.values(), "p50 ms", "p95 ms"], rows)
 
 
 def _plot(figure: str, reports: "Sequence[ProfileReport]") -> str:
@@ -137,7 +144,7 @@ def _compared(compared: "Comparison") -> str:
     ]  # fmt: skip
     header = ["figure", "difference", "95 % interval", "p", "better", "worse", ""]
     return (
-        f"<h2>{_safe(title)}</h2>{intervals(plain(title), rows)}{_table(header, cells)}"
+        f"<h2>{_safe(title)}</h2>{intervals(plain(title), rows)}{table(header, cells)}"
         f"<p>p under {CERTAIN:g} is called a real difference: profiles that are alike would seldom differ so much.</p>"
     )
 
@@ -152,14 +159,14 @@ def _hardest(reports: "Sequence[ProfileReport]") -> str:
     rows = [[_safe(row[0].question), *(str(_first(result) or "-") for result in row)] for row in missed[:HARDEST]]
     header = ["question", *(_safe(report.profile) for report in reports)]
     told = "Rank of the first right place; - where it was not found."
-    return f"<h2>Hardest questions</h2><p>{told}</p>{_table(header, rows, words=True)}"
+    return f"<h2>Hardest questions</h2><p>{told}</p>{table(header, rows, words=True)}"
 
 
 def _first(result: "AskedResult") -> int | None:
     return min((rank for rank in result.relevant.values() if rank is not None), default=None)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: bool = False) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: bool = False) -> str:
     """A table that scrolls by itself where it is wider than the screen; cells are HTML already."""
     head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
     first = '<td class="words">' if words else "<td>"

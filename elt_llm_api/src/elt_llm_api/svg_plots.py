@@ -82,15 +82,33 @@ def intervals(title: str, rows: Sequence[Interval]) -> str:
     return _svg(title, len(rows), drawn)
 
 
+def curves(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, float]]]]) -> str:
+    """A line for each row through its points, whose x and y are shares from 0 to 1; y is drawn upwards."""
+    height, left = 200, 34
+    width = WIDTH - left - 6
+    drawn = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y, x = 8 + height * (1 - share), left + width * share
+        drawn.append(
+            f'<rect class="track" x="{left}" y="{y:.1f}" width="{width}" height="1"/>'
+            f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end">{share:g}</text>'
+            f'<text x="{x:.1f}" y="{height + 24}" text-anchor="middle">{share:g}</text>'
+        )
+    for number, (label, points) in enumerate(rows):
+        path = " ".join(f"{left + width * _held(x):.1f},{8 + height * (1 - _held(y)):.1f}" for x, y in points)
+        drawn.append(f'<polyline class="line{number}" points="{path}"><title>{escape(label)}</title></polyline>')
+    return _svg(title, (height + 30) / _ROW, drawn)
+
+
 def _texts(top: int, label: str, shown: str) -> str:
     short = label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "\u2026"
     right = f'<text x="{WIDTH}" y="{top + 15}" text-anchor="end">{escape(shown)}</text>' if shown else ""
     return f'<text x="0" y="{top + 15}">{escape(short)}<title>{escape(label)}</title></text>{right}'
 
 
-def _svg(title: str, rows: int, drawn: Sequence[str]) -> str:
+def _svg(title: str, rows: float, drawn: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {rows * _ROW}" role="img" aria-label="{escape(title)}"'
+        f'<svg viewBox="0 0 {WIDTH} {rows * _ROW:g}" role="img" aria-label="{escape(title)}"'
         f' xmlns="http://www.w3.org/2000/svg">{"".join(drawn)}</svg>'
     )
 

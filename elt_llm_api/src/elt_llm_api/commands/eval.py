@@ -7,6 +7,7 @@ from elt_llm_core.errors import UsageError
 
 from elt_llm_api.evaluation import Measuring, measure_own, measure_set
 from elt_llm_api.evaluation_answers import print_answers
+from elt_llm_api.evaluation_modes import with_answer_modes
 from elt_llm_api.options import CommandContext, StrategyType, WholeNumber, json_option, pass_command_context
 from elt_llm_api.render_eval import Outputs, print_evaluation
 
@@ -17,7 +18,7 @@ OUTPUT = click.Path(path_type=Path, dir_okay=False)
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--from-documents", is_flag=True, help="Ask -c NAME questions made from its own documents.")
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Labelled questions to ask -c NAME.")
-@click.option("-c", "--collection", metavar="NAME", help="Collection to ask, with --from-documents or --answers.")
+@click.option("-c", "--collection", metavar="NAME", help="Collection to ask; DIR is asked without.")
 @click.option("--profile", "profiles", multiple=True, metavar="P", help="Profiles to measure; else the comparison.")
 @click.option(
     "--strategy", "strategies", multiple=True, type=StrategyType(), metavar="S", help="Strategies to measure."
@@ -30,6 +31,7 @@ OUTPUT = click.Path(path_type=Path, dir_okay=False)
 @click.option("--seed", metavar="N", type=WholeNumber(0, 2**31), default=1, help="Draws other questions; else 1.")
 @json_option
 @pass_command_context
+@with_answer_modes
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     directory: Path | None,
@@ -54,6 +56,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     With --from-documents -c NAME the questions are made from the headings, definitions and tables of the collection.
 
     With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused.
+
+    With --abstention, --gold-answers or --calibrate answers are measured without labels by hand, with one --profile.
     """
     _check_source(directory, answers, collection, questions, from_documents=from_documents)
     if answers is not None and collection is not None:

@@ -16,6 +16,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_query.retrieve.pipeline import understand
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+UNANSWERABLE = "queries_unanswerable.jsonl"
 QRELS_HEADER = ("query-id", "corpus-id", "score")
 HIGHEST_GRADE = 1000
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -60,13 +61,36 @@ class Dataset:
 def read_dataset(directory: Path) -> Dataset:
     """Read a set. Raises UsageError, naming file and line, if it is not in the layout or names an unknown id."""
     documents = tuple(_read_corpus(directory / CORPUS))
-    questions = _read_questions(directory / QUERIES)
+    questions = read_questions(directory / QUERIES)
     known = {document.corpus_id for document in documents}
     relevant = _read_judgements(directory / QRELS, questions.keys(), known)
     dataset = Dataset(directory.resolve().name, documents, questions, relevant)
     if not any(dataset.judged()):
         raise UsageError(f"{directory / QRELS} judges no document relevant for any question.", hint=LAYOUT_HINT)
     return dataset
+
+
+def read_unanswerable(directory: Path) -> dict[str, str]:
+    """Questions by id that the set's documents do not answer, of a file it may have. Raises UsageError."""
+    path = directory / UNANSWERABLE
+    return read_questions(path) if path.exists() else {}
+
+
+def read_answers(directory: Path) -> dict[str, tuple[str, ...]]:
+    """By question, any of the words that answer it: `metadata.answers` or `metadata.answer`; often there are none.
+
+    Raises UsageError for an answer that is no text or empty.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for place, row in _json_lines(directory / QUERIES):
+        metadata = row.get("metadata")
+        told = metadata if isinstance(metadata, dict) else {}
+        answers = told.get("answers", [told["answer"]] if "answer" in told else [])
+        if not isinstance(answers, list) or not all(isinstance(one, str) and one.strip() for one in answers):
+            raise UsageError(f"{place}: 'answers' is not a list of texts.", hint='Write {"answers": ["1971"]}.')
+        if answers:
+            found[_text(place, row, "_id")] = tuple(answers)
+    return found
 
 
 def _read_corpus(path: Path) -> Iterator[CorpusDocument]:
@@ -80,7 +104,8 @@ def _read_corpus(path: Path) -> Iterator[CorpusDocument]:
         yield CorpusDocument(corpus_id, title, _text(place, row, "text"))
 
 
-def _read_questions(path: Path) -> dict[str, str]:
+def read_questions(path: Path) -> dict[str, str]:
+    """Questions by id, in order. Raises UsageError, naming file and line."""
     questions: dict[str, str] = {}
     for place, row in _json_lines(path):
         query_id = _text(place, row, "_id")
