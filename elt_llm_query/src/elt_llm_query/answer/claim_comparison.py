@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.answer.claim_order import exchanged, roles_swapped
+from elt_llm_query.answer.claim_rules import Difference, compare_rules
 from elt_llm_query.answer.claim_slots import Alignment, Slot, align
 from elt_llm_query.answer.claim_sources import Sources, SourceSentence
 from elt_llm_query.answer.claim_tokens import Sentence, Token
@@ -40,6 +41,8 @@ class Comparison:
     """Names that only the sentences before or the headings have."""
     contrary: tuple[str, ...]
     """Words whose contrary the sentences have, and words denied on one side only."""
+    other_force: tuple[str, ...]
+    """"May" where the sentences say "must", or the other way round."""
     exchanged: float
     swapped: bool
     replaced: tuple[Slot, ...]
@@ -64,6 +67,9 @@ class Comparer:
     def compare(self, claim: Sentence, sentences: Sequence[SourceSentence]) -> Comparison:
         """Everything that speaks for and against the sentences holding the claim."""
         stems = frozenset[str]().union(*(one.sentence.stems for one in sentences))
+        differing = self._differing(claim, sentences)
+        if differing is not None:
+            claim, sentences = claim.without_rules, [_without_rules(one) for one in sentences]
         terms = self._terms(claim)
         total = sum(terms.values()) or 1.0
         lacking = {stem: weight * (1.0 - match(stem, stems)) for stem, weight in terms.items()}
@@ -78,12 +84,21 @@ class Comparer:
             numbers=self._numbers(claim, sentences),
             names=tuple(token.text for token, place in zip(claim.names, apart, strict=True) if place == "apart"),
             borrowed=tuple(token.text for token, place in zip(claim.names, apart, strict=True) if place == "beside"),
-            contrary=self._contrary(claim, sentences, aligned),
+            contrary=(*(differing.contrary if differing else ()), *self._contrary(claim, sentences, aligned)),
+            other_force=differing.other_force if differing else (),
             exchanged=max(exchanged(claim, one.sentence) for one in sentences),
             swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
             replaced=tuple(slot for slot in aligned[0].slots if slot.proper or self._is_other_noun(slot)),
             traded=self._traded(claim, sentences[0].sentence),
         )
+
+    def _differing(self, claim: Sentence, sentences: Sequence[SourceSentence]) -> Difference | None:
+        """How the claim differs from the sentence most like it as a rule; None if either lays nothing down."""
+        laying = [one.sentence for one in sentences if one.sentence.rules.clauses]
+        if not claim.rules.clauses or not laying:
+            return None
+        nearest = max(laying, key=lambda one: self.coverage(claim, one.stems))
+        return compare_rules(claim.rules, nearest.rules)
 
     def _terms(self, claim: Sentence) -> dict[str, float]:
         tokens = (token for token in claim.tokens if not token.name and not token.number)
@@ -175,6 +190,10 @@ class Comparer:
         """Contraries that stand in the same place, though either side may have both words."""
         key, of = self._contraries.key, self._contraries.of
         return [ours.text for ours, theirs in aligned.pairs if key(theirs.word) in of(key(ours.word))]
+
+
+def _without_rules(one: SourceSentence) -> SourceSentence:
+    return replace(one, sentence=one.sentence.without_rules) if one.sentence.rules.clauses else one
 
 
 def _negation(claim: Sentence, source: Sentence) -> str:

@@ -22,9 +22,10 @@ _ZEHNER = "zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig"
 _SCALES = {
     "hundred": 1e2, "hundert": 1e2, "thousand": 1e3, "tausend": 1e3, "million": 1e6, "millions": 1e6,
     "millionen": 1e6, "billion": 1e9, "billions": 1e9, "milliarde": 1e9, "milliarden": 1e9, "trillion": 1e12,
-    "bn": 1e9, "m": 1e6,
+    "bn": 1e9, "m": 1e6, "k": 1e3, "mio": 1e6, "mrd": 1e9,
 }  # fmt: skip
 _SPECIAL = {
+    "once": 1.0, "einmal": 1.0, "fortnight": 14.0, "fortnights": 14.0, "halfte": 0.5,
     "half": 0.5, "noon": 12.0, "midday": 12.0, "midnight": 24.0, "twice": 2.0, "dozen": 12.0, "both": 2.0,
     "zweimal": 2.0, "dutzend": 12.0, "twentieth": 20.0, "thirtieth": 30.0, "zero": 0.0, "null": 0.0,
 }  # fmt: skip
@@ -46,9 +47,12 @@ _MEASURES = {
     "month": ("month", "months", "monat", "monate", "monaten"), "year": ("year", "years", "jahr", "jahre", "jahren"),
     "hour": ("hour", "hours", "stunde", "stunden"), "minute": ("minute", "minutes", "minuten"),
     "second": ("seconds", "sekunden"), "euro": ("euro", "euros"), "dollar": ("dollar", "dollars"),
+    "time": ("time", "times", "mal"),
 }  # fmt: skip
-_MEASURE = {word: measure for measure, words in _MEASURES.items() for word in words}
+MEASURES = {word: measure for measure, words in _MEASURES.items() for word in words}
 _SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
+# Measures that are so many of a smaller one.
+_OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}
 _NEAR = 0.06
 
 
@@ -78,7 +82,8 @@ class Number:
     def agrees(self, other: "Number") -> bool:
         """Whether both may mean the same amount; a rough number also agrees with what it is the rounding of."""
         if self.measure and other.measure and self.measure != other.measure:
-            return False
+            (unit, values), (other_unit, other_values) = _in_smaller(self), _in_smaller(other)
+            return unit == other_unit and bool(values & other_values)
         if self.values & other.values:
             return True
         return self.rough and any(_rounds(one, two) for one in self.values for two in other.values)
@@ -97,6 +102,12 @@ def numbers_in(text: str) -> list[Number]:
     ]
     found = _scaled(lowered, sorted([*figures, *spelled], key=lambda one: one[0]))
     return [_number(lowered, start, end, values, weak=weak) for start, end, values, weak in found]
+
+
+def _in_smaller(number: Number) -> tuple[str, frozenset[float]]:
+    """The unit that a number is counted in, weeks in days, and its values in that."""
+    unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
+    return unit, frozenset(value * count for value in number.values)
 
 
 def _rounds(rough: float, exact: float) -> bool:
@@ -124,7 +135,7 @@ def _scaled(
     """Numbers with the word for a scale after them multiplied by it; "one million" counts as one."""
     scaled = []
     for start, end, values, weak in found:
-        after = re.match(r"[ -]{1,2}([a-z]+)\b", lowered[end : end + 16])
+        after = re.match(r"[ -]{0,2}([a-z]+)\b", lowered[end : end + 16])
         scale = _SCALES.get(after.group(1)) if after else None
         if after and scale and (len(after.group(1)) > 1 or lowered[max(0, start - 1) : start] in _SIGNS):
             scaled.append((start, end + after.end(), frozenset(value * scale for value in values), False))
@@ -138,5 +149,7 @@ def _scaled(
 def _number(lowered: str, start: int, end: int, values: frozenset[float], *, weak: bool) -> Number:
     sign = _SIGNS.get(lowered[max(0, start - 1) : start], "")
     after = re.match(r"[ -]?(%|[a-z]+)", lowered[end : end + 16])
-    measure = sign or (_MEASURE.get(after.group(1), "") if after else "")
+    if values == {0.5}:  # of a hundred
+        values |= {50.0}
+    measure = sign or (MEASURES.get(after.group(1), "") if after else "")
     return Number(start, end, values, measure, weak, bool(_ROUGHLY.search(lowered[max(0, start - 14) : start])))

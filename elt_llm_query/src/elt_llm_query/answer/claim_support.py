@@ -40,6 +40,7 @@ _GAIN = 0.12
 _GAIN_ELSEWHERE = 0.25
 _FEW_WORDS = 4
 _OFTEN = 2
+_OTHER_FORCE = 0.7  # "may" for "must": not what is said, and yet not its contrary
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Supporter:
             "numbers": float(min(_OFTEN, len(compared.numbers))),
             "names": float(min(_OFTEN, len(compared.names))),
             "borrowed": float(bool(compared.borrowed)),
-            "contrary": float(bool(compared.contrary)),
+            "contrary": 1.0 if compared.contrary else _OTHER_FORCE * bool(compared.other_force),
             "exchanged": compared.exchanged,
             "swapped": float(compared.swapped),
             "distance": distance,

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.answer.claim_numbers import Number, numbers_in
+from elt_llm_query.answer.claim_numbers import MEASURES, Number, numbers_in
+from elt_llm_query.answer.claim_rules import Rules, read_rules
 from elt_llm_query.answer.contraries import DENYING, NEGATED_ENDING, NEGATORS
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019]|[.&+#/-](?=\w)){0,60}|[%$€£]")
@@ -42,6 +43,18 @@ class Sentence:
     stems: frozenset[str]
     words: frozenset[str]
     denied: frozenset[str]
+    rules: Rules
+
+    @property
+    def without_rules(self) -> "Sentence":
+        """The sentence without the words that allow, demand, forbid or limit; its rules hold what they deny."""
+        kept = [token for token in self.tokens if token.start not in self.rules.places]
+        tokens = tuple(
+            replace(token, denied=False, denies=False) if token.start in self.rules.inside else token for token in kept
+        )
+        return replace(
+            self, tokens=tokens, denied=frozenset(stem for token in tokens if token.denied for stem in token.stems)
+        )
 
     @property
     def names(self) -> list[Token]:
@@ -59,7 +72,7 @@ def read_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[str
     for found in _WORD.finditer(text):
         surface = _POSSESSIVE.sub("", found.group().rstrip(".")) or found.group()
         is_number = found.start() in covered or surface[0].isdigit()
-        name = not is_number and surface[0].isupper() and is_name(surface, opens)
+        name = not is_number and surface[0].isupper() and fold(surface) not in MEASURES and is_name(surface, opens)
         tokens.append(
             Token(
                 surface,
@@ -81,6 +94,7 @@ def read_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[str
         frozenset(stem for token in tokens for stem in token.stems),
         frozenset(token.word for token in tokens),
         frozenset(stem for token in tokens if token.denied for stem in token.stems),
+        read_rules(text, numbers, tokeniser.stems),
     )
 
 

@@ -136,6 +136,8 @@ def _reasons(compared: Comparison) -> list[str]:
         reasons.append(f"Names missing there: {', '.join(compared.names)}.")
     if compared.contrary:
         reasons.append(f"Denied, or the contrary is said: {', '.join(filter(None, compared.contrary))}.")
+    if compared.other_force:
+        reasons.append(f"Allowed and demanded are two things: {', '.join(compared.other_force)}.")
     if compared.swapped or compared.exchanged > _EXCHANGED:
         reasons.append("Names or numbers have changed places.")
     reasons.extend("Said is '{1}', not '{0}'.".format(*slot.phrases) for slot in compared.replaced)
