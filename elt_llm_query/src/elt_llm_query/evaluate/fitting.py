@@ -1,7 +1,8 @@
 """Fitting the weights that decide whether to answer: logistic regression, pulled towards the weights that are shipped.
 
-Only an intercept, a scale and the weights of the evidence that depends most on what documents are about are free, and
-an L2 penalty holds them: few questions move little. Source of the pull to a known model instead of to 0: Chelba and
+Only a scale and the weights of the evidence that depends most on what documents are about are free, and an L2 penalty
+holds them: few questions move little. The cut is not moved: questions made from documents are in their authors' words,
+and a cut fitted to them refuses people's, which are not. Source of the pull to a known model instead of to 0: Chelba and
 Acero, "Adaptation of Maximum Entropy Capitalizer: Little Data Can Help a Lot", EMNLP 2004.
 """
 
@@ -15,7 +16,8 @@ from elt_llm_query.answer.abstention import SHIPPED, Weighing
 
 FREE = ("cosine", "passage_cosine", "unknown", "residue_distance", "named_rest")
 # How many questions' worth of doubt it takes to move each: the intercept, the scale, and a free weight.
-PULL_INTERCEPT, PULL_SCALE, PULL_WEIGHT = 20.0, 40.0, 4.0
+PULL_INTERCEPT, PULL_SCALE, PULL_WEIGHT = 20.0, 40.0, 40.0
+_UNDECIDED = 1.0  # log odds as shipped within which, or so, an example is near the cut
 _STEPS, _ENOUGH = 50, 1e-9
 _LARGEST_STEP = 1.0
 Array = NDArray[np.float64]
@@ -52,7 +54,7 @@ def fit(examples: Sequence[Example]) -> Weighing:
         found -= step * min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), _ENOUGH))
         if float(np.abs(step).max()) < _ENOUGH:
             break
-    return _weighing(found)
+    return _with_same_cut(_weighing(found), examples)
 
 
 def logits(examples: Sequence[Example], weighing: Weighing) -> Array:
@@ -86,6 +88,16 @@ def _weighing(found: Array) -> Weighing:
     scale, free = float(found[1]), dict(zip(FREE, found[2:], strict=True))
     weights = tuple((name, round(scale * weight + float(free.get(name, 0.0)), 6)) for name, weight in SHIPPED.weights)
     return Weighing(round(scale * SHIPPED.intercept + float(found[0]), 6), weights)
+
+
+def _with_same_cut(weighing: Weighing, examples: Sequence[Example]) -> Weighing:
+    """Shifted so that examples near the cut of the shipped weights lie as near to it on average."""
+    before = logits(examples, SHIPPED)
+    # Far from the cut the nearest decide; without the offset all their shares could be 0.
+    distance = np.abs(before)
+    share = np.exp(-0.5 * (before**2 - float(distance.min()) ** 2) / _UNDECIDED**2)
+    moved = float((share * (logits(examples, weighing) - before)).sum() / share.sum())
+    return Weighing(round(weighing.intercept - moved, 6), weighing.weights)
 
 
 def _chance(values: Array) -> Array:
