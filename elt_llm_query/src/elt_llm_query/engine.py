@@ -62,7 +62,7 @@ class Engine(Closeable):
         `llm` writes the answers, with `prompts` (unset: those that are shipped); without it the documents are quoted.
         `calibration` has the weights that decide whether to answer; the first result has its notes.
         """
-        models = embedding if isinstance(embedding, Sequence) else (embedding,)
+        models = _models(embedding)
         self._resources = ExitStack()
         self._notes = tuple(notes)
         self._calibration, self._told_once = calibration, list(calibration.notes)
@@ -253,17 +253,15 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     ask one; unset: that of the settings. `aliases` are other names that questions are looked for by as well, `prompts`
     what a model is told.
 
-    Raises UsageError if no collection is named or matches, UnknownCollection, FingerprintMismatch, CorruptIndex,
-    ModelError, SettingsError.
+    Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))
         names = expanded(collections, prefixes, [record.name for record in store.collections.all()])
-        given = embedding or create_embedding(settings)
-        models = given if isinstance(given, Sequence) else (given,)
+        models = _models(embedding or create_embedding(settings))
         found = open_all(store, names, models, opened)
         settings = with_models_dir(settings, data_dir)
-        engine = Engine(
+        return Engine(
             found.generations,
             models,
             settings,
@@ -273,8 +271,11 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
             prompts=prompts,
             notes=found.notes,
             calibration=read_calibration(data_dir, found.generations, settings),
-        )
-        return engine.own(opened.pop_all())
+        ).own(opened.pop_all())
+
+
+def _models(given: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence[EmbeddingModel]:
+    return given if isinstance(given, Sequence) else (given,)
 
 
 def _llm_of(settings: Settings, opened: ExitStack) -> "LLM | None":

@@ -55,9 +55,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     With --from-documents -c NAME the questions are made from the headings, definitions and tables of the collection.
 
-    With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused.
-
-    With --abstention, --gold-answers or --calibrate answers are measured without labels by hand, with one --profile.
+    With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused; with
+    --abstention, --gold-answers or --calibrate answers are measured without labels by hand.
     """
     _check_source(directory, answers, collection, questions, from_documents=from_documents)
     if answers is not None and collection is not None:
