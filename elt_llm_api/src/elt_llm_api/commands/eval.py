@@ -54,7 +54,6 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     strategy with the settings as they are. The corpus is kept apart, so that a second run embeds nothing.
 
     With --from-documents -c NAME the questions are made from the headings, definitions and tables of the collection.
-
     With --answers FILE -c NAME: how often the right page is cited, and how often what has no answer is refused; with
     --abstention, --gold-answers or --calibrate answers are measured without labels by hand.
     """

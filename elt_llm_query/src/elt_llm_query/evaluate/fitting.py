@@ -4,8 +4,8 @@ Only a scale and the weights of the evidence that depends most on what documents
 holds them: few questions move little. The cut is not moved: questions made from documents are in their authors' words,
 and a cut fitted to them refuses people's, which are not.
 
-Source of the pull to a known model instead of to 0: Chelba and Acero, "Adaptation of Maximum Entropy Capitalizer: Little
-Data Can Help a Lot", EMNLP 2004.
+Source of the pull to a known model instead of to 0: Chelba and Acero, "Adaptation of Maximum Entropy Capitalizer:
+Little Data Can Help a Lot", EMNLP 2004.
 """
 
 from collections.abc import Mapping, Sequence
