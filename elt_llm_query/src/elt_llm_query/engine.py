@@ -65,7 +65,7 @@ class Engine(Closeable):
         models = _models(embedding)
         self._resources = ExitStack()
         self._notes = tuple(notes)
-        self._calibration, self._told_once = calibration, list(calibration.notes)
+        self._calibration, self._told_once = calibration, calibration.notes
         self._generations = tuple(generations)
         self._settings = settings
         self._llm = llm
@@ -185,8 +185,8 @@ class Engine(Closeable):
     def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
         writes = self._written is not None
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
-        while self._told_once:
-            notes.append(self._told_once.pop())
+        told, self._told_once = self._told_once, ()
+        notes += told
         if self._settings.llm.provider == "auto" and not writes:
             notes.append("No language model is in use: the answer quotes the documents.")
         return QueryResult(
