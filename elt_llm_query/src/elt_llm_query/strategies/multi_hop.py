@@ -79,12 +79,14 @@ class MultiHop:
     """Follows the best passages: the names each has and the question has not are asked for, with what is unanswered.
 
     At most `max_hops` follow-ups, each from the best passage not followed yet; none when no passage brings new names.
-    A language model, if there is one, words the follow-ups; where it fails the rules do.
+    A language model, if there is one, words the follow-ups; where it fails the rules do. With `needs_link` a passage
+    gains only if it names the document of the one before, or that names its own: safer where nobody asked for hops.
     """
 
     legs: LegChoice
     max_hops: int
     llm: "LLM | None" = None
+    needs_link: bool = False
     name: str = "multi_hop"
     notes: tuple[str, ...] = ()
 
@@ -120,8 +122,9 @@ class MultiHop:
         weight = source.score / combined[0].score if combined[0].score else 1.0
         links = _links(node, ranked[:READ], generations, question.text)
         for one in ranked:
-            if key_of(one) != key_of(source):
-                hops.gain(one, weight * (FOLLOWED_SHARE * one.score + LINK_SHARE * links.get(key_of(one), 0.0)))
+            linked = links.get(key_of(one), 0.0)
+            if key_of(one) != key_of(source) and (linked or not self.needs_link):
+                hops.gain(one, weight * (FOLLOWED_SHARE * one.score + LINK_SHARE * linked))
         return True
 
     def _follow_up(self, question: str, node: StoredNode, generation: Searchable, rounds: SearchRounds) -> str:
