@@ -79,8 +79,9 @@ class MultiHop:
     """Follows the best passages: the names each has and the question has not are asked for, with what is unanswered.
 
     At most `max_hops` follow-ups, each from the best passage not followed yet; none when no passage brings new names.
-    A language model, if there is one, words the follow-ups; where it fails the rules do. With `needs_link` a passage
-    gains only if it names the document of the one before, or that names its own: safer where nobody asked for hops.
+    A language model, if there is one, words the follow-ups; where it fails the rules do. With `needs_link` the
+    best passage alone gains that names the document of the one before, or that names its own: safer where nobody asked
+    for hops.
     """
 
     legs: LegChoice
@@ -121,10 +122,15 @@ class MultiHop:
         hops.found.append(ranked)
         weight = source.score / combined[0].score if combined[0].score else 1.0
         links = _links(node, ranked[:READ], generations, question.text)
-        for one in ranked:
-            linked = links.get(key_of(one), 0.0)
-            if key_of(one) != key_of(source) and (linked or not self.needs_link):
-                hops.gain(one, weight * (FOLLOWED_SHARE * one.score + LINK_SHARE * linked))
+        gains = [
+            (weight * (FOLLOWED_SHARE * one.score + LINK_SHARE * links.get(key_of(one), 0.0)), one)
+            for one in ranked
+            if key_of(one) != key_of(source) and (links.get(key_of(one)) or not self.needs_link)
+        ]
+        if self.needs_link:
+            gains = sorted(gains, key=lambda gain: (-gain[0], gain[1].node_id))[:1]
+        for amount, one in gains:
+            hops.gain(one, amount)
         return True
 
     def _follow_up(self, question: str, node: StoredNode, generation: Searchable, rounds: SearchRounds) -> str:
