@@ -114,8 +114,6 @@ def test_every_condition_has_to_hold(where: list[str], left: list[str]) -> None:
         ("modified_at=yesterday", "'modified_at' is a date, and 'yesterday' is none"),
         ("modified_at=2024-02-31", "'2024-02-31' is none"),
         ("year>=2019..2021", "A range does not compare"),
-        ("year=2021..2019", "A range ends before it begins"),
-        ("modified_at=2024-04..2024-03-31", "A range ends before it begins"),
     ],
 )
 def test_what_does_not_fit_the_type_of_a_field_is_refused(where: str, message: str) -> None:

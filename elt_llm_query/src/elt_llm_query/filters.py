@@ -18,7 +18,7 @@ from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from elt_llm_core.errors import UsageError
@@ -133,8 +133,6 @@ def _ordered_places(field: Field, condition: Condition, operand: str) -> list[in
         raise UsageError(f"A range does not compare: {condition}", hint="Use = with a range, or >= with one value.")
     last = last if between else first
     begin, _ = _around(field, _of_type(field, condition, first))
-    if between and _is_before(_of_type(field, condition, last), _of_type(field, condition, first)):
-        raise UsageError(f"A range ends before it begins: {condition}", hint=f"Write {last}..{first}.")
     if field.type != "number":
         begin = min((bisect_left(field.values, first[:length]) for length in _beginning_with(first)), default=begin)
     end_before, end = _around(field, _of_type(field, condition, last))
@@ -148,11 +146,6 @@ def _ordered_places(field: Field, condition: Condition, operand: str) -> list[in
         return list(range(start, stop))
     vague = _not_surely_until(last, before=condition.operator == "<")
     return [place for place in range(start, stop) if field.values[place] not in vague]
-
-
-def _is_before(one: Value, other: Value) -> bool:
-    """Whether all of a number or date lies before the beginning of another; all of 2024 not before 2024-03."""
-    return f"{one}~" < f"{other}" if isinstance(one, str) else one < cast(float, other)
 
 
 def _beginning_with(first: str) -> list[int]:
