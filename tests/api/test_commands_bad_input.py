@@ -114,7 +114,7 @@ def test_a_mistake_of_a_writer_changes_nothing(
     assert own_samples.done("collections", "--json").out == before
 
 
-@pytest.mark.parametrize("question", ["", "   ", "\n\t"])
+@pytest.mark.parametrize("question", ["", "   ", "\n\t", "\x01\x02", "\u200b \ufeff"])
 def test_an_empty_question_is_refused(question: str, samples: CommandLine) -> None:
     assert_clear(samples("ask", question, "-c", "samples"), 2, "The question is empty.", "elt-llm ask")
 

@@ -163,3 +163,17 @@ def _until_closed(terminal: FileIO) -> Iterator[bytes]:
     with suppress(OSError):
         while data := terminal.read(4096):
             yield data
+
+
+def test_other_names_are_told_and_not_counted() -> None:
+    details = {"aliases": {"HR": ["human resources", "personnel"]}, "corrected": {"presidnet": "president"}}
+    lines = list(explanation_lines([TraceStage(name="understand", took_ms=1.0, kept=0, details=details)], 80))
+    assert lines[2:4] == ["aliases    HR: human resources or personnel", "corrected  presidnet: president"]
+
+
+def test_several_searches_tell_what_was_asked_and_which_of_them_the_collections_are_of(samples: CommandLine) -> None:
+    question = "Who appoints the referee and when must the fee for an appeal be paid?"
+    told = sections(samples.done("search", question, "-c", "samples", "--strategy", "multi_query", "--explain").out)
+    assert "asked as well  when must the fee for an appeal be paid?" in told["Combine"]
+    shown = samples.done("search", question, "-c", "samples", "--strategy", "multi_query", "--explain").out
+    assert re.search(r"^Collections: the last of \d searches; read from all of them$", shown, re.MULTILINE)

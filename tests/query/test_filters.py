@@ -57,7 +57,9 @@ def test_a_filter_is_a_field_an_operator_and_operands(text: str, condition: Cond
     assert parse_conditions([text]) == (condition,)
 
 
-@pytest.mark.parametrize("text", ["", "year", "=2020", "year=", "topics in a,,b", "in", "x" * 3000 + "=1"])
+@pytest.mark.parametrize(
+    "text", ["", "year", "=2020", "year=", "topics in a,,b", 'topics in "a,b', "in", "x" * 3000 + "=1"]
+)
 def test_what_is_no_filter_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_conditions([text])
@@ -95,6 +97,7 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
         (["modified_at>2024-03-01"], ["n3", "n4"]),
         (["modified_at<=2024-03-01"], ["n1", "n2"]),
         (["modified_at=2024-03-02..2024-04-29"], ["n3"]),
+        (["modified_at=2024-03-02..2024"], ["n3", "n4"]),
         (["collection=handbook", "year=1999"], ["n1"]),
         (["collection!=handbook"], []),
     ],
@@ -137,3 +140,9 @@ def test_a_value_that_no_passage_has_is_told_with_the_nearest() -> None:
         "No passage has a value that this names: kind = tables. Nearest: table.",
         "The filter leaves no passage: kind = tables.",
     )
+
+
+def test_each_value_of_a_list_that_no_passage_has_is_told() -> None:
+    limits = masks_of(parse_conditions(["kind in table,texts"]), [_generation()])
+    assert limits.notes == ("No passage has a value that this names: kind in texts. Nearest: text.",)
+    assert masks_of(parse_conditions(["kind in table,text"]), [_generation()]).notes == ()

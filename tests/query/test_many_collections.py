@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, UsageError
+from elt_llm_core.forgetting import forget
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentProgress
 from elt_llm_core.settings import EmbeddingSettings, QuerySettings, Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import open_engine
@@ -63,6 +65,15 @@ def test_a_collection_nothing_was_put_into_is_left_out_and_named(data_dir: Path)
     assert set(result.metadata["generations"]) == {"port-quay", "port-ship"}
     with pytest.raises(UsageError, match="'port-new' is empty"):
         open_engine(SETTINGS, data_dir, ["port-new"])
+
+
+def test_a_collection_that_lost_its_last_document_is_named(data_dir: Path) -> None:
+    with writing(data_dir) as store:
+        forget(store, "port-quay", "quay.md", SilentProgress())
+    with open_engine(SETTINGS, data_dir, ["port-quay", "port-ship"]) as engine:
+        result = engine.ask(TALL)
+    assert result.citations[0].collection == "port-ship"
+    assert any("'port-quay' has no passage" in note for note in result.notes)
 
 
 def test_a_damaged_collection_is_left_out_and_named_and_the_others_answer(data_dir: Path) -> None:

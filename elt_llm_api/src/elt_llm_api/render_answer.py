@@ -22,8 +22,9 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
     if result.citations:
         yield ""
         yield click.style("Sources" if result.answered else "Closest passages", bold=True)
+    several = len(result.metadata.get("generations", {})) > 1
     for citation in result.citations:
-        yield from quoted_lines(citation)
+        yield from quoted_lines(citation, several=several)
     yield from checked_lines(result)
     yield from note_lines(result.notes)
 
@@ -41,8 +42,9 @@ def checked_lines(result: QueryResult) -> Iterator[str]:
 
 def passage_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Iterator[str]:
     """Every passage with its place and score."""
+    several = len({chunk.collection for chunk in chunks}) > 1
     for number, chunk in enumerate(chunks, start=1):
-        place = place_of(chunk)
+        place = place_of(chunk, several=several)
         yield f"{click.style(f'{number}.', bold=True)} {place}  {chunk.score:.2f}"
         yield from _wrapped(_shortened(chunk.text), indent="   ")
     if not chunks:
@@ -50,9 +52,9 @@ def passage_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Ite
     yield from note_lines(notes)
 
 
-def quoted_lines(citation: Citation) -> Iterator[str]:
+def quoted_lines(citation: Citation, *, several: bool = False) -> Iterator[str]:
     """A citation: its number, its place, and its words."""
-    place = place_of(citation)
+    place = place_of(citation, several=several)
     yield f"{click.style(citation.reference, bold=True)} {place}  {citation.relevance_score:.2f}"
     yield from _wrapped(f"“{_shortened(citation.excerpt)}”", indent="    ")
 
@@ -65,11 +67,15 @@ def note_lines(notes: Sequence[str]) -> Iterator[str]:
         yield from (click.style(line, dim=True) for line in _wrapped(note))
 
 
-def place_of(found: Citation | RetrievedChunk) -> str:
-    """Where it stands. A document within a file is named by its title too: `model.drawio#entity/3c51` says nothing."""
+def place_of(found: Citation | RetrievedChunk, *, several: bool = False) -> str:
+    """Where it stands; of several collections also in which.
+
+    A document within a file is named by its title too: `model.drawio#entity/3c51` says nothing.
+    """
+    collection = [found.collection] if several else []
     title = [found.source_title] if "#" in found.source else []
     page = [f"page {found.page}"] if found.page else []
-    return one_line(", ".join([*title, found.source, *page, *([found.section] if found.section else [])]))
+    return one_line(", ".join([*collection, *title, found.source, *page, *([found.section] if found.section else [])]))
 
 
 def _shortened(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elt_llm_api.render import one_line, plain
+from elt_llm_api.render import plain
 from elt_llm_api.render_answer import checked_lines, note_lines, place_of, quoted_lines
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ class StreamPrinter:
         match event:
             case SourcesFound(chunks):
                 click.echo(click.style("Sources", bold=True))
+                several = len({chunk.collection for chunk in chunks}) > 1
                 for number, chunk in enumerate(chunks, 1):
-                    click.echo(f"{click.style(f'[{number}]', bold=True)} {one_line(place_of(chunk))}")
+                    click.echo(f"{click.style(f'[{number}]', bold=True)} {place_of(chunk, several=several)}")
             case AnswerBegins(again):
                 click.echo("")
                 if again:
@@ -49,7 +50,8 @@ def _after(result: "QueryResult") -> Iterator[str]:
     if result.citations:
         yield ""
         yield click.style("Borne out by" if result.answered else "Closest passages", bold=True)
+    several = len(result.metadata.get("generations", {})) > 1
     for citation in result.citations:
-        yield from quoted_lines(citation)
+        yield from quoted_lines(citation, several=several)
     yield from checked_lines(result)
     yield from note_lines(result.notes)

@@ -88,6 +88,9 @@ def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) ->
     field = _field_at(model, location)
     if detail["type"] in {"value_error", "assertion_error"} or field is None:
         return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if get_origin(field.annotation) is dict and detail["type"] != "dict_type":
+        # Of one of its names or values, which the field does not tell of.
+        return "must be a list" if detail["type"] == "list_type" else detail["msg"]
     allowed = _describe(field.annotation, field.metadata)
     meant = nearest(str(detail["input"]), [str(choice) for choice in _choices(field.annotation)])
     return f"must be {allowed}" + (f"; did you mean {meant}?" if meant else "")

@@ -43,7 +43,7 @@ _KNOWN: dict[str, Operator] = {
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{0,18})?")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?")
 _EARLIEST = "0001-01-01T00:00:00"
-_EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in table,text'."
+_EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in table,prose'."
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _parsed(text: str) -> Condition:
 def _listed(value: str) -> tuple[str, ...]:
     bare = value[1:-1] if value.startswith("(") and value.endswith(")") else value
     try:
-        return tuple(one.strip() for one in next(csv.reader([bare], skipinitialspace=True), [""]))
+        return tuple(one.strip() for one in next(csv.reader([bare], skipinitialspace=True, strict=True), [""]))
     except csv.Error as error:
         raise UsageError(f"'{value[:100]}' is not a list: {error}.", hint=_EXAMPLE) from error
 

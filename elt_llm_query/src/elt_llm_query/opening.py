@@ -43,7 +43,13 @@ def open_all(store: Store, names: Sequence[str], models: Sequence[EmbeddingModel
         generations.append(generation)
     if failures and not generations:
         raise failures[0][1]
-    return Opened(tuple(generations), tuple(_left_out(name, failure) for name, failure in failures))
+    empty = [one.collection for one in generations if not one.ids]
+    left_out = [_left_out(name, failure) for name, failure in failures]
+    return Opened(tuple(generations), (*left_out, *(_empty(name) for name in empty)))
+
+
+def _empty(name: str) -> str:
+    return f"Collection '{name}' has no passage. Run: elt-llm ingest PATH -c {name}"
 
 
 def expanded(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -127,5 +127,10 @@ def test_a_wrong_file_is_refused_by_file_and_line(tmp_path: Path, text: str, lin
         written(tmp_path, text)
 
 
+def test_one_name_where_a_list_belongs_is_told_as_that(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="must be a list"):
+        written(tmp_path, "aliases:\n  HR: personnel\n")
+
+
 def test_no_file_is_no_alias(tmp_path: Path) -> None:
     assert load_aliases(load_settings(None, {}, tmp_path)) == Aliases()

@@ -18,10 +18,18 @@ def fact_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
 def _text(value: Any) -> str:
     """Words for a value; empty if there is none."""
     if isinstance(value, Mapping):
-        return _listed([f"{name} {text}" for name, inner in value.items() if (text := _scalar(inner))], len(value))
+        return _listed([f"{name}{text}" for name, inner in value.items() if (text := _told_of(inner))], len(value))
     if isinstance(value, list | tuple):
         return _listed([text for inner in value if (text := _scalar(inner))], len(value))
     return _scalar(value)
+
+
+def _told_of(value: Any) -> str:
+    """What a name in a mapping stands for: a figure, a text, or texts of which any may be."""
+    if isinstance(value, list | tuple) and all(isinstance(inner, str) for inner in value):
+        value = " or ".join(value)
+    text = _scalar(value)
+    return text and (f": {text}" if isinstance(value, str) else f" {text}")
 
 
 def _listed(texts: list[str], of: int) -> str:

@@ -7,6 +7,7 @@ from elt_llm_core.results import TraceStage
 
 from elt_llm_api.explain.facts import fact_lines
 from elt_llm_api.explain.overviews import (
+    asked_as_well_lines,
     cache_lines,
     collection_lines,
     filter_lines,
@@ -43,13 +44,13 @@ def explanation_lines(stages: Sequence[TraceStage], width: int | None = None) ->
         elif stage.name == "fuse" and retrieve is not None:
             yield from _section(_fused_heading(stage), tables.fused(stage, retrieve))
         elif "parts" in stage.details:
-            yield from _section(_reranked_heading(stage), tables.reranked(stage))
+            yield from _section(_reranked_heading(stage), [*asked_as_well_lines(stage, width), *tables.reranked(stage)])
         elif stage.name not in _OVERVIEWS:
             yield from _section(*_told(stage, width))
     yield from _section("Read and left out", outcome_lines(stages, width))
     yield from _section("Read in another passage's place", stand_in_lines(stages, names, width))
     yield from _section("Nearly read", near_miss_lines(stages, names, width))
-    yield from _section("Collections", collection_lines(stages, width))
+    yield from _section(_collections_heading(stages), collection_lines(stages, width))
     yield from _section("Caches", cache_lines(stages, width))
     yield from _section("Times", time_lines(stages, width))
 
@@ -80,6 +81,11 @@ def _fused_heading(stage: TraceStage) -> str:
     weights = stage.details["weights"]
     said = f", vectors by {weights['dense']:g} and words by {weights['keyword']:g}" if weights else ""
     return f"Together: {stage.details['method']}{said}"
+
+
+def _collections_heading(stages: Sequence[TraceStage]) -> str:
+    searches = sum(stage.name == "retrieve" for stage in stages)
+    return "Collections" if searches < 2 else f"Collections: the last of {searches} searches; read from all of them"
 
 
 def _reranked_heading(stage: TraceStage) -> str:

@@ -44,6 +44,14 @@ def collection_lines(stages: Sequence[TraceStage], width: int) -> Iterator[str]:
     yield from _first_lines([Column("collection", "name"), *map(Column, heads)], rows, width)
 
 
+def asked_as_well_lines(combine: TraceStage, width: int) -> Iterator[str]:
+    """The questions that a strategy asked beside the one that was put."""
+    asked = [*combine.details.get("variants", ()), *(one["question"] for one in combine.details.get("follow-ups", ()))]
+    if asked:
+        rows = [("asked as well", question) for question in asked]
+        yield from table_lines([Column("", "name"), Column("", "words")], rows, width)
+
+
 def filter_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
     """What was asked for, and how many passages of each collection fulfil it."""
     yield from fact_lines({"where": details["where"]}, width)

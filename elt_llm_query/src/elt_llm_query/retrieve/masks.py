@@ -1,7 +1,7 @@
 """From conditions to masks: which nodes of each collection a question may find, the same for every leg."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from elt_llm_core.errors import UsageError
@@ -64,7 +64,8 @@ class Masks:
 def masks_of(conditions: Sequence[Condition], generations: Sequence[Searchable]) -> Masks:
     """What all conditions leave of each generation. Raises UsageError for fields that are not there, wrong values."""
     masks = [np.ones(len(generation.ids), dtype=bool) for generation in generations]
-    notes, of_documents = [], True
+    notes: list[str] = []
+    of_documents = True
     for condition in conditions:
         fields = _fields_of(condition, generations)
         of_documents &= condition.field == COLLECTION or not any(field and field.rows is None for field in fields)
@@ -73,8 +74,7 @@ def masks_of(conditions: Sequence[Condition], generations: Sequence[Searchable])
             mask & _fulfilling(condition, field, chosen, len(mask))
             for mask, field, chosen in zip(masks, fields, named, strict=True)
         ]
-        if not any(chosen is not None and chosen.any() for chosen in named):
-            notes.append(_nothing_has(condition, [field for field in fields if field is not None]))
+        notes.extend(_nothing_has(condition, [field for field in fields if field is not None]))
     if conditions and not any(mask.any() for mask in masks):
         listed = " and ".join(str(condition) for condition in conditions)
         notes.append(f"The filter leaves no passage: {listed}.")
@@ -107,9 +107,13 @@ def _fields_of(condition: Condition, generations: Sequence[Searchable]) -> list[
     return found
 
 
-def _nothing_has(condition: Condition, fields: Sequence[Field]) -> str:
-    """That no passage has what is asked for and, of a text, which values come near it."""
-    told = f"No passage has a value that this names: {condition}."
+def _nothing_has(condition: Condition, fields: Sequence[Field]) -> Iterator[str]:
+    """Which operands name no passage's value, all together or each, and which values of a text come near them."""
+    alone = [replace(condition, operands=(operand,)) for operand in condition.operands]
+    without = [one for one in alone if not any(chosen_values(field, one).any() for field in fields)]
+    if not without:
+        return
     values = [value for field in fields if field.type in ("text", "path") for value in field.values[:_NEAREST_AMONG]]
-    near = nearest_names(condition.operands[0], [str(value) for value in values])
-    return f"{told} {near}".rstrip()
+    for one in [replace(without[0], operands=condition.operands)] if len(without) == len(alone) else without:
+        near = nearest_names(one.operands[0], [str(value) for value in values])
+        yield f"No passage has a value that this names: {one}. {near}".rstrip()

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import UsageError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 16
 MOST_CHARACTERS = 4000
+_UNSEEN = ("Cc", "Cf", "Zs")  # Unicode categories of control characters, signs without width, and spaces
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ def find_passages(
 def understand(question: str) -> str:
     """The question with its white space put in order. Raises UsageError if nothing is left, or far too much."""
     text = " ".join(question.split())
-    if not text:
+    if all(category(character) in _UNSEEN for character in text):
         raise UsageError("The question is empty.", hint="Ask in words, such as: elt-llm ask 'Who approves leave?'")
     if len(text) > MOST_CHARACTERS:
         raise UsageError(

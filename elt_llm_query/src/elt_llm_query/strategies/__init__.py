@@ -41,6 +41,10 @@ def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | No
 
 def _create_auto(query: "QuerySettings", llm: "LLM | None") -> "Strategy":
     from elt_llm_query.strategies.auto import Auto
+    from elt_llm_query.strategies.multi_hop import MultiHop
 
-    routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query", "multi_hop")
-    return Auto({name: create_strategy(name, query, llm) for name in routes})
+    routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query")
+    strategies: dict[str, Strategy] = {name: create_strategy(name, query, llm) for name in routes}
+    both = LegChoice(dense=True, keyword=query.use_hybrid_search)
+    # Nobody asked for hops here: only those that the documents themselves make are taken.
+    return Auto({**strategies, "multi_hop": MultiHop(both, query.max_hops, llm, needs_link=True)})

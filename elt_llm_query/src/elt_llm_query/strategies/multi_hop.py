@@ -79,12 +79,15 @@ class MultiHop:
     """Follows the best passages: the names each has and the question has not are asked for, with what is unanswered.
 
     At most `max_hops` follow-ups, each from the best passage not followed yet; none when no passage brings new names.
-    A language model, if there is one, words the follow-ups; where it fails the rules do.
+    A language model, if there is one, words the follow-ups; where it fails the rules do. With `needs_link` the
+    best passage alone gains that names the document of the one before, or that names its own: safer where nobody asked
+    for hops.
     """
 
     legs: LegChoice
     max_hops: int
     llm: "LLM | None" = None
+    needs_link: bool = False
     name: str = "multi_hop"
     notes: tuple[str, ...] = ()
 
@@ -119,9 +122,15 @@ class MultiHop:
         hops.found.append(ranked)
         weight = source.score / combined[0].score if combined[0].score else 1.0
         links = _links(node, ranked[:READ], generations, question.text)
-        for one in ranked:
-            if key_of(one) != key_of(source):
-                hops.gain(one, weight * (FOLLOWED_SHARE * one.score + LINK_SHARE * links.get(key_of(one), 0.0)))
+        gains = [
+            (weight * (FOLLOWED_SHARE * one.score + LINK_SHARE * links.get(key_of(one), 0.0)), one)
+            for one in ranked
+            if key_of(one) != key_of(source) and (links.get(key_of(one)) or not self.needs_link)
+        ]
+        if self.needs_link:
+            gains = sorted(gains, key=lambda gain: (-gain[0], gain[1].node_id))[:1]
+        for amount, one in gains:
+            hops.gain(one, amount)
         return True
 
     def _follow_up(self, question: str, node: StoredNode, generation: Searchable, rounds: SearchRounds) -> str:
