@@ -1,11 +1,14 @@
 """Refuses every connection beyond loopback. Python imports a module of this name at its start, so that programs which
 tests start are kept on this machine too; tests/conftest.py loads it for the tests' own process."""
 
+import errno
 import os
 import sys
 from pathlib import Path
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")  # noqa: S104 - recognised, never bound
+OLLAMA = 11434
+"""Where `auto` looks for a model. Nobody listens there for tests: what they find must not depend on the machine."""
 RECORD = "REFUSED_CONNECTIONS"
 """The variable that names the file where refusals are recorded, one a line."""
 
@@ -26,6 +29,8 @@ def refuse_to_leave_the_machine(event: str, arguments: tuple[object, ...]) -> No
         return  # a UNIX socket
     host = address[0].decode() if isinstance(address[0], bytes) else address[0]
     if host is None or str(host) == "" or str(host).startswith(LOOPBACK):
+        if event == "socket.connect" and address[1] == OLLAMA:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "tests have no Ollama")
         return
     if record := os.environ.get(RECORD):
         with Path(record).open("a", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from elt_llm_api.options import (
 from elt_llm_api.render import print_json
 
 if TYPE_CHECKING:
-    from elt_llm_core.settings import StrategyName
+    from elt_llm_core.settings import Settings, StrategyName
     from elt_llm_query.engine import Engine
 
 
@@ -71,8 +71,13 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return 0
 
 
-def open_asked(context: CommandContext, collections: tuple[str, ...], profile_name: str | None) -> "Engine":
-    """The engine for the collections and the profile a command names."""
+def open_asked(
+    context: CommandContext, collections: tuple[str, ...], profile_name: str | None, *, looks_for_model: bool = True
+) -> "Engine":
+    """The engine for the collections and the profile a command names.
+
+    Without `looks_for_model` a language model writes only where one was chosen: `auto` asks no server.
+    """
     from elt_llm_core.settings_loader import load_profile
     from elt_llm_core.store.store import open_store
 
@@ -85,11 +90,18 @@ def open_asked(context: CommandContext, collections: tuple[str, ...], profile_na
     from elt_llm_query.synthesis.prompts import load_prompts
     from elt_llm_query.understanding.aliases import load_aliases
 
+    settings = profile.apply_to(loaded.settings)
     return open_engine(
-        profile.apply_to(loaded.settings),
+        settings if looks_for_model else _without_looking(settings),
         loaded.data_dir,
         collections or profile.collections,
         prefixes=() if collections else profile.collection_prefixes,
         aliases=load_aliases(loaded),
         prompts=load_prompts(loaded.config_dir, loaded.project),
     )
+
+
+def _without_looking(settings: "Settings") -> "Settings":
+    if settings.llm.provider != "auto":
+        return settings
+    return settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "extractive"})})
