@@ -93,7 +93,7 @@ def compare_rules(claim: Rules, source: Rules) -> Difference:
     contrary: list[str] = []
     other_force: list[str] = []
     for ours in claim.clauses:
-        theirs = max(source.clauses, key=lambda one: len(one.stems & ours.stems))
+        theirs = max(source.clauses, key=lambda one: (len(one.stems & ours.stems), one == ours))
         if len(theirs.stems & ours.stems) < _ALIKE * min(len(ours.stems), len(theirs.stems)):
             continue
         contrary.extend(_contradicting(ours, theirs))

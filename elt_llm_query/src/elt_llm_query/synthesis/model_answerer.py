@@ -28,7 +28,7 @@ from elt_llm_query.synthesis.not_found import says_not_found
 from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.references import by_source
 from elt_llm_query.synthesis.sources import Source, number_sources
-from elt_llm_query.understand import understand
+from elt_llm_query.understand import question_language
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -155,7 +155,7 @@ class ModelAnswerer:
         cited = evidence.citations if self._settings.answer.enable_citation else ()
         return replace(
             evidence,
-            text=refusal_text(understand(question).language, cited),
+            text=refusal_text(question_language(question), cited),
             answered=False,
             confidence=round(min(evidence.confidence, 0.5), 4),
             reasoning=told(evidence, draft, calls),
