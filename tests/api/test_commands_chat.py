@@ -23,7 +23,7 @@ import time
 from elt_llm_api.chat.terminal import converse
 
 class Slow:
-    collections, profile, turns = ("samples",), "default", []
+    collections, profile, turns, writes = ("samples",), "default", [], False
 
     def ask(self, question):
         print("thinking of", question, flush=True)

@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from command_line import FAKE
 
 @contextmanager
 def in_terminal(
-    folder: Path, line: Sequence[str], columns: int = 100
+    folder: Path, line: Sequence[str], columns: int = 100, environment: Mapping[str, str] = FAKE
 ) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
     """The program of a command line in a terminal; the number is where its words come out and ours go in."""
     mine, its = pty.openpty()
@@ -24,7 +24,7 @@ def in_terminal(
     process = subprocess.Popen(
         line,
         cwd=folder,
-        env={**os.environ, **FAKE, **settings},
+        env={**os.environ, **environment, **settings},
         stdin=its,
         stdout=its,
         stderr=its,

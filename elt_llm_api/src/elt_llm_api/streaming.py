@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 class StreamPrinter:
     """Prints what it hears. Words are shown as they come, so their lines are as long as the model makes them."""
 
-    def __init__(self) -> None:
-        self._listed = False
-
     def __call__(self, event: "Event") -> None:
         """Print one event at once."""
-        from elt_llm_query.events import AnswerBegins, Piece, SourcesFound
+        from elt_llm_query.events import AnswerBegins, Piece, SourcesFound, Understood
 
         match event:
+            case Understood(question):
+                click.echo(click.style(f"Understood as: {plain(question)}", dim=True))
             case SourcesFound(chunks):
                 click.echo(click.style("Sources", bold=True))
                 several = len({chunk.collection for chunk in chunks}) > 1
@@ -36,11 +35,11 @@ class StreamPrinter:
             case Piece(text):
                 click.echo(plain(text), nl=False)
 
-    def end(self, result: "QueryResult") -> None:
-        """What is known when all is said: which words bear it out, and which sentences nothing bears out."""
-        click.echo("")
-        for line in _after(result):
-            click.echo(line)
+    @staticmethod
+    def after(result: "QueryResult") -> "Iterator[str]":
+        """Lines of what is known when all is said: which words bear it out, and which sentences nothing bears out."""
+        yield ""
+        yield from _after(result)
 
 
 def _after(result: "QueryResult") -> Iterator[str]:

@@ -8,6 +8,13 @@ from elt_llm_core.results import QueryResult, RetrievedChunk
 
 
 @dataclass(frozen=True)
+class Understood:
+    """A question that leaned on earlier ones is asked in these words."""
+
+    question: str
+
+
+@dataclass(frozen=True)
 class SourcesFound:
     """The passages that the answer is made from, in the order of the numbers they are cited by."""
 
@@ -28,7 +35,7 @@ class Piece:
     text: str
 
 
-Event = SourcesFound | AnswerBegins | Piece
+Event = Understood | SourcesFound | AnswerBegins | Piece
 Listener = Callable[[Event], None]
 
 

@@ -7,7 +7,7 @@ from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.calibrations import Calibrations
 from elt_llm_core.state.database import STATE_NAME, open_state
-from elt_llm_core.state.sessions import Sessions
+from elt_llm_core.state.sessions import EARLIER_TURNS, Sessions
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import writer_lock
 
@@ -80,6 +80,17 @@ def test_what_was_said_of_a_document_goes_with_it(sessions: Sessions, tmp_path: 
     assert sessions.erase(lambda shown: "canary of" in shown.answer) == 2
     assert sessions.turns(session_id) == [kept, later]
     assert sessions.get(session_id).title == "second?"
+
+
+def test_what_a_model_wrote_having_read_an_erased_turn_goes_however_much_later(sessions: Sessions) -> None:
+    session_id = sessions.create(["library"])
+    sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
+    kept = sessions.add(session_id, "second?", result("second?", "about doc-2"))
+    for read in ([1, 2], [3]):
+        later = result("Why second?", "in other words").model_copy(update={"metadata": {EARLIER_TURNS: read}})
+        sessions.add(session_id, "and why?", later)
+    assert sessions.erase(lambda shown: "canary of" in shown.answer) == 3
+    assert sessions.turns(session_id) == [kept]
 
 
 def test_a_conversation_of_which_nothing_is_left_goes_whole(sessions: Sessions) -> None:

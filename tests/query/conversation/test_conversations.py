@@ -11,10 +11,11 @@ from elt_llm_core.errors import EltError, ModelBroken, ModelMissing, RetrievalEr
 from elt_llm_core.models.fakes import ScriptedLLM
 from elt_llm_core.results import Citation, QueryResult
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.sessions import Sessions, Turn
+from elt_llm_core.state.sessions import EARLIER_TURNS, Sessions, Turn
 from elt_llm_core.store.database import Database
 from elt_llm_query.conversation.conversation import Conversation, before
 from elt_llm_query.conversation.history import history, turn_text
+from elt_llm_query.events import Event, Understood
 from elt_llm_query.synthesis.prompts import shipped_prompt
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +66,35 @@ def test_a_follow_up_is_asked_as_it_is_understood_and_both_are_kept(sessions: Se
     first, second = sessions.turns(record.session_id)
     assert (first.asked, first.understood, second.asked, second.understood) == (FIRST, FIRST, SECOND, BY_RULES)
     assert second.result == result
+
+
+def test_a_model_reads_the_earlier_turns_of_a_follow_up_and_of_nothing_else(sessions: Sessions) -> None:
+    engine, heard = Repeating(), list[Event]()
+    llm = ScriptedLLM()
+    conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=llm)
+    conversation.ask(FIRST, listen=heard.append)
+    result = conversation.ask(SECOND, listen=heard.append)
+    alone = conversation.ask("Who is the treasurer of the club in the next season?", listen=heard.append)
+    assert [one.get("history") for one in engine.options] == [None, ((FIRST, FIRST),), None]
+    assert heard == [Understood(BY_RULES)]
+    assert result.metadata[EARLIER_TURNS] == [1]
+    assert EARLIER_TURNS not in alone.metadata
+
+
+def test_without_a_model_nobody_reads_earlier_turns(sessions: Sessions) -> None:
+    result, _ = asked_twice(sessions, SECOND)
+    assert EARLIER_TURNS not in result.metadata
+
+
+def test_what_a_model_reads_of_earlier_turns_is_bounded_and_has_no_numbers(sessions: Sessions) -> None:
+    engine = Repeating()
+    conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=ScriptedLLM())
+    conversation.ask(FIRST)
+    for number in range(8):
+        conversation.ask(f"and for juniors of Class {number} {'so to say ' * 9}[{number}]?")
+    for told in (one.get("history", ()) for one in engine.options):
+        assert sum(len(f"{question} {answer}".split()) for question, answer in told) <= 400
+        assert not any("[" in answer for _, answer in told)
 
 
 def test_the_trace_tells_the_rule(sessions: Sessions) -> None:

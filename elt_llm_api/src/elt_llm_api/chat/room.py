@@ -1,7 +1,7 @@
 """Where a conversation is held: the collections that are asked, the profile, and the engine they make."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import EltError, UsageError
@@ -48,8 +48,16 @@ class ChatRoom(Closeable):
             raise UsageError("Nothing was asked yet.", hint="Ask something first.")
         return turns[0]
 
-    def ask(self, question: str) -> QueryResult:
-        """The answer, kept as the conversation's next turn. Raises EltError."""
+    @property
+    def writes(self) -> bool:
+        """Whether a language model writes the answers."""
+        return self._engine.llm is not None
+
+    def ask(self, question: str, **options: Any) -> QueryResult:
+        """The answer, kept as the conversation's next turn; `options` are the engine's. Raises EltError.
+
+        Stopped by Ctrl-C it keeps nothing.
+        """
         from elt_llm_query.conversation.conversation import Conversation
         from elt_llm_query.synthesis.prompts import load_prompts
 
@@ -57,7 +65,9 @@ class ChatRoom(Closeable):
         prompt = load_prompts(self.context.load().config_dir)["follow_up"] if llm else None
         session_id = self.session_id or self._sessions.create(self.collections, self.profile)
         try:
-            result = Conversation(self._engine, self._sessions, session_id, llm=llm, prompt=prompt).ask(question)
+            result = Conversation(self._engine, self._sessions, session_id, llm=llm, prompt=prompt).ask(
+                question, **options
+            )
         except (EltError, KeyboardInterrupt):
             if not self.session_id:
                 self._sessions.delete(session_id)

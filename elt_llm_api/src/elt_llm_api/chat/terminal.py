@@ -11,6 +11,7 @@ from elt_llm_api.chat.room import ChatRoom
 from elt_llm_api.chat.slash_commands import ChatEnded, run_slash_command
 from elt_llm_api.render import counted, one_line, plain, print_error
 from elt_llm_api.render_answer import answer_lines
+from elt_llm_api.streaming import StreamPrinter
 
 _UNDERSTOOD = "Understood as: "
 
@@ -96,7 +97,18 @@ def _greeting(room: ChatRoom) -> str:
 
 
 def _reply(room: ChatRoom, line: str, told: set[str]) -> Iterable[str]:
-    return run_slash_command(room, line) if line.startswith("/") else _answer_lines(room.ask(line), told)
+    if line.startswith("/"):
+        return run_slash_command(room, line)
+    return _streamed(room, line, told) if room.writes and sys.stdout.isatty() else _answer_lines(room.ask(line), told)
+
+
+def _streamed(room: ChatRoom, line: str, told: set[str]) -> Iterable[str]:
+    """The sources and the words as they come; what is known when all is said is left to print."""
+    printer = StreamPrinter()
+    result = room.ask(line, listen=printer)
+    notes = tuple(note for note in result.notes if note not in told and not note.startswith(_UNDERSTOOD))
+    told.update(notes)
+    return printer.after(result.model_copy(update={"notes": notes}))
 
 
 def _answer_lines(result: QueryResult, told: set[str]) -> Iterator[str]:

@@ -61,11 +61,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if as_json:
         print_json(result.model_dump(mode="json"))
         return 0
-    if streams:
-        printer.end(result)
-    else:
-        for line in answer_lines(result):
-            click.echo(line)
+    for line in printer.after(result) if streams else answer_lines(result):
+        click.echo(line)
     for line in explanation_lines(result.trace.stages) if explain else ():
         click.echo(line)
     return 0

@@ -10,6 +10,8 @@ from elt_llm_core.results import QueryResult
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.database import Database, Row
 
+EARLIER_TURNS = "earlier_turns"
+"""In the metadata of a result: the numbers of the turns of its conversation that a model read for it."""
 _LONGEST_TITLE = 80
 _FEWEST_LETTERS = 4  # of an id given short
 
@@ -110,10 +112,11 @@ class Sessions:
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete every turn whose result `is_gone` says yes to, and those right after it that lean on it.
+        """Delete every turn whose result `is_gone` says yes to, and those that come of it.
 
-        A conversation that has no turn left goes too; another is named by its first turn that is left. Returns how many
-        turns there were.
+        These are the ones right after it that lean on it, and all that a model wrote having read it. A conversation
+        that has no turn left goes too; another is named by its first turn that is left. Returns how many turns there
+        were.
         """
         return sum(self._erase_of(record, is_gone) for record in self.all())
 
@@ -122,7 +125,8 @@ class Sessions:
         turns = self.turns(record.session_id)
         for turn in turns:
             leans = turn.understood != turn.asked and bool(doomed) and doomed[-1].number == turn.number - 1
-            if leans or is_gone(turn.result):
+            read = turn.result.metadata.get(EARLIER_TURNS, ())
+            if leans or any(one.number in read for one in doomed) or is_gone(turn.result):
                 doomed.append(turn)
         left = [turn for turn in turns if turn not in doomed]
         with self._database.transaction():

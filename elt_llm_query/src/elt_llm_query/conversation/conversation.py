@@ -5,11 +5,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.models.prompt_size import fewest_tokens
 from elt_llm_core.results import QueryResult, Trace, TraceStage
-from elt_llm_core.state.sessions import Sessions, Turn
+from elt_llm_core.state.sessions import EARLIER_TURNS, Sessions, Turn
 
+from elt_llm_query.answer.statements import without_marks
 from elt_llm_query.conversation.follow_up import Before, Rewritten, rewrite
-from elt_llm_query.conversation.follow_up_by_model import rewrite_by_model
+from elt_llm_query.conversation.follow_up_by_model import rewrite_by_model, turns_read
+from elt_llm_query.conversation.history import history
+from elt_llm_query.events import Understood, unheard
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 
 STAGE = "follow up"
 _TURNS_LOOKED_AT = 8
+_BUDGET = 400  # tokens of earlier turns, counted as the fewest they may be: the passages need the room
+_SHARE = 8  # of the window at most one part in so many
 
 
 class Asked(Protocol):
@@ -33,7 +39,8 @@ class Conversation:
     """One conversation over an engine. Its turns are read anew for each question: several may hold the same one.
 
     With a language model and the prompt `follow_up`, the model makes of a question that leans on earlier turns one that
-    stands by itself; the rules decide whether it does, and are the fallback.
+    stands by itself; the rules decide whether it does, and are the fallback. The answer to such a question is written
+    with the last turns before the model's eyes; one that stands by itself is answered as if it were the first.
     """
 
     def __init__(
@@ -61,14 +68,33 @@ class Conversation:
         turns = self._sessions.turns(self._session_id, last=_TURNS_LOOKED_AT)
         understood, notes = self._understood(question, turns)
         took_ms = (time.perf_counter() - started) * 1000
+        if understood.rule:
+            options.get("listen", unheard)(Understood(understood.text))
+        shown = self._shown(turns) if understood.rule else ()
+        if shown:
+            options = {**options, "history": tuple((turn.understood, _said(turn)) for turn in shown)}
         result = self._engine.ask(understood.text, **options)
         if turns:
             result = _told(result, question, understood, notes, took_ms)
+        if read := self._read(turns, shown) if understood.rule else ():
+            result = result.model_copy(update={"metadata": {**result.metadata, EARLIER_TURNS: read}})
         try:
             self._sessions.add(self._session_id, question, result)
         except StoreError as error:
             result = result.model_copy(update={"notes": (*result.notes, f"This turn could not be kept: {error}")})
         return result
+
+    def _shown(self, turns: list[Turn]) -> tuple[Turn, ...]:
+        """The last turns that were answered, as far as there is room for them; none where no model writes."""
+        if self._llm is None:
+            return ()
+        budget = min(_BUDGET, self._llm.metadata.context_window // _SHARE)
+        return history([turn for turn in turns if turn.result.answered], budget, fewest_tokens)
+
+    def _read(self, turns: list[Turn], shown: tuple[Turn, ...]) -> list[int]:
+        """Numbers of the turns that a model read, to word the question or to answer it: they go together."""
+        worded = turns_read(turns) if self._llm is not None and self._prompt is not None else ()
+        return sorted({turn.number for turn in (*worded, *shown)})
 
     def _understood(self, question: str, turns: list[Turn]) -> tuple[Rewritten, list[str]]:
         by_rules = rewrite(question, [before(turn) for turn in turns])
@@ -76,6 +102,11 @@ class Conversation:
             return by_rules, []
         understood, note = rewrite_by_model(self._llm, self._prompt, question, turns, by_rules)
         return understood, [note] if note else []
+
+
+def _said(turn: Turn) -> str:
+    """An answer without its numbers: they are those of other sources."""
+    return " ".join(without_marks(turn.answer).split())
 
 
 def before(turn: Turn) -> Before:

@@ -24,6 +24,11 @@ _LONGEST = 400  # characters
 _QUOTES = "\"'“”„`"
 
 
+def turns_read(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Those of the earlier turns that the model is shown."""
+    return history(turns, _BUDGET, fewest_tokens)
+
+
 def rewrite_by_model(
     llm: "LLM", prompt: "Prompt", question: str, turns: Sequence[Turn], by_rules: Rewritten
 ) -> tuple[Rewritten, str]:
@@ -33,7 +38,7 @@ def rewrite_by_model(
     """
     from elt_llm_query.synthesis.calls import as_messages
 
-    earlier = "\n".join(turn_text(turn) for turn in history(turns, _BUDGET, fewest_tokens))
+    earlier = "\n".join(turn_text(turn) for turn in turns_read(turns))
     try:
         written = write(llm, as_messages(prompt, {"earlier": earlier, "question": question}))
     except ModelError as error:
