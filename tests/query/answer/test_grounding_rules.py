@@ -12,7 +12,8 @@ from elt_llm_query.answer.grounding import GroundedSentence, ground
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from passages import make_chunk
-from rule_pairs import DEVELOPMENT, HELD_OUT, RulePair
+from rule_pairs import DEVELOPMENT, RulePair
+from rule_pairs_held_out import HELD_OUT
 
 
 @pytest.fixture(scope="module")
