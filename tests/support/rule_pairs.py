@@ -1,6 +1,6 @@
 """Rules of an imaginary club and library, each said honestly in other words and once falsely.
 
-`HELD_OUT` of `rule_pairs_held_out` was written before anything was made to fit `DEVELOPMENT`; nothing was made to fit it.
+`HELD_OUT` of `rule_pairs_held_out` was written before anything was made to fit `DEVELOPMENT`, and nothing since.
 """
 
 from typing import NamedTuple
