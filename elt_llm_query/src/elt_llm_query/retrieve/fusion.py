@@ -137,21 +137,17 @@ class HybridRetriever(QueryFusionRetriever):
         )
 
     def ask(self, question: QueryBundle, legs: LegChoice = BOTH, *, at_once: bool = True) -> PendingLegs:
-        """Start the chosen legs and return; unless `at_once`, they are asked by the thread that collects them."""
-
-        def started(rank: Callable[[QueryBundle], Ranking] | None, chosen: bool) -> Callable[[], Ranking] | None:
-            if rank is None or not chosen:
-                return None
-            work = partial(rank, question)
-            return self._executor.submit(work).result if at_once else work
-
-        return PendingLegs(started(self._rank_dense, legs.dense), started(self._rank_keyword, legs.keyword))
+        """Start the vector leg and return; whoever collects asks for keywords, and unless `at_once` for both."""
+        dense = partial(self._rank_dense, question) if self._rank_dense and legs.dense else None
+        keyword = partial(self._rank_keyword, question) if self._rank_keyword and legs.keyword else None
+        # The collecting thread has the keywords to do meanwhile: handing them over as well would take longer.
+        return PendingLegs(self._executor.submit(dense).result if dense and at_once else dense, keyword)
 
     def collect(self, pending: PendingLegs) -> Legs:
         """What the legs brought; a leg that failed is empty and its failure told."""
         failures: list[tuple[str, Exception]] = []
         found: dict[str, Ranking] = {"dense": [], "keyword": []}
-        for name, bring in (("dense", pending.dense), ("keyword", pending.keyword)):
+        for name, bring in (("keyword", pending.keyword), ("dense", pending.dense)):
             if bring is None:
                 continue
             try:
