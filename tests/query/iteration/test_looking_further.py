@@ -50,6 +50,11 @@ def test_the_gate_sees_what_of_the_question_is_missing() -> None:
     assert not measure([FIRST, BUDGET, APPROVAL], support=0.1).is_enough
 
 
+def test_what_only_asks_is_not_missed() -> None:
+    found = quality_of("How long may a book be kept?", [FIRST], 0.9, KeywordTokeniser(), lambda _: 1.0)
+    assert found.missing == ("book", "kept")
+
+
 def test_a_step_by_meaning_is_followed_by_one_by_words_until_nothing_is_missing() -> None:
     found, library, log = looked("RETRIEVE: What is the budget?", "KEYWORD: approves", "never asked for")
     assert [step.kind for step in library.steps] == ["RETRIEVE", "KEYWORD"]

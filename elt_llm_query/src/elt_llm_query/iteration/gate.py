@@ -1,11 +1,15 @@
 """Whether an answer is good enough: how much of the question its passages speak of, how much of it they bear out."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 
+_HOW = re.compile(
+    r"\b(?:how|wie) \w{1,20}\b|\b(?:what|which|welche\w?) (?:kind|sort|time|number|art|zeit)\b", re.IGNORECASE
+)
 LEAST_COVERAGE = 0.6
 LEAST_SUPPORT = 0.5
 
@@ -47,7 +51,9 @@ def quality_of(
     idf: Callable[[str], float],
 ) -> Quality:
     """The quality of an answer with so much support, written from these passages."""
-    weights = {stem: idf(stem) for stem in tokeniser.stems(question)}
+    # What only asks ("long" of "how long") need not stand in a passage that answers.
+    asked = _HOW.sub(" ", question)
+    weights = {stem: idf(stem) for stem in tokeniser.stems(asked)}
     present = frozenset(
         stem for chunk in chunks for stem in tokeniser.stems(f"{chunk.source_title} {chunk.context} {chunk.text}")
     )
