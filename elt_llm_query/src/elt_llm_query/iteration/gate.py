@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.understand import understand
+
 _HOW = re.compile(
     r"\b(?:how|wie) \w{1,20}\b|\b(?:what|which|welche\w?) (?:kind|sort|time|number|art|zeit)\b", re.IGNORECASE
 )
@@ -52,8 +54,8 @@ def quality_of(
 ) -> Quality:
     """The quality of an answer with so much support, written from these passages."""
     # What only asks ("long" of "how long") need not stand in a passage that answers.
-    asked = _HOW.sub(" ", question)
-    weights = {stem: idf(stem) for stem in tokeniser.stems(asked)}
+    asked = understand(_HOW.sub(" ", question), tokeniser)
+    weights = {stem: idf(stem) for stem in asked.terms}
     present = frozenset(
         stem for chunk in chunks for stem in tokeniser.stems(f"{chunk.source_title} {chunk.context} {chunk.text}")
     )
