@@ -1,6 +1,5 @@
 """What a server of Ollama tells of itself: whether it is there, which models it has, how much each reads."""
 
-import json
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import ModelMissing, SettingsError, UnusableReply
 from elt_llm_core.models.addresses import checked_address
 from elt_llm_core.models.model_server import ModelServer
-from elt_llm_core.models.server_failures import by_status, client_failures, explained, words_of
+from elt_llm_core.models.server_requests import request_object
 from elt_llm_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -105,17 +104,7 @@ class OllamaServer(Closeable):
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The object that the server replies with. Raises a ModelError for anything else."""
-        try:
-            reply = self._client.request(method, path, json=body)
-            status, content = reply.status_code, reply.content
-            read = json.loads(content) if status == 200 else None
-        except client_failures() as error:
-            raise explained(error, self.described) from error
-        if status != 200:
-            raise by_status(status, words_of(content), self.described)
-        if not isinstance(read, dict):
-            raise UnusableReply(f"{self.described} replies with no object", hint="Is ollama.base_url really Ollama's?")
-        return read
+        return request_object(self._client, method, path, body, self.described, "Is ollama.base_url really Ollama's?")
 
 
 def same_model(listed: str, wanted: str) -> bool:

@@ -1,16 +1,15 @@
 """A local server that speaks OpenAI's protocol, as the settings describe it."""
 
-import json
 import os
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
 from elt_llm_core.closeable import Closeable
-from elt_llm_core.errors import ModelError, SettingsError, UnusableReply
+from elt_llm_core.errors import ModelError, SettingsError
 from elt_llm_core.models.addresses import checked_address
 from elt_llm_core.models.model_server import ModelServer
-from elt_llm_core.models.server_failures import by_status, client_failures, explained, words_of
+from elt_llm_core.models.server_requests import request_object
 from elt_llm_core.settings import Settings
 
 NO_KEY = "none"  # sent where no key is wanted: the client insists on one
@@ -87,14 +86,4 @@ class OpenAiLikeServer(Closeable):
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The object that the server replies with. Raises a ModelError for anything else."""
-        try:
-            reply = self._client.request(method, path, json=body)
-            status, content = reply.status_code, reply.content
-            read = json.loads(content) if status == 200 else None
-        except client_failures() as error:
-            raise explained(error, self.described) from error
-        if status != 200:
-            raise by_status(status, words_of(content), self.described)
-        if not isinstance(read, dict):
-            raise UnusableReply(f"{self.described} replies with no object", hint="Correct openai_like.base_url")
-        return read
+        return request_object(self._client, method, path, body, self.described, "Correct openai_like.base_url")
