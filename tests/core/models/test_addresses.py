@@ -14,7 +14,8 @@ LOCAL = [
 REMOTE = [
     "api.openai.com", "ollama.com", "8.8.8.8", "172.32.0.1", "2001:4860:4860::8888", "localhost.example.com",
     "127.0.0.1.nip.io", "134744072", "0x8080808", "", "internal.example",
-    "::ffff:8.8.8.8",
+    "::ffff:8.8.8.8", "example%2ecom",
+    "8\u30028\u30028\u30028", "example\u3002com", "example\uff61com", "example\uff0ecom",
 ]  # fmt: skip
 
 
@@ -34,7 +35,7 @@ def test_a_number_is_as_local_in_its_longer_form(address: ipaddress.IPv4Address)
     assert not (is_local(str(address)) and address.is_global)
 
 
-@pytest.mark.parametrize("address", ["http://8.8.8.8:11434", "https://api.example.com/v1", "http://user@example.com"])
+@pytest.mark.parametrize("address", ["http://8.8.8.8:11434", "https://api.example.com/v1", "http://example\u3002com"])
 def test_an_address_beyond_the_network_needs_leave(address: str) -> None:
     with pytest.raises(SettingsError, match="allow_remote_models is false") as caught:
         checked_address(address, "ollama.base_url", allow_remote=False)
@@ -50,3 +51,10 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 def test_a_slash_at_the_end_is_left_out() -> None:
     assert checked_address("http://localhost:1/v1/", "x", allow_remote=False) == "http://localhost:1/v1"
+
+
+@pytest.mark.parametrize("host", ["localhost:11434", "example.com", "[::1", "a:b"])
+def test_an_address_with_a_password_is_refused_and_not_repeated(host: str) -> None:
+    with pytest.raises(SettingsError, match="has a name or a password") as caught:
+        checked_address(f"http://reader:hush@{host}", "ollama.base_url", allow_remote=True)
+    assert "hush" not in f"{caught.value} {caught.value.hint}"

@@ -1,11 +1,14 @@
 """Which addresses of model servers are on this machine or its own network, told without looking any name up."""
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from elt_llm_core.errors import SettingsError
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+# Other letters become these before a name is looked up, the full stop of Chinese a dot: `example<U+3002>com` is public.
+_NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 
 
 def is_local(host: str) -> bool:
@@ -17,7 +20,8 @@ def is_local(host: str) -> bool:
     try:
         number = ipaddress.ip_address(bare.partition("%")[0])
     except ValueError:
-        return bool(bare) and ("." not in bare or bare.endswith(_LOCAL_ENDINGS)) and not _is_odd_number(bare)
+        local = "." not in bare or bare.endswith(_LOCAL_ENDINGS)
+        return local and _NAME.fullmatch(bare) is not None and not _is_odd_number(bare)
     # Four numbers written as six-and-ten are the same machine: ::ffff:8.8.8.8 is 8.8.8.8.
     number = getattr(number, "ipv4_mapped", None) or number
     return number.is_loopback or number.is_private or number.is_link_local
@@ -26,8 +30,14 @@ def is_local(host: str) -> bool:
 def checked_address(address: str, key: str, *, allow_remote: bool) -> str:
     """The address without a slash at its end. `key` names the setting it comes from.
 
-    Raises SettingsError for what is no http address, and for one beyond the own network unless `allow_remote`.
+    Raises SettingsError for what is no http address, for one with a name or a password in it, which every message would
+    show, and for one beyond the own network unless `allow_remote`.
     """
+    if "@" in address:
+        raise SettingsError(
+            f"{key} has a name or a password before its '@'",
+            hint=f"Leave that out of {key}: a key goes into the variable that openai_like.api_key_variable names",
+        )
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port

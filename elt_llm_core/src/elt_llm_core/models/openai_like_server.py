@@ -39,13 +39,20 @@ def described_openai_like(settings: Settings, model: str | None, key: str) -> Mo
 
 
 def key_of(settings: Settings) -> str:
-    """The key for the server, from the variable that the settings name. Raises ModelError where that is not set."""
+    """The key for the server, from the variable that the settings name; white space around it is no part of it.
+
+    Raises ModelError where it is not set, and for what no header may hold: the client would quote it in its error.
+    """
     variable = settings.openai_like.api_key_variable
     if variable is None:
         return NO_KEY
-    value = os.environ.get(variable)
+    value = os.environ.get(variable, "").strip()
     if not value:
         raise ModelError(f"{variable} is not set", hint=f"Set {variable} to the key of your server")
+    if not (value.isascii() and value.isprintable()):
+        raise ModelError(
+            f"{variable} holds a sign that no key has", hint=f"Set {variable} to the key alone, on one line"
+        )
     return value
 
 
