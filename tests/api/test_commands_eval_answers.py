@@ -59,6 +59,24 @@ def test_gold_answers_are_looked_for_in_one_sentence_and_in_three(dataset: Path,
     assert shown.startswith("harbour: 2 questions with answers\nin the passages read: 100.0%")
 
 
+@pytest.mark.parametrize("mode", ["--gold-answers", "--abstention", "--profile=fast"])
+def test_how_far_the_questions_are_is_told_beside_the_figures_only(
+    dataset: Path, elt_llm: CommandLine, mode: str
+) -> None:
+    told = elt_llm("eval", dataset, mode)
+    assert "Asking questions: " in told.err
+    assert "Asking questions" not in told.out
+    assert not elt_llm("eval", dataset, mode, "--json").err
+
+
+def test_questions_of_a_collection_tell_how_far_they_are(own_samples: CommandLine) -> None:
+    labelled = own_samples.folder / "asked.jsonl"
+    lines(labelled, [{"id": "q", "question": QUESTION, "kind": "absent-entity", "gold": []}])
+    for mode in (("--calibrate",), ("--from-documents", "--profile", "fast"), ("--answers", labelled)):
+        more = () if "--answers" in mode else ("--questions", "4")
+        assert "Asking questions: " in own_samples("eval", *mode, "-c", "samples", *more).err
+
+
 def test_gold_answers_need_a_set_that_has_some(dataset: Path, elt_llm: CommandLine) -> None:
     lines(dataset / "queries.jsonl", [{"_id": f"q-{name}", "text": text} for name, (text, _) in ASKED.items()])
     refused = elt_llm("eval", dataset, "--gold-answers")

@@ -80,8 +80,11 @@ def measure_set(measuring: Measuring, directory: Path, *, quiet: bool) -> "list[
     from elt_llm_query.evaluate.runner import evaluate
 
     dataset = read_dataset(directory)
-    with opened_set(measuring.loaded, dataset, quiet=quiet) as (generation, embedding):
-        return evaluate(dataset, generation, embedding, measuring.profiles)
+    with (
+        opened_set(measuring.loaded, dataset, quiet=quiet) as (generation, embedding),
+        progress_display(quiet=quiet) as progress,
+    ):
+        return evaluate(dataset, generation, embedding, measuring.profiles, progress=progress)
 
 
 @contextmanager
@@ -106,7 +109,9 @@ def opened_set(
             yield generation, embedding
 
 
-def measure_own(measuring: Measuring, collection: str, number: int | None, seed: int) -> "list[ProfileReport]":
+def measure_own(
+    measuring: Measuring, collection: str, number: int | None, seed: int, *, quiet: bool
+) -> "list[ProfileReport]":
     """Ask a collection the questions its own documents give rise to."""
     from elt_llm_core.store.store import open_store
 
@@ -120,7 +125,8 @@ def measure_own(measuring: Measuring, collection: str, number: int | None, seed:
         embedding = create_embedding(measuring.loaded.settings)
         with open_generation(store, collection, embedding.fingerprint) as generation:
             asked = asked_of(own_questions(generation, number or DEFAULT_NUMBER, seed))
-            return measure_profiles(collection, asked, generation, embedding, measuring.profiles)
+            with progress_display(quiet=quiet) as progress:
+                return measure_profiles(collection, asked, generation, embedding, measuring.profiles, progress)
 
 
 def _profiles(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict[str, Settings]":

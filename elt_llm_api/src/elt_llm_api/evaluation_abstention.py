@@ -1,6 +1,6 @@
 """What `elt-llm eval` measures of answers without labels by hand: refusals, gold answers, and what it fits to them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from elt_llm_api.evaluation import opened_set
 from elt_llm_api.options import CommandContext
+from elt_llm_api.progress_display import progress_display
 
 if TYPE_CHECKING:
     from elt_llm_core.generation import Generation
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from elt_llm_query.calibration import State
     from elt_llm_query.evaluate.calibrating import Fitted
     from elt_llm_query.evaluate.gold_answers import GoldReport
-    from elt_llm_query.evaluate.quoting import Ended, Quoting
+    from elt_llm_query.evaluate.quoting import Ended, Posed, Quoting
     from elt_llm_query.evaluate.refusals import RefusalReport
 
 
@@ -56,7 +57,7 @@ def refusals_of_set(asking: Asking, directory: Path, foreign: Path | None) -> "R
     with opened_set(asking.loaded, dataset, quiet=asking.quiet) as (generation, embedding):
         posed += posed_foreign(_shipped(generation) if strange is None else strange)
         with Quoting(generation, embedding, asking.settings) as quoting:
-            return report(dataset.name, quoting.pose(drawn(posed, asking.number, asking.seed)))
+            return report(dataset.name, _told(asking, quoting, drawn(posed, asking.number, asking.seed)))
 
 
 def gold_of_set(asking: Asking, directory: Path) -> "GoldReport":
@@ -72,8 +73,9 @@ def gold_of_set(asking: Asking, directory: Path) -> "GoldReport":
     with (
         opened_set(asking.loaded, dataset, quiet=asking.quiet) as (generation, embedding),
         Quoting(generation, embedding, asking.settings) as quoting,
+        progress_display(quiet=asking.quiet) as progress,
     ):
-        return measure_gold(dataset, answers, quoting, chosen)
+        return measure_gold(dataset, answers, quoting, chosen, progress)
 
 
 def refusals_of_own(asking: Asking, collection: str) -> "tuple[RefusalReport, State]":
@@ -115,7 +117,14 @@ def _pose(asking: Asking, store: "Store", generation: "Generation", quoting: "Qu
 
     own = own_questions(generation, asking.number or DEFAULT_NUMBER, asking.seed)
     strange = questions_of_others(store, generation, own, asking.seed)
-    return quoting.pose([*posed_of_own(own), *posed_foreign([*_shipped(generation), *strange])])
+    return _told(asking, quoting, [*posed_of_own(own), *posed_foreign([*_shipped(generation), *strange])])
+
+
+def _told(asking: Asking, quoting: "Quoting", posed: "Sequence[Posed]") -> "list[Ended]":
+    from elt_llm_core.progress import followed
+
+    with progress_display(quiet=asking.quiet) as progress:
+        return quoting.pose(followed(posed, progress, "ask"))
 
 
 def _shipped(generation: "Generation") -> list[str]:

@@ -6,6 +6,7 @@ import click
 
 from elt_llm_api.commands.ask import open_asked
 from elt_llm_api.options import CommandContext
+from elt_llm_api.progress_display import progress_display
 from elt_llm_api.render import aligned, print_json
 
 
@@ -18,8 +19,11 @@ def print_answers(
     from elt_llm_query.evaluate.questions import read_questions
 
     questions = read_questions(file)
-    with open_asked(context, (collection,), profiles[0] if profiles else None) as engine:
-        report = measure_answers(questions, engine.ask, KeywordTokeniser())
+    with (
+        open_asked(context, (collection,), profiles[0] if profiles else None) as engine,
+        progress_display(quiet=as_json) as progress,
+    ):
+        report = measure_answers(questions, engine.ask, KeywordTokeniser(), progress)
     if as_json:
         print_json(report.to_json())
         return 0

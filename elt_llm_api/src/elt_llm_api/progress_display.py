@@ -1,4 +1,4 @@
-"""Progress of an ingest on stderr: a live line on a terminal, plain lines elsewhere."""
+"""Progress of long work on stderr: a live line on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -22,6 +22,7 @@ _WORDS = {
     "enrich": ("Asking the language model", "call"),
     "embed": ("Embedding passages", "passage"),
     "index": ("Building the index", "passage"),
+    "ask": ("Asking questions", "question"),
 }
 
 

@@ -1,6 +1,9 @@
 """How long work tells what it is doing, without knowing who listens."""
 
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
+
+One = TypeVar("One")
 
 
 class Progress(Protocol):
@@ -27,3 +30,11 @@ class SilentProgress:
 
     def note(self, message: str) -> None:
         """Ignored."""
+
+
+def followed(items: Sequence[One], progress: Progress, stage: str) -> Iterator[One]:
+    """The items one by one as a stage of their own; one is done when the next is asked for."""
+    progress.stage(stage, len(items))
+    for item in items:
+        yield item
+        progress.advance()

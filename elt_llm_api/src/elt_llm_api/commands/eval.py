@@ -70,7 +70,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if directory is not None:
         reports = measure_set(measuring, context.working_directory / directory, quiet=as_json)
     else:
-        reports = measure_own(measuring, collection or "", questions, seed)
+        reports = measure_own(measuring, collection or "", questions, seed, quiet=as_json)
     return print_evaluation(measuring.outcome(reports, seed), files, as_json=as_json)
 
 

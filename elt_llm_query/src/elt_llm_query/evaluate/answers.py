@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from statistics import median
 from typing import Any
 
+from elt_llm_core.progress import Progress, SilentProgress, followed
 from elt_llm_core.results import QueryResult
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -100,10 +101,14 @@ class AnswerReport:
 
 
 def measure_answers(
-    questions: Sequence[LabelledQuestion], ask: Callable[[str], QueryResult], tokeniser: KeywordTokeniser
+    questions: Sequence[LabelledQuestion],
+    ask: Callable[[str], QueryResult],
+    tokeniser: KeywordTokeniser,
+    progress: Progress | None = None,
 ) -> AnswerReport:
     """Ask every question and compare what is cited with its gold places, by file name and page."""
-    judged = [_judge(question, ask(question.question)) for question in questions]
+    asked = followed(questions, progress or SilentProgress(), "ask")
+    judged = [_judge(question, ask(question.question)) for question in asked]
     overlaps = [_overlap(question, tokeniser) for question in questions if question.answerable]
     return AnswerReport(tuple(judged), median(overlaps) if overlaps else 0.0)
 

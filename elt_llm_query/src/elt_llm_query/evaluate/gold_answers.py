@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.progress import Progress, SilentProgress, followed
 
 from elt_llm_query.answer.abstention import THRESHOLD
 from elt_llm_query.evaluate.datasets import Dataset
@@ -78,24 +79,25 @@ class GoldReport:
 
 
 def measure_gold(
-    dataset: Dataset, answers: Mapping[str, Sequence[str]], quoting: Quoting, identities: Sequence[str] | None = None
+    dataset: Dataset,
+    answers: Mapping[str, Sequence[str]],
+    quoting: Quoting,
+    identities: Sequence[str] | None = None,
+    progress: Progress | None = None,
 ) -> GoldReport:
     """Quote for each question that has answers, or for those of them that are named.
 
     Raises UsageError if no question of the set has answers.
     """
     wanted = set(answers if identities is None else identities)
-    ends = [
-        _ended(identity, text, answers[identity], quoting)
-        for identity, text in dataset.questions.items()
-        if identity in answers and identity in wanted
-    ]
-    if not ends:
+    chosen = [it for it in dataset.questions.items() if it[0] in answers and it[0] in wanted]
+    if not chosen:
         raise UsageError(
             f"No question of '{dataset.name}' has answers.",
             hint='In queries.jsonl: {"_id": "q1", "text": "...", "metadata": {"answers": ["1971"]}}',
         )
-    return GoldReport(dataset.name, tuple(ends))
+    asked = followed(chosen, progress or SilentProgress(), "ask")
+    return GoldReport(dataset.name, tuple(_ended(it, text, answers[it], quoting) for it, text in asked))
 
 
 def _ended(identity: str, text: str, answers: Sequence[str], quoting: Quoting) -> GoldEnded:

@@ -7,6 +7,7 @@ from functools import partial
 from statistics import fmean
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.progress import Progress, SilentProgress
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings import Settings
 
@@ -35,6 +36,7 @@ def evaluate(
     embedding: EmbeddingModel,
     profiles: Mapping[str, Settings],
     corpus_ids: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> list[ProfileReport]:
     """One report per profile, in order.
 
@@ -43,7 +45,7 @@ def evaluate(
     """
     rank = partial(_corpus_ids, named=corpus_ids or {})
     asked = [Asked(identity, text, grades, rank) for identity, text, grades in dataset.identified()]
-    return measure_profiles(dataset.name, asked, generation, embedding, profiles)
+    return measure_profiles(dataset.name, asked, generation, embedding, profiles, progress)
 
 
 def measure_profiles(
@@ -52,14 +54,16 @@ def measure_profiles(
     generation: Searchable,
     embedding: EmbeddingModel,
     profiles: Mapping[str, Settings],
+    progress: Progress | None = None,
 ) -> list[ProfileReport]:
     """One report per profile, in order, on one or more questions.
 
     Both legs are asked for at least 100; the time of a question is that of finding so many passages.
     """
-    asked = list(questions)
+    asked, told = list(questions), progress or SilentProgress()
+    told.stage("ask", len(asked) * len(profiles))
     return [
-        _measure(name, profile, asked, PassageFinder([generation], [embedding], for_evaluation(settings)))
+        _measure(name, profile, asked, PassageFinder([generation], [embedding], for_evaluation(settings)), told)
         for profile, settings in profiles.items()
     ]
 
@@ -78,7 +82,9 @@ def _corpus_ids(chunks: Sequence[RetrievedChunk], named: Mapping[str, str]) -> l
     return [named.get(source, source) for source in rank_documents(chunks)]
 
 
-def _measure(name: str, profile: str, questions: Sequence[Asked], opened: PassageFinder) -> ProfileReport:
+def _measure(
+    name: str, profile: str, questions: Sequence[Asked], opened: PassageFinder, progress: Progress
+) -> ProfileReport:
     results: list[AskedResult] = []
     notes: dict[str, None] = {}
     with opened as finder:
@@ -87,6 +93,7 @@ def _measure(name: str, profile: str, questions: Sequence[Asked], opened: Passag
             found = finder.find(asked.text, top_k=finder.most_candidates)
             results.append(_result(asked, found.chunks, (time.perf_counter() - begun) * 1000))
             notes.update(dict.fromkeys(found.notes))
+            progress.advance(detail=profile)
     times = [result.took_ms for result in results]
     return ProfileReport(
         dataset=name,
