@@ -132,6 +132,11 @@ class Engine(Closeable):
         return result
 
     @property
+    def generations(self) -> tuple[Generation, ...]:
+        """What it asks, pinned until it is closed."""
+        return self._generations
+
+    @property
     def llm(self) -> "LLM | None":
         """The language model it was opened with, if any."""
         return self._llm

@@ -1,0 +1,1 @@
+"""What a job file may say, a section a file."""
