@@ -56,6 +56,11 @@ class ModelCalls:
         return sum(self.window.count(message.content or "") + _PER_MESSAGE for message in messages)
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self.cancelled is not None and self.cancelled()
+
+    @property
     def tokens_used(self) -> int:
         """Tokens read and written in all calls, as the server counts them; where it does not, as planned."""
         return sum(

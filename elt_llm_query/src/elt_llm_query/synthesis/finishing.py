@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from elt_llm_core.errors import ResponseGenerationError
 from elt_llm_core.results import CheckedSentence
 
 from elt_llm_query.answer.extractive import Answer
@@ -35,6 +36,19 @@ def bears_nothing_out(grounded: Grounded) -> bool:
     """Whether the answer claims something and no passage says any of it."""
     claims = [one for one in grounded.sentences if one.verdict != "no claim"]
     return not claims or all(one.verdict == "unsupported" for one in claims)
+
+
+def claims_only_what_is_not_there(grounded: Grounded) -> bool:
+    """Whether the answer claims something, and no passage says any of it: leaving that out leaves nothing."""
+    return bears_nothing_out(grounded) and bool(grounded.having("unsupported"))
+
+
+def nothing_written(calls: ModelCalls) -> ResponseGenerationError:
+    """The error of a model that ended without a word: it did not say that the documents lack the answer."""
+    full = any(entry.finish == "length" for entry in calls.ledger)
+    most = f"{calls.window.section}.num_predict"
+    hint = f"Raise {most}: all of it may have gone into thinking." if full else "Ask again, or choose another model."
+    return ResponseGenerationError("The language model ended without a word of an answer.", hint=hint)
 
 
 def checked_sentences(grounded: Grounded, sources: Sequence[Source]) -> tuple[CheckedSentence, ...]:

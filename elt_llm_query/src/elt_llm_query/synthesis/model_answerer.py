@@ -20,11 +20,18 @@ from elt_llm_query.synthesis.finishing import (
     as_places,
     bears_nothing_out,
     checked_sentences,
+    claims_only_what_is_not_there,
     draft_notes,
+    nothing_written,
     told,
     without_marks,
 )
-from elt_llm_query.synthesis.not_found import says_not_found
+from elt_llm_query.synthesis.not_found import (
+    denies_in_passing,
+    has_more_than_a_refusal,
+    says_not_found,
+    says_nothing,
+)
 from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.references import by_source
 from elt_llm_query.synthesis.sources import Source, number_sources
@@ -122,11 +129,15 @@ class ModelAnswerer:
 
     def _finished(self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, on_piece: OnPiece) -> Answer:
         chosen = self._settings.answer
-        if chosen.abstain and says_not_found(draft.text):
+        if says_nothing(draft.text) and not calls.is_cancelled:
+            raise nothing_written(calls)
+        if says_nothing(draft.text) or (chosen.abstain and says_not_found(draft.text)):
             return self._refusal(question, evidence, draft, calls)
         grounded = self._ground(draft.text, draft.read, strict=chosen.strict)
         # Told apart by code alone, one honest sentence in twenty looks invented: a second sign is asked for.
-        if chosen.abstain and bears_nothing_out(grounded) and not evidence.answered:
+        doubtful = not evidence.answered or denies_in_passing(draft.text)
+        nothing_left = chosen.strict and claims_only_what_is_not_there(grounded)
+        if nothing_left or (chosen.abstain and bears_nothing_out(grounded) and doubtful):
             return self._refusal(question, evidence, draft, calls, grounded)
         text, citations = by_source(grounded, draft.read)
         if chosen.strict:
@@ -152,6 +163,8 @@ class ModelAnswerer:
         notes = draft_notes(draft, calls)
         if grounded:
             notes = ("What the model wrote is not borne out by the passages, and was left out.", *notes)
+        elif has_more_than_a_refusal(draft.text):
+            notes = ("The model said that it found nothing; what else it wrote was left out.", *notes)
         cited = evidence.citations if self._settings.answer.enable_citation else ()
         return replace(
             evidence,

@@ -4,6 +4,8 @@ import re
 
 from elt_llm_core.text.normalise import fold
 
+from elt_llm_query.answer.statements import Statement, statements
+
 _MARK = re.compile(r"\[\d{1,3}\]")
 _REFUSALS = (
     "not found in these documents",
@@ -27,11 +29,37 @@ _HEDGES = re.compile(
 _SHORT = 40  # words; a longer text that says so in passing answers nevertheless
 
 
+def says_nothing(text: str) -> bool:
+    """Whether the text has no word, whatever marks stand in it."""
+    return not _words(text)
+
+
 def says_not_found(text: str) -> bool:
-    """Whether the text is a refusal and nothing else: the agreed sentence, or a short one to that effect."""
-    said = " ".join(re.findall(r"\w+", fold(_MARK.sub(" ", text))))
-    if not said:
+    """Whether the text is a refusal and nothing else: the agreed sentence first, or short, and no claim beside it.
+
+    "A loan lasts four weeks. The sources do not say whether films may be lent." answers what it can.
+    """
+    said = _words(text)
+    if not said or any(said.startswith(refusal) for refusal in _REFUSALS):
         return True
-    if any(said.startswith(refusal) for refusal in _REFUSALS):
-        return True
+    return denies_in_passing(text) and not any(map(_tells, statements(text)))
+
+
+def denies_in_passing(text: str) -> bool:
+    """Whether a short text says somewhere that the sources do not hold something."""
+    said = _words(text)
     return len(said.split()) <= _SHORT and bool(_HEDGES.search(said))
+
+
+def has_more_than_a_refusal(text: str) -> bool:
+    """Whether a text that begins as a refusal goes on to claim something."""
+    return any(map(_tells, statements(text)[1:]))
+
+
+def _tells(statement: Statement) -> bool:
+    pieces = statement.clauses or [statement.claim]
+    return any(_words(piece) and not _HEDGES.search(_words(piece)) for piece in pieces)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", fold(_MARK.sub(" ", text))))

@@ -1,0 +1,64 @@
+"""What a model may reply that is no plain answer: nothing is said wrongly of it, and nothing is dropped in silence."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Ended
+from model_backends import ScriptedBackend
+from model_faults import Fault
+from model_http_server import running_model_server
+from written_journeys import INVENTED, TRUE, Library, ingested, written_by
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingested(tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture
+def library(folder: Path, capsys: pytest.CaptureFixture[str]) -> Library:
+    return Library(folder, capsys)
+
+
+def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settings: str) -> Ended:
+    with running_model_server(ScriptedBackend((reply,))) as server:
+        server.faults.always("/api/chat", fault)
+        return library.ask(written_by("ollama", server, **settings), "--json")
+
+
+@pytest.mark.parametrize("abstain", ["true", "false"])
+@pytest.mark.parametrize("reply", ["\n \n", "[1]", "<think>Which source has it?", "<think>It is source 1.</think>"])
+def test_a_model_that_says_nothing_has_not_said_that_the_documents_lack_it(
+    reply: str, abstain: str, library: Library
+) -> None:
+    ended = replied(library, reply, ANSWER__ABSTAIN=abstain)
+    assert ended.code == 1
+    assert ended.json["error"]["type"] == "ResponseGenerationError"
+    assert "without a word" in ended.json["error"]["message"]
+
+
+def test_thinking_that_takes_all_there_is_to_write_is_told_with_the_setting(library: Library) -> None:
+    ended = replied(library, "<think>It may be so or so", fault=Fault.LENGTH)
+    assert ended.code == 1
+    assert "ollama.num_predict" in ended.json["error"]["hint"]
+
+
+def test_an_answer_that_owns_what_it_cannot_say_is_given(library: Library) -> None:
+    ended = replied(library, f"{TRUE} The sources do not say how long films may be kept.")
+    assert ended.json["answered"]
+    assert ended.json["answer"].startswith("Books may be borrowed for four weeks. [1]")
+
+
+def test_what_a_model_writes_after_its_refusal_is_said_to_be_left_out(library: Library) -> None:
+    ended = replied(library, "Not found in these documents. However, books cost 3 euros.")
+    assert not ended.json["answered"]
+    assert "what else it wrote was left out" in " ".join(ended.json["notes"])
+
+
+@pytest.mark.parametrize("abstain", ["true", "false"])
+def test_a_strict_answer_of_which_nothing_is_left_is_a_refusal(abstain: str, library: Library) -> None:
+    ended = replied(library, INVENTED, ANSWER__STRICT="true", ANSWER__ABSTAIN=abstain)
+    assert not ended.json["answered"]
+    assert ended.json["answer"].startswith("Not found in these documents.")
+    assert ended.json["checked"][0]["verdict"] == "unsupported"
+    assert ended.json["confidence"] <= 0.5
