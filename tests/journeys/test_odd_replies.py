@@ -62,3 +62,18 @@ def test_a_strict_answer_of_which_nothing_is_left_is_a_refusal(abstain: str, lib
     assert ended.json["answer"].startswith("Not found in these documents.")
     assert ended.json["checked"][0]["verdict"] == "unsupported"
     assert ended.json["confidence"] <= 0.5
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "According to source 1, books may be borrowed for four weeks.",
+        "As stated in [source 1], books may be borrowed for four weeks.",
+        "Books may be borrowed for four weeks (Source 1).",
+        "Books may be borrowed for four weeks【1】.",
+    ],
+)
+def test_a_source_named_in_another_way_makes_a_true_sentence_no_less_true(reply: str, library: Library) -> None:
+    ended = replied(library, reply, ANSWER__STRICT="true")
+    assert [one["verdict"] for one in ended.json["checked"]] == ["supported"]
+    assert ended.json["answer"].endswith("four weeks. [1]")

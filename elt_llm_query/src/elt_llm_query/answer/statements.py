@@ -12,13 +12,16 @@ _MARKS = r"(?:[ \t]{0,2}\[\d{1,4}(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,12}\])"
 _MARK = re.compile(_MARKS)
 _AFTER_END = re.compile(rf"([.!?…][\"'”»)]{{0,2}})((?:{_MARKS}){{1,12}})(?=\s|$)")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$)")
+# A source by its number: what it says is claimed, not the number.
+_NUMBERED = r"(?: (?:no\. ?)?\d{1,3}(?:(?:, | and | und )(?:(?:source|quelle) )?\d{1,3}){0,8})?"
 _OPENING = re.compile(
     r"^(?:(?:yes|no|ja|nein|sure|of course|certainly)[,.:!] ?)?"
     r"(?:(?:according to|based on|as (?:stated|described|mentioned|noted) in|per|laut|gemass|nach) "
     r"(?:the |this |these |den |dem |der |diesen )?(?:(?:provided|given|available|above|retrieved) )?"
     r"(?:documents?|texts?|sources?|passages?|context|information|excerpts?|dokumenten?|texte?n?|quellen?|angaben)"
-    r"(?: provided| above)?,? "
-    r"|(?:the |this |these |die |das |der )?(?:documents?|texts?|sources?|passages?|dokumente?|quellen?) "
+    rf"{_NUMBERED}(?: provided| above)?,? "
+    r"|(?:the |this |these |die |das |der )?(?:documents?|texts?|sources?|passages?|dokumente?|quellen?)"
+    rf"{_NUMBERED} "
     r"(?:also )?(?:says?|states?|explains?|mentions?|notes?|describes?|sagt|sagen|besagt|besagen) (?:that|dass),? )"
 )
 _EMPTY = re.compile(

@@ -26,6 +26,7 @@ from elt_llm_query.synthesis.finishing import (
     told,
     without_marks,
 )
+from elt_llm_query.synthesis.marks import as_marks
 from elt_llm_query.synthesis.not_found import (
     denies_in_passing,
     has_more_than_a_refusal,
@@ -125,7 +126,7 @@ class ModelAnswerer:
 
     def _ground(self, text: str, sources: Sequence[Source], *, strict: bool = False) -> Grounded:
         chunks = [source.chunk for source in sources]
-        return ground(as_places(text, sources), chunks, self._embedding, self._tokeniser, strict=strict)
+        return ground(as_places(as_marks(text), sources), chunks, self._embedding, self._tokeniser, strict=strict)
 
     def _finished(self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, on_piece: OnPiece) -> Answer:
         chosen = self._settings.answer
