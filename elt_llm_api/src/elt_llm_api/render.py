@@ -14,7 +14,8 @@ _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) n
 # Marks that turn the direction of what follows: with them a name or a figure reads as another one.
 _TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 _SEPARATORS = {0x2028: " ", 0x2029: " "}
-_STEERING = {**_CONTROL, **_TURNING, **_SEPARATORS}
+_HALVES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # of surrogate pairs: no terminal takes one
+_STEERING = {**_CONTROL, **_TURNING, **_SEPARATORS, **_HALVES}
 _LINE_ENDS = {ord("\n"): " ", ord("\t"): " "}
 _WIDEST = 60  # characters; columns are aligned up to there
 _ESCAPED_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(127, 160), *_TURNING, *_SEPARATORS)}

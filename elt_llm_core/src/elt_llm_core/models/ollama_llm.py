@@ -9,22 +9,28 @@ from ollama import AsyncClient, Client
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import SettingsError
+from elt_llm_core.models.bounded_replies import AFTERWARDS
 from elt_llm_core.models.model_server import ModelServer
-from elt_llm_core.models.ollama_server import client_options, described_server, is_hosted
+from elt_llm_core.models.ollama_counter import OllamaCounter
+from elt_llm_core.models.ollama_server import client_options, described_server, hooks, is_hosted
+from elt_llm_core.models.prompt_proof import PromptProof
+from elt_llm_core.models.uncut_requests import AsyncUncutTransport, UncutTransport
 from elt_llm_core.settings import Settings
 
 
 class OllamaLlm(Ollama):
-    """Ollama that sends window, length, seed and sampling with each request, and says so in its metadata.
+    """Ollama that sends window, length, seed and sampling with each request, and lets no prompt be cut.
 
     Left to itself the integration asks the server for the window, blocking, when its metadata are read, reserves 256
     tokens for an answer of any length, and goes through the proxies of the environment.
     """
 
     _server: ModelServer = PrivateAttr()
+    _proof: PromptProof = PrivateAttr()
 
     def __init__(self, settings: Settings, server: ModelServer) -> None:
         chosen, options = settings.ollama, client_options(settings, server.address)
+        secure = options["verify"]
         super().__init__(
             model=server.model,
             base_url=server.address,
@@ -35,16 +41,29 @@ class OllamaLlm(Ollama):
             keep_alive=chosen.keep_alive,
             thinking=chosen.thinking,
             is_function_calling_model=False,
-            client=Client(host=server.address, **options),
-            async_client=AsyncClient(host=server.address, **options),
+            client=Client(
+                host=server.address,
+                transport=UncutTransport(verify=secure, trust_env=False),
+                event_hooks=hooks(settings.llm.answer_timeout),
+                **options,
+            ),
+            async_client=AsyncClient(
+                host=server.address, transport=AsyncUncutTransport(verify=secure, trust_env=False), **options
+            ),
         )
         self._server = server
+        self._proof = PromptProof(OllamaCounter(settings, server.model), server)
         weakref.finalize(self, self.client.close)  # for those who hold it and do not close it
 
     @property
     def server(self) -> ModelServer:
         """Who answers."""
         return self._server
+
+    @property
+    def proof(self) -> PromptProof:
+        """What is known of the prompts that are read whole."""
+        return self._proof
 
     def close(self) -> None:
         """Lets go of the connections."""

@@ -11,6 +11,7 @@ from elt_llm_core.models.addresses import checked_address
 from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.models.server_requests import request_object
 from elt_llm_core.settings import Settings
+from elt_llm_core.text.halves import without_halves
 
 if TYPE_CHECKING:
     import httpx
@@ -51,19 +52,32 @@ def http_client(settings: Settings, address: str, *, patience: float | None = No
     """
     import httpx
 
-    return httpx.Client(base_url=address, **client_options(settings, address, patience=patience))
+    options = client_options(settings, address, patience=patience)
+    return httpx.Client(base_url=address, event_hooks=hooks(options["timeout"].read), **options)
+
+
+def hooks(seconds: float) -> dict[str, list[Any]]:
+    """For a client that waits: no reply takes more than so many seconds once it began, or is without end.
+
+    The client of Ollama adds the key of the hosted service that OLLAMA_API_KEY holds; no local server needs it.
+    """
+    from elt_llm_core.models.bounded_replies import bounded_for
+
+    return {"request": [_without_key], "response": [bounded_for(seconds)]}
 
 
 def client_options(settings: Settings, address: str, *, patience: float | None = None) -> dict[str, Any]:
     """The same options for whoever makes the client."""
     import httpx
 
+    from elt_llm_core.models.bounded_replies import PLAIN
+
     chosen = settings.ollama
     waiting = min(patience or chosen.request_timeout, chosen.request_timeout)
     timeout = httpx.Timeout(waiting, connect=min(waiting, chosen.connect_timeout), pool=waiting)
     # Without https there is no certificate to check, and reading the list of authorities costs 20 ms a client.
     secure = address.startswith("https")
-    return {"timeout": timeout, "trust_env": False, "follow_redirects": False, "verify": secure}
+    return {"timeout": timeout, "trust_env": False, "follow_redirects": False, "verify": secure, "headers": PLAIN}
 
 
 class OllamaServer(Closeable):
@@ -120,6 +134,10 @@ def is_hosted(name: str) -> bool:
     return name.rpartition(":")[2].endswith("cloud") and ":" in name
 
 
+def _without_key(request: "httpx.Request") -> None:
+    request.headers.pop("Authorization", None)
+
+
 def _allowed(model: OllamaModel, *, allow_remote: bool) -> OllamaModel:
     if model.remote and not allow_remote:
         raise SettingsError(
@@ -130,6 +148,6 @@ def _allowed(model: OllamaModel, *, allow_remote: bool) -> OllamaModel:
 
 
 def _listed(entry: Mapping[str, Any]) -> OllamaModel:
-    name = str(entry.get("name") or entry.get("model") or "")
+    name = without_halves(str(entry.get("name") or entry.get("model") or ""))
     remote = bool(entry.get("remote_host") or entry.get("remote_model")) or is_hosted(name)
     return OllamaModel(name, str(entry.get("digest") or ""), remote)

@@ -7,7 +7,9 @@ from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.model_server import ModelServer
+from elt_llm_core.models.openai_like_counter import OpenAiLikeCounter
 from elt_llm_core.models.openai_like_server import described_openai_like, key_of, openai_client_options
+from elt_llm_core.models.prompt_proof import PromptProof
 from elt_llm_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,12 +35,18 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
         """Tells who answers, and lets go of its connections."""
 
         _server: ModelServer = PrivateAttr()
+        _proof: PromptProof = PrivateAttr()
         _connections: Any = PrivateAttr()
 
         @property
         def server(self) -> ModelServer:
             """Who answers."""
             return self._server
+
+        @property
+        def proof(self) -> PromptProof:
+            """What is known of the prompts that are read whole."""
+            return self._proof
 
         def close(self) -> None:
             """Lets go of the connections."""
@@ -47,6 +55,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     options = _options(settings, server)
     llm = OpenAiLikeLlm(**options)
     llm._server, llm._connections = server, options["http_client"]  # noqa: SLF001 - its own class, made above
+    llm._proof = PromptProof(OpenAiLikeCounter(settings, server), server)  # noqa: SLF001 - as above
     weakref.finalize(llm, options["http_client"].close)  # for those who hold it and do not close it
     return llm
 
@@ -54,7 +63,10 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
 def _options(settings: Settings, server: ModelServer) -> dict[str, Any]:
     import httpx
 
+    from elt_llm_core.models.bounded_replies import AFTERWARDS, bounded_for
+
     chosen, connection = settings.openai_like, openai_client_options(settings, server.address)
+    hooks = {"response": [bounded_for(settings.llm.answer_timeout + AFTERWARDS)]}
     seed = {} if chosen.seed is None else {"seed": chosen.seed}
     return {
         "model": server.model,
@@ -70,6 +82,6 @@ def _options(settings: Settings, server: ModelServer) -> dict[str, Any]:
         "timeout": chosen.request_timeout,
         "max_retries": 0,
         "additional_kwargs": {"top_p": settings.llm.top_p, "stream_options": {"include_usage": True}, **seed},
-        "http_client": httpx.Client(**connection),
+        "http_client": httpx.Client(event_hooks=hooks, **connection),
         "async_http_client": httpx.AsyncClient(**connection),
     }

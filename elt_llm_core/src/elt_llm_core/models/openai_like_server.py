@@ -63,11 +63,14 @@ def openai_client_options(settings: Settings, address: str, *, patience: float |
     """
     import httpx
 
+    from elt_llm_core.models.bounded_replies import PLAIN
+
     chosen = settings.openai_like
     waiting = min(patience or chosen.request_timeout, chosen.request_timeout)
     timeout = httpx.Timeout(waiting, connect=min(waiting, chosen.connect_timeout))
     # Without https there is no certificate to check, and reading the list of authorities costs 20 ms a client.
-    return {"timeout": timeout, "trust_env": False, "follow_redirects": False, "verify": address.startswith("https")}
+    secure = address.startswith("https")
+    return {"timeout": timeout, "trust_env": False, "follow_redirects": False, "verify": secure, "headers": PLAIN}
 
 
 class OpenAiLikeServer(Closeable):
@@ -76,10 +79,13 @@ class OpenAiLikeServer(Closeable):
     def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
         import httpx
 
+        from elt_llm_core.models.bounded_replies import bounded_for
+
         self.described = described
         options = openai_client_options(settings, described.address, patience=patience)
-        headers = {"Authorization": f"Bearer {key_of(settings)}"}
-        self._client = httpx.Client(base_url=described.address, headers=headers, **options)
+        options["headers"] = {**options["headers"], "Authorization": f"Bearer {key_of(settings)}"}
+        hooks = {"response": [bounded_for(options["timeout"].read)]}
+        self._client = httpx.Client(base_url=described.address, event_hooks=hooks, **options)
         weakref.finalize(self, self._client.close)  # for those who hold it and do not close it
 
     def close(self) -> None:

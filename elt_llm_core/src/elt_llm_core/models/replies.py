@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from elt_llm_core.models.thinking import ThinkingFilter
+from elt_llm_core.text.halves import without_halves
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatResponse
@@ -35,8 +36,8 @@ class Reply:
         raw = _as_mapping(response.raw)
         if raw:
             self._read(raw)
-        self._thoughts.append(response.additional_kwargs.get("thinking_delta") or "")
-        return self._keep(self._filter.feed(response.delta or ""))
+        self._thoughts.append(without_halves(response.additional_kwargs.get("thinking_delta") or ""))
+        return self._keep(self._filter.feed(without_halves(response.delta or "")))
 
     def end(self) -> str:
         """No piece will come: the text that was held back."""

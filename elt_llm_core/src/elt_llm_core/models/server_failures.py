@@ -16,6 +16,7 @@ from elt_llm_core.errors import (
     UnusableReply,
 )
 from elt_llm_core.models.model_server import ModelServer
+from elt_llm_core.text.halves import without_halves
 
 _MOST_QUOTED = 300
 _BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE}
@@ -79,7 +80,7 @@ def words_of(content: bytes) -> str:
     text = content[: 8 * _MOST_QUOTED].decode("utf-8", "replace")
     try:
         error = json.loads(text)["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return text
     return str(error.get("message", error)) if isinstance(error, dict) else str(error)
 
@@ -146,5 +147,5 @@ def _message_of(error: Exception) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text[: 2 * _MOST_QUOTED].split())
+    line = " ".join(without_halves(text[: 2 * _MOST_QUOTED]).split())
     return line if len(line) <= _MOST_QUOTED else f"{line[:_MOST_QUOTED]}..."

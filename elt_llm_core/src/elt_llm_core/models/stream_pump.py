@@ -12,7 +12,7 @@ Piece = TypeVar("Piece")
 _GLANCE = 0.1  # seconds between two looks at whether to go on
 
 
-class TookTooLong(Exception):
+class TookTooLong(TimeoutError):
     """The moment came until which the stream was to be read."""
 
 
