@@ -1,6 +1,7 @@
 """An answer as it is written: the sources first, then its words as they come."""
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,14 @@ from elt_llm_api.render_answer import checked_lines, note_lines, place_of, quote
 if TYPE_CHECKING:
     from elt_llm_core.results import QueryResult
     from elt_llm_query.events import Event
+
+
+_AGAIN = MappingProxyType(
+    {
+        "once more": "That was not borne out well. Looked further, and once more:",
+        "back": "That is no better. The answer stays:",
+    }
+)
 
 
 class StreamPrinter:
@@ -31,7 +40,7 @@ class StreamPrinter:
             case AnswerBegins(again):
                 click.echo("")
                 if again:
-                    click.echo(click.style("That was not borne out well. Looked further, and once more:", dim=True))
+                    click.echo(click.style(_AGAIN[again], dim=True))
             case Piece(text):
                 click.echo(plain(text), nl=False)
 

@@ -1,8 +1,9 @@
 """What can be followed while a question is answered."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from elt_llm_core.results import QueryResult, RetrievedChunk
 
@@ -23,9 +24,12 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerBegins:
-    """An answer is about to be written; `again`: what was written so far was not good enough and does not count."""
+    """An answer is about to be told; with any `again` what was told so far does not count.
 
-    again: bool = False
+    once more: it was not good enough, and another is written. back: that one is no better, and the first is told again.
+    """
+
+    again: Literal["", "once more", "back"] = ""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,21 @@ def unheard(_event: Event) -> None:
     """For who waits for the whole answer."""
 
 
+def by_number(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
+    """Passages in the order of the numbers that an answer cites them by: the best first, ties as they come."""
+    return tuple(sorted(chunks, key=lambda chunk: -chunk.score))
+
+
+def told_once_more(text: str, chunks: Sequence[RetrievedChunk], listen: Listener) -> None:
+    """The first answer and its sources, after one that turned out no better."""
+    listen(SourcesFound(by_number(chunks)))
+    listen(AnswerBegins("back"))
+    listen(Piece(text))
+
+
 def told_again(known: QueryResult, listen: Listener, started: float) -> QueryResult:
     """An answer given before, as if it were written now; it says that it was not."""
-    listen(SourcesFound(known.contexts))
+    listen(SourcesFound(by_number(known.contexts)))
     listen(AnswerBegins())
     listen(Piece(known.answer))
     took_ms = (time.perf_counter() - started) * 1000

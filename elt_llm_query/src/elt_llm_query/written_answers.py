@@ -14,7 +14,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.extractive import Answer
 from elt_llm_query.asking import Asked, Weights
-from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound
+from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, by_number, told_once_more
 from elt_llm_query.iteration.gate import Quality, quality_of
 from elt_llm_query.iteration.loop import Looking, look_further
 from elt_llm_query.iteration.neighbours import around
@@ -23,7 +23,6 @@ from elt_llm_query.retrieve.pipeline import PassageFinder
 from elt_llm_query.retrieve.stages import StageLog
 from elt_llm_query.synthesis.model_answerer import ModelAnswerer
 from elt_llm_query.synthesis.prompts import Prompts
-from elt_llm_query.synthesis.sources import number_sources
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -80,12 +79,15 @@ class WrittenAnswers:
             return Written(answer, tuple(asked.chunks))
         second = self._answer(replace(asked, chunks=chunks), log, listen, again=True)
         tokens = answer.tokens_used + second.tokens_used
-        better = second if self._quality(asked.question, chunks, second).support >= quality.support else answer
-        return Written(replace(better, tokens_used=tokens), tuple(chunks))
+        if self._quality(asked.question, chunks, second).support < quality.support:
+            # What is heard last is the answer that counts, under the numbers it was written with.
+            told_once_more(answer.text if answer.answered else "", asked.chunks, listen)
+            return Written(replace(answer, tokens_used=tokens), tuple(asked.chunks))
+        return Written(replace(second, tokens_used=tokens), tuple(chunks))
 
     def _answer(self, asked: Asked, log: StageLog, listen: Listener, *, again: bool) -> Answer:
-        listen(SourcesFound(tuple(source.chunk for source in number_sources(asked.chunks))))
-        listen(AnswerBegins(again))
+        listen(SourcesFound(by_number(asked.chunks)))
+        listen(AnswerBegins("once more" if again else ""))
         with log.stage("answer again" if again else "answer") as stage:
             answer = self._answerer.answer(
                 asked.question,

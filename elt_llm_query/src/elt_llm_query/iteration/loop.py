@@ -52,7 +52,7 @@ def look_further(
             values = {"question": question, "found": _listed(found), "missing": ", ".join(quality.missing) or "nothing"}
             values["taken"] = "\n".join(taken) or "none yet"
             step = read_step(calls.ask(f"step {number}", looking.prompt, values).text)
-            stage.details |= {"step": step.kind, "text": step.text}
+            stage.details |= {"step": step.kind, "text": step.text, "call": calls.ledger[-1].as_dict()}
             added = _new(looking.look(step), found) if step.kind != "DONE" else []
             found += added
             stage.kept = len(added)
