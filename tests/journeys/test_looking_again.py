@@ -1,4 +1,4 @@
-"""An answer that its passages do not bear out: the model looks further and writes once more; the better one is given."""
+"""An answer that its passages do not bear out: the model looks further, and the better of both answers is given."""
 
 from pathlib import Path
 
