@@ -122,6 +122,22 @@ def test_what_is_fitted_is_used_for_its_own_state_and_settings_only(own_samples:
     assert measured["kinds"].keys() == {"document taken out", "foreign"}
 
 
+def test_the_status_tells_for_which_profile_it_is_calibrated_until_the_collection_changes(
+    own_samples: CommandLine,
+) -> None:
+    assert "calibrated  no: shipped defaults" in own_samples.done("status").out
+    assert own_samples.done("status", "--json").json["calibrations"] == {"samples": []}
+    fitted = own_samples.done("eval", "--calibrate", "-c", "samples", "--questions", "60", "--json").json
+    (told,) = own_samples.done("status", "-c", "samples", "--json").json["calibrations"]["samples"]
+    assert (told["profile"], told["state"]) == ("default", "calibrated" if fitted["calibrated"] else "shipped")
+    assert " for profile default" in own_samples.done("status").out
+    note = own_samples.folder / "note.md"
+    note.write_text("# Note\n\nThe mast is twelve metres tall.\n", encoding="utf-8")
+    own_samples.done("ingest", note, "-c", "samples")
+    assert own_samples.done("status", "--json").json["calibrations"]["samples"] == [{**told, "state": "stale"}]
+    assert "again: elt-llm eval --calibrate -c samples" in own_samples.done("status").out
+
+
 def test_without_questions_enough_the_shipped_weights_are_kept(own_samples: CommandLine) -> None:
     shown = own_samples.done("eval", "--calibrate", "-c", "samples", "--questions", "4").out
     assert "The shipped weights are kept:" in shown

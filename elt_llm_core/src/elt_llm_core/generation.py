@@ -1,6 +1,5 @@
 """A generation as its readers see it: pinned, read-only, and the same from the first question to the last."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import read_contents, stems_of
 from elt_llm_core.index.exact import ExactVectorStore
 from elt_llm_core.index.fields import Fields, open_fields
-from elt_llm_core.index.passport import Passport, damaged_part
+from elt_llm_core.index.passport import Passport, damaged_part, generation_identity
 from elt_llm_core.index.vector_indexes import LentVectorStore, VectorIndexes, searched_exactly
 from elt_llm_core.nearest_names import nearest_names
 from elt_llm_core.outline import Outline
@@ -73,8 +72,7 @@ class Generation(Closeable):
     @property
     def identity(self) -> str:
         """Differs for each state that was ever published: a dropped collection's numbers begin anew."""
-        digest = hashlib.sha256(self.passport.to_json().encode()).hexdigest()
-        return f"{self.collection}/{self.number}/{digest}"
+        return generation_identity(self.collection, self.number, self.passport)
 
     @property
     def vectors(self) -> NDArray[np.float32]:

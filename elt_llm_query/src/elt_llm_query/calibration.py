@@ -2,19 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.generation import Generation
 from elt_llm_core.settings import Settings
-from elt_llm_core.state.calibrations import Calibrations
+from elt_llm_core.state.calibrations import Calibrations, Kept
 from elt_llm_core.state.database import STATE_NAME, open_state
 
 from elt_llm_query.answer.abstention import SHIPPED, Weighing
+
+if TYPE_CHECKING:
+    from elt_llm_core.generation import Generation
 
 State = Literal["shipped", "calibrated", "stale"]
 _WITHOUT_BEARING = {"cache_size", "cache_ttl", "system_prompt", "use_lost_in_middle"}
@@ -47,7 +49,7 @@ def to_json(weighing: Weighing) -> str:
     return json.dumps(fitted, sort_keys=True)
 
 
-def read_calibration(data_dir: Path, generations: Sequence[Generation], settings: Settings) -> Calibration:
+def read_calibration(data_dir: Path, generations: "Sequence[Generation]", settings: Settings) -> Calibration:
     """What was fitted to just this generation and these settings, else the shipped weights.
 
     Several collections that are asked together are weighed as shipped: none of theirs was fitted to all of them.
@@ -66,6 +68,38 @@ def read_calibration(data_dir: Path, generations: Sequence[Generation], settings
     if weighing is not None:
         return NOT_CALIBRATED if weighing == SHIPPED else Calibration(weighing, "calibrated")
     return _stale(generation.collection) if earlier or fitted is not None else NOT_CALIBRATED
+
+
+@dataclass(frozen=True)
+class ProfileCalibration:
+    """Of one profile: when it was last fitted to the collection, ISO 8601, and which weights it is asked with now.
+
+    `shipped`: fitting found none that are better.
+    """
+
+    profile: str
+    state: State
+    fitted_at: str
+
+
+def profile_calibrations(
+    kept: Sequence[Kept], identity: str, profiles: Mapping[str, Settings]
+) -> list[ProfileCalibration]:
+    """Of each profile, by name, that was ever fitted, what holds for the generation `identity`; `kept` latest first."""
+    found = []
+    for name, settings in profiles.items():
+        key = settings_key(settings)
+        its = sorted((one for one in kept if one.profile == key), key=lambda one: one.generation != identity)
+        if its:
+            found.append(ProfileCalibration(name, _state(its[0], identity), its[0].created_at))
+    return found
+
+
+def _state(kept: Kept, identity: str) -> State:
+    weighing = _weighing(kept.fitted) if kept.generation == identity else None
+    if weighing is None:
+        return "stale"
+    return "shipped" if weighing == SHIPPED else "calibrated"
 
 
 def _stale(collection: str) -> Calibration:

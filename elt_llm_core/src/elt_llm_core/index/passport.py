@@ -56,6 +56,11 @@ class Passport:
             raise CorruptIndex(f"A passport cannot be read: {error}.") from error
 
 
+def generation_identity(collection: str, number: int, passport: Passport) -> str:
+    """Differs for each state that was ever published: a dropped collection's numbers begin anew."""
+    return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
+
+
 def file_hashes(directory: Path) -> dict[str, str]:
     """sha256 of every file of a generation that must not change, by relative path."""
     return {

@@ -1,9 +1,20 @@
 """What was fitted to a collection as it stood, by generation and profile."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.database import Database
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was fitted to a generation, by its identity, and a profile, by the key of its settings; ISO 8601 time."""
+
+    generation: str
+    profile: str
+    fitted: str
+    created_at: str
 
 
 class Calibrations:
@@ -31,6 +42,15 @@ class Calibrations:
         """Whether anything was fitted to other generations of a collection, with this profile."""
         statement = "SELECT 1 FROM calibrations WHERE collection = ? AND generation <> ? AND profile = ? LIMIT 1"
         return self._database.row(statement, (collection, generation, profile)) is not None
+
+    def of_collection(self, collection: str) -> list[Kept]:
+        """Everything fitted to a collection, the latest first."""
+        rows = self._database.rows(
+            "SELECT generation, profile, fitted, created_at FROM calibrations WHERE collection = ?"
+            " ORDER BY created_at DESC, generation, profile",
+            (collection,),
+        )
+        return [Kept(*map(str, row)) for row in rows]
 
     def forget(self, collection: str) -> None:
         """Drop everything fitted to a collection."""
