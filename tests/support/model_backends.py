@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from elt_llm_core.models.fakes import FakeEmbedding
 
@@ -26,12 +26,33 @@ class TooLong(Exception):
     """The text is longer than the model reads."""
 
 
+@dataclass(frozen=True)
+class Manners:
+    """What a server makes of prompts above its window.
+
+    `loaded`: the window, whatever `num_ctx` asks for; `tells`: whether it says which window it has; `refuses`: whether
+    it heeds `truncate: false`, as Ollama since its version 0.12.6; `cuts`: what it keeps of a prompt that it cuts.
+    """
+
+    loaded: int | None = None
+    tells: bool = True
+    refuses: bool = True
+    cuts: Literal["to the window", "to half of it", "oldest messages first"] = "to the window"
+
+
 class Backend(Protocol):
-    """A model. `options` are those of Ollama: num_ctx, num_predict, seed, temperature, top_p."""
+    """A model. `options` are those of Ollama (num_ctx, num_predict, seed, temperature, top_p), and `truncate`.
+
+    `loaded` is the window that it tells, None where it tells none.
+    """
 
     name: str
     digest: str
     context_length: int
+
+    @property
+    def loaded(self) -> int | None:
+        """The window of the model as it is loaded."""
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | End]:
         """Pieces of the answer, then the end."""
@@ -44,23 +65,45 @@ class ScriptedBackend:
     """Says given answers in turn, word by word, without any model; vectors are those of the fake embedding."""
 
     def __init__(
-        self, answers: Sequence[str] = ("It is so [1].",), name: str = "scripted:latest", context_length: int = 2048
+        self,
+        answers: Sequence[str] = ("It is so [1].",),
+        name: str = "scripted:latest",
+        context_length: int = 2048,
+        manners: Manners | None = None,
     ) -> None:
         self.name = name
         self.digest = hashlib.sha256(name.encode()).hexdigest()
         self.context_length = context_length
         self._answers = cycle(answers)
+        self._manners = manners or Manners()
+        self._window: int | None = None
         self._embedding = FakeEmbedding(32)
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | End]:
-        """The next answer; what is above the window is cut in silence, as Ollama does."""
-        prompt = sum(len(_TOKEN.findall(message.get("content") or "")) for message in messages)
+        """The next answer. What is above the window is refused if that is asked, else cut in silence, as by Ollama."""
+        read = self._read([len(_TOKEN.findall(message.get("content") or "")) for message in messages], options)
         pieces = re.findall(r"\S+\s*", next(self._answers))
         allowed = int(options.get("num_predict") or len(pieces))
         yield from pieces[:allowed]
-        window = int(options.get("num_ctx") or self.context_length)
         reason = "length" if len(pieces) > allowed else "stop"
-        yield End(min(prompt, window), min(len(pieces), allowed), reason)
+        yield End(read, min(len(pieces), allowed), reason)
+
+    @property
+    def loaded(self) -> int | None:
+        """The window of the last answer, if it tells that."""
+        return self._window if self._manners.tells else None
+
+    def _read(self, sizes: Sequence[int], options: Mapping[str, Any]) -> int:
+        """The tokens that are read of messages of those sizes, the first of which is kept."""
+        self._window = self._manners.loaded or int(options.get("num_ctx") or self.context_length)
+        if sum(sizes) <= self._window:
+            return sum(sizes)
+        if self._manners.refuses and options.get("truncate") is False:
+            raise TooLong
+        kept = list(sizes)
+        while self._manners.cuts == "oldest messages first" and len(kept) > 2 and sum(kept) > self._window:
+            del kept[1]
+        return min(sum(kept), self._window // 2 + 2 if self._manners.cuts == "to half of it" else self._window)
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
         """Vectors of 32 dimensions, deliberately not of length 1."""

@@ -25,6 +25,7 @@ _STATUSES: Mapping[Fault, tuple[int, str]] = {
     Fault.NO_THINKING: (400, '"x" does not support thinking'),
     Fault.REDIRECT: (307, ""),
 }
+_KEPT = {Fault.PROMPT_CUT: 0.25, Fault.CUT_5: 0.95, Fault.CUT_10: 0.9, Fault.CUT_20: 0.8, Fault.CUT_50: 0.5}
 _PAUSE = 0.02  # seconds between the pieces of an endless answer
 _LONG_PAUSE = 0.1  # of a slow one
 
@@ -127,6 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         replies: dict[str, Callable[[], dict[str, Any]]] = {
             "/api/tags": lambda: protocol.ollama_tags(backend),
             "/api/show": lambda: protocol.ollama_show(backend),
+            "/api/ps": lambda: protocol.ollama_ps(backend),
             "/api/version": lambda: {"version": "0.30.0"},
             "/v1/models": lambda: protocol.openai_models(backend),
         }
@@ -247,8 +249,8 @@ def spoilt(vectors: Sequence[Sequence[float]], fault: Fault) -> list[list[float]
 def _recounted(end: End, fault: Fault) -> End:
     if fault is Fault.LENGTH:
         return End(end.prompt_tokens, end.answer_tokens, "length")
-    if fault is Fault.PROMPT_CUT:
-        return End(end.prompt_tokens // 4, end.answer_tokens, end.reason)
+    if fault in _KEPT:
+        return End(int(end.prompt_tokens * _KEPT[fault]), end.answer_tokens, end.reason)
     return End(-1, -1, end.reason) if fault is Fault.SILENT_COUNTS else end
 
 

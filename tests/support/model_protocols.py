@@ -22,6 +22,12 @@ def ollama_show(backend: Backend) -> dict[str, Any]:
     return {"model_info": told, "capabilities": ["completion"], "template": "", "details": {"family": "llama"}}
 
 
+def ollama_ps(backend: Backend) -> dict[str, Any]:
+    """GET /api/ps."""
+    told = {} if backend.loaded is None else {"context_length": backend.loaded}
+    return {"models": [{"name": backend.name, "model": backend.name, "digest": backend.digest, **told}]}
+
+
 def ollama_piece(backend: Backend, path: str, text: str) -> dict[str, Any]:
     """A line of the stream of /api/chat or /api/generate."""
     said = {"message": {"role": "assistant", "content": text}} if path == "/api/chat" else {"response": text}
@@ -90,7 +96,7 @@ def messages_of(body: Mapping[str, Any]) -> list[dict[str, str]]:
 def options_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Ollama's options, from either protocol."""
     if "options" in body:
-        return dict(body["options"])
+        return {**body["options"], "truncate": body.get("truncate")}
     return {"num_predict": body.get("max_tokens"), "temperature": body.get("temperature"), "seed": body.get("seed")}
 
 

@@ -34,6 +34,7 @@ class SmolLmBackend:
 
     name = "smollm2:135m"
     context_length = _WINDOW
+    loaded = _WINDOW
 
     def __init__(self) -> None:
         self.path = smollm_file()

@@ -9,7 +9,6 @@ from ollama import AsyncClient, Client
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import SettingsError
-from elt_llm_core.models.bounded_replies import AFTERWARDS
 from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.models.ollama_counter import OllamaCounter
 from elt_llm_core.models.ollama_server import client_options, described_server, hooks, is_hosted

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import EltError, ModelTimeout, UnusableReply
 from elt_llm_core.models.model_server import ANSWER_TIMEOUT, HasServer, ModelServer
+from elt_llm_core.models.prompt_proof import HasProof
 from elt_llm_core.models.prompt_size import fewest_tokens, is_cut
 from elt_llm_core.models.replies import Finish, Reply
 from elt_llm_core.models.retrying import ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE
@@ -132,14 +133,18 @@ class _Writing:
         return Written(reply.text, reply.prompt_tokens, reply.answer_tokens, reply.finish, reply.thinking)
 
     def _check_that_all_was_read(self, prompt_tokens: int | None) -> None:
-        """A server that cuts a prompt says so by its count alone."""
+        """A server that cuts a prompt says so by its count alone; one that does not count is believed."""
+        if prompt_tokens is None:
+            return
         texts = [message.content or "" for message in self._messages]
-        if prompt_tokens is not None and is_cut(prompt_tokens, self._server.context_window, texts):
+        if is_cut(prompt_tokens, self._server.context_window, texts):
             least = sum(map(fewest_tokens, texts))
             raise too_long(
                 f"{self._server} read {prompt_tokens} tokens of a longer prompt, which has {least} words or more",
                 self._server,
             )
+        if isinstance(self._llm, HasProof):
+            self._llm.proof.check(self._messages, prompt_tokens, self._cancelled)
 
 
 def server_of(llm: "LLM") -> ModelServer:

@@ -1,0 +1,39 @@
+"""The most tokens that a text may have, whichever model reads it."""
+
+import math
+import re
+
+from elt_llm_core.models.token_estimate import TokenEstimate
+
+_DIGIT = re.compile(r"\d")
+_CAPITAL = re.compile(r"[A-Z]")
+_LATIN = re.compile("[\u0080-\u024f]")
+_OTHER = re.compile("[^\u0000-\u024f]")
+_SPACES = re.compile(r"\s{2,1000}")
+
+
+class TokenBound:
+    """Counts from above, for vocabularies of 32 000 pieces and more.
+
+    The estimate of BERT's vocabulary is raised by what other tokenisers read in smaller pieces: digits one by one, line
+    ends and runs of spaces, capitals, accented letters, and other scripts by their bytes. The weights are the smallest
+    that leave no text above the bound, and some 5 % more: measured against four tokenisers on 1 250 prompts of prose
+    in three languages, tables, code and markup, and on made-up texts of fifteen odd kinds (decision 0023).
+    """
+
+    def __init__(self) -> None:
+        self._estimate = TokenEstimate()
+
+    def most(self, text: str) -> int:
+        """Tokens of a text, rather too many than too few; without what a chat template puts around it."""
+        other_bytes = sum(len(one.encode("utf-8", "replace")) for one in _OTHER.findall(text))
+        spare_spaces = sum(len(run) - 1 for run in _SPACES.findall(text))
+        return math.ceil(
+            1.06 * len(self._estimate.spans(text))
+            + 0.6 * len(_DIGIT.findall(text))
+            + 1.25 * text.count("\n")
+            + 0.15 * spare_spaces
+            + 0.3 * len(_LATIN.findall(text))
+            + 0.65 * other_bytes
+            + 0.45 * len(_CAPITAL.findall(text))
+        )
