@@ -9,8 +9,7 @@ from elt_llm_core.errors import UnusableReply
 
 MOST_BYTES = 128 << 20
 """Of one reply: a thousand vectors of 4096 numbers take 100 MB, an answer that fills a window of 128,000 tokens 50."""
-AFTERWARDS = 10.0
-"""Seconds beyond those of an answer: who waits for it gives up first, and says so better."""
+_AFTERWARDS = 10.0  # seconds: who waits for the reply gives up first, and says better why
 PLAIN = {"Accept-Encoding": "identity"}
 """The header that asks for replies as they are: a packed one may be a thousand times as large as what comes."""
 
@@ -21,7 +20,7 @@ class _BoundedStream(httpx.SyncByteStream):
     def __init__(self, stream: httpx.SyncByteStream, address: str, seconds: float, most_bytes: int) -> None:
         self._stream = stream
         self._address = address
-        self._deadline = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds + _AFTERWARDS
         self._most_bytes = most_bytes
 
     def __iter__(self) -> Iterator[bytes]:
@@ -42,7 +41,7 @@ class _BoundedStream(httpx.SyncByteStream):
 
 
 def bounded_for(seconds: float, most_bytes: int = MOST_BYTES) -> Callable[[httpx.Response], None]:
-    """A hook for responses of a client: each ends within `seconds` after its head, and within `most_bytes`.
+    """A hook for responses of a client: each ends ten seconds after the `seconds` it may take, and within `most_bytes`.
 
     What goes beyond raises UnusableReply or httpx.ReadTimeout as it is read; so does a packed reply, which nobody asked
     for.

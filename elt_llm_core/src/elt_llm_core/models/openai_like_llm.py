@@ -63,10 +63,10 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
 def _options(settings: Settings, server: ModelServer) -> dict[str, Any]:
     import httpx
 
-    from elt_llm_core.models.bounded_replies import AFTERWARDS, bounded_for
+    from elt_llm_core.models.bounded_replies import bounded_for
 
     chosen, connection = settings.openai_like, openai_client_options(settings, server.address)
-    hooks = {"response": [bounded_for(settings.llm.answer_timeout + AFTERWARDS)]}
+    hooks = {"response": [bounded_for(settings.llm.answer_timeout)]}
     seed = {} if chosen.seed is None else {"seed": chosen.seed}
     return {
         "model": server.model,

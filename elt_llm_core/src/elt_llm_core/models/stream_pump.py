@@ -36,12 +36,15 @@ class StreamPump(Generic[Piece]):
         Raises TookTooLong after the deadline, and whatever the stream raised.
         """
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._read,), name="model", daemon=True).start()
+        thread = threading.Thread(target=context.run, args=(self._read,), name="model", daemon=True)
+        thread.start()
         try:
             while (piece := self._next(deadline, cancelled)) is not None:
                 yield piece
         finally:
             self._given_up.set()
+            # Python ends with a crash where it ends while such a thread is at work; one that only waits is no matter.
+            thread.join(_GLANCE * 3)
 
     def _next(self, deadline: float, cancelled: Callable[[], bool]) -> Piece | None:
         while not cancelled():
