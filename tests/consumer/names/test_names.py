@@ -1,0 +1,165 @@
+"""Names are found in texts and compared with others as a careful reader would."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from elt_llm_consumer.names import Likeness, Mention, Names
+from elt_llm_query.understanding.aliases import aliases_from
+from hypothesis import given
+from hypothesis import strategies as st
+
+_ALIASES = aliases_from({"Sin Bin": ["Temporary Dismissal"], "Invoice": ["Bill of Charges", "BOC"]})
+_WORDS = st.sampled_from(
+    ["Data", "Owner", "Steward", "Match", "Fee", "Team", "Sheet", "Report", "Interests", "Register", "Child", "of"]
+)
+_NAMES = st.lists(_WORDS, min_size=1, max_size=3).map(" ".join)
+_TEXTS = st.lists(st.one_of(_WORDS, st.text(max_size=6), st.sampled_from([".", "\n\n", "|", ", "])), max_size=30).map(
+    " ".join
+)
+
+
+def _met(names: list[str], text: str) -> list[tuple[str, str]]:
+    return [(mention.name, mention.written) for mention in Names(names, _ALIASES).mentions(text)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "written"),
+    [
+        ("Team Sheet", "Both team-sheets are kept.", "team-sheets"),
+        ("Team Sheet", "Both Teamsheets are kept.", "Teamsheets"),
+        ("Team Sheet", "Both Team\nSheets are kept.", "Team\nSheets"),
+        ("Fit & Proper Declaration", "Sign the fit and proper declaration.", "fit and proper declaration"),
+        ("Child", "The children's shoes.", "children's"),
+        ("The Register", "A register is kept.", "register"),
+        ("Sin Bin", "A temporary dismissal follows.", "temporary dismissal"),
+        ("Identification Number (IDN)", "Two IDNs were issued.", "IDNs"),
+        ("Fees, Fines and Costs", "All fees, fines and costs.", "fees, fines and costs"),
+        ("Résumé", "Send a resume.", "resume"),
+        ("Prüfung der Verträge", "Die Prüfung der Verträge beginnt.", "Prüfung der Verträge"),
+        ("Prüfung", "Die Prüfungen beginnen.", "Prüfungen"),
+        ("証明書", "この証明書は必要です。", "証明書"),
+    ],
+)
+def test_a_name_is_met_however_it_is_written(name: str, text: str, written: str) -> None:
+    assert _met([name], text) == [(name, written)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Team Sheet", "The team. Sheets are clean."),
+        ("Team Sheet", "The team\n\nSheet music."),
+        ("Match", "Matchmaking and rematch."),
+        ("Invoice", "A bocage in the boc."),
+        ("Owner", "They disown her."),
+    ],
+)
+def test_a_name_is_not_met_across_sentences_inside_words_or_as_another_word(name: str, text: str) -> None:
+    assert _met([name], text) == []
+
+
+def test_of_two_names_at_one_place_the_longer_counts() -> None:
+    assert _met(["Match", "Match Fee"], "A Match Fee for each Match.") == [
+        ("Match Fee", "Match Fee"),
+        ("Match", "Match"),
+    ]
+
+
+def test_a_name_goes_before_the_alias_of_another() -> None:
+    names = Names(["Sin Bin", "Temporary Dismissal"], _ALIASES)
+    assert [one.name for one in names.mentions("a temporary dismissal")] == ["Temporary Dismissal"]
+
+
+@pytest.mark.parametrize(
+    ("text", "certain"),
+    [
+        ("It is the Result that counts.", True),
+        ("It is the result that counts.", False),
+        ("Results count.", False),
+        ("D1.3 Result makes a table.", False),
+        ("It is the Youth Result that counts.", False),
+        ("It is the Result Form that counts.", False),
+        ("It is Result B that counts.", True),
+        ("THE RESULT AND ITS FORM", True),
+    ],
+)
+def test_one_word_counts_for_certain_only_with_a_capital_of_its_own(text: str, certain: bool) -> None:
+    assert [one.certain for one in Names(["Result"]).mentions(text)] == [certain]
+
+
+def test_several_words_count_for_certain_in_small_letters_too() -> None:
+    mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet", certain=True)
+    assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
+
+
+def test_the_form_that_was_met_is_told() -> None:
+    found = Names(["Invoice"], _ALIASES).mentions("Pay bills of charges; no, a BOC.")
+    assert [(one.name, one.form) for one in found] == [("Invoice", "Bill of Charges"), ("Invoice", "BOC")]
+
+
+def test_forms_are_the_name_its_parts_and_its_other_names_once() -> None:
+    assert Names(["Sin Bin"], _ALIASES).forms("Sin Bins (SB)") == (
+        "Sin Bins (SB)",
+        "Sin Bins",
+        "SB",
+        "Temporary Dismissal",
+    )
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "how"),
+    [
+        ("Data Owner", "Data Steward", "none"),
+        ("Match Fee", "Match Official", "none"),
+        ("Home Ground", "Ground Grade", "none"),
+        ("Ground Grade", "Grade Ground", "none"),
+        ("Stage 1 Report", "Stage 2 Report", "none"),
+        ("Welfare Officer", "Club Welfare Officer", "none"),
+        ("Player", "Player Record", "none"),
+        ("Registrar", "Register", "none"),
+        ("Fit & Proper Declaration", "Fit and Proper Declarations", "same"),
+        ("Team-Sheet", "Team Sheet", "same"),
+        ("the Teamsheets", "Team Sheet", "same"),
+        ("Sin Bins", "Temporary Dismissal", "alias"),
+        ("Register of Interests", "Interests Register", "fuzzy"),
+        ("Affilation Card", "Affiliation Card", "fuzzy"),
+        ("CWO", "Club Welfare Officer", "fuzzy"),
+    ],
+)
+def test_near_duplicates_are_told_from_two_ways_to_write_one_name(left: str, right: str, how: str) -> None:
+    assert Names([], _ALIASES).likeness(left, right).how == how
+
+
+@given(_NAMES, _NAMES)
+def test_likeness_is_the_same_from_both_sides_and_within_its_range(left: str, right: str) -> None:
+    names = Names([], _ALIASES)
+    likeness = names.likeness(left, right)
+    assert likeness == names.likeness(right, left)
+    assert 0 <= likeness.score <= 1
+    assert (likeness.score == 1) or likeness.how in {"fuzzy", "none"}
+
+
+@given(_NAMES)
+def test_every_name_is_the_same_as_itself(name: str) -> None:
+    assert Names([name]).likeness(name, name.upper()) == Likeness(1.0, "same")
+
+
+@given(st.lists(_NAMES, max_size=6), _TEXTS)
+def test_mentions_are_in_order_apart_and_written_as_told(names: list[str], text: str) -> None:
+    found = Names(names, _ALIASES).mentions(text)
+    assert all(text[one.start : one.end] == one.written and one.name in names for one in found)
+    assert all(before.end <= after.start for before, after in pairwise(found))
+
+
+@given(_NAMES)
+def test_a_name_is_met_in_a_sentence_of_its_own(name: str) -> None:
+    assert [one.name for one in Names([name]).mentions(f"we know of no {name}.")][:1] == [name]
+
+
+def test_a_thousand_names_are_looked_for_in_one_pass() -> None:
+    names = Names([f"Thing {number} Record" for number in range(1000)])
+    text = "Some words stand around it, and then comes Thing 77 Records again. " * 10_000
+    started = time.perf_counter()
+    assert len(names.mentions(text)) == 10_000
+    assert time.perf_counter() - started < 60
