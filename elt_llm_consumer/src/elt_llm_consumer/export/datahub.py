@@ -1,0 +1,83 @@
+"""DataHub's business glossary YAML (metadata-ingestion, business_glossary.yml)."""
+
+from pathlib import Path
+from typing import Any
+
+from elt_llm_consumer.export.atomic import write_whole
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms
+from elt_llm_consumer.rows import JobResult
+
+_VERSION = "1"
+_OWNER = "datahub"
+
+
+def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
+    """Write one node with the glossary's name, its terms nested by where they stand.
+
+    References are dotted paths, so a name's own dots are left out.
+    """
+    import yaml
+
+    terms = glossary_terms(result)
+    places = {term.name.casefold(): dotted((glossary, *term.path, term.name)) for term in reversed(terms)}
+    tree = _Node(glossary)
+    for term in terms:
+        tree.at(term.path).terms.append(_term(term, places))
+    value = {
+        "version": _VERSION,
+        "source": "elt-llm",
+        "owners": {"users": [_OWNER]},
+        "nodes": [tree.to_yaml(result.description)],
+    }
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+    write_whole(path, text.encode())
+    return [path]
+
+
+def dotted(path: tuple[str, ...]) -> str:
+    """A path as DataHub refers to it."""
+    return ".".join(part.replace(".", "") for part in path)
+
+
+class _Node:
+    """A node of the tree while it grows."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name.replace(".", "")
+        self._nodes: dict[str, _Node] = {}
+        self.terms: list[dict[str, Any]] = []
+
+    def at(self, path: tuple[str, ...]) -> "_Node":
+        node = self
+        for part in path:
+            node = node._nodes.setdefault(part, _Node(part))
+        return node
+
+    def to_yaml(self, description: str = "") -> dict[str, Any]:
+        value: dict[str, Any] = {"name": self._name, "description": description or self._name}
+        if self._nodes:
+            value["nodes"] = [node.to_yaml() for node in self._nodes.values()]
+        if self.terms:
+            value["terms"] = self.terms
+        return value
+
+
+def _term(term: GlossaryTerm, places: dict[str, str]) -> dict[str, Any]:
+    related = [places[one.casefold()] for one in term.related if one.casefold() in places]
+    properties = {
+        "key": term.key,
+        "verdict": term.verdict,
+        "review_status": term.status,
+        "reviewer": term.reviewer,
+        "abbreviation": term.abbreviation,
+        "synonyms": "; ".join(term.synonyms),
+    }
+    value: dict[str, Any] = {
+        "name": term.name.replace(".", ""),
+        "description": term.definition or "No definition was found.",
+        "term_source": "INTERNAL",
+        "source_ref": term.source.removeprefix("Source: "),
+        "related_terms": related,
+        "custom_properties": {name: text for name, text in properties.items() if text},
+    }
+    return {name: part for name, part in value.items() if part}

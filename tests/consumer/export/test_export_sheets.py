@@ -1,0 +1,114 @@
+import csv
+from io import BytesIO
+from pathlib import Path
+
+import openpyxl
+import pytest
+from elt_llm_consumer.export.columns import EVIDENCE_COLUMNS, REVIEW_COLUMNS
+from elt_llm_consumer.export.csv import write_csv
+from elt_llm_consumer.export.texts import guarded, unguarded
+from elt_llm_consumer.export.xlsx import fitting, write_xlsx
+from elt_llm_consumer.rows import JobResult, Row, Table, found
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.consumer.export.sample_results import catalog_result, evidence_of, glossary_result
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x")', "'=1"]
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def result_with(text: str) -> JobResult:
+    row = Row(key=text, name=text, cells={"value": found(text, [evidence_of(text)])}, notes=(text,))
+    return JobResult(job="j", kind="glossary", tables=(Table(name="terms", columns=("value",), rows=(row,)),))
+
+
+def test_a_table_and_its_evidence_are_a_file_each(tmp_path: Path) -> None:
+    paths = write_csv(glossary_result(), tmp_path / "words.csv")
+    assert [path.name for path in paths] == ["words.terms.csv", "words.evidence.csv"]
+    first = rows_of(paths[0])[0]
+    assert first["key"] == "term/member-club"
+    assert first["definition"] == 'A club that is affiliated; see Rule A2, "Membership".'
+    assert first["definition: verdict"] == "found"
+    assert first["definition: evidence"] == "handbook.pdf, page 8"
+    assert [first[name] for name in REVIEW_COLUMNS] == ["APPROVED", "Registrar", "'=fine"]
+
+
+def test_every_cell_has_a_line_of_evidence_even_an_absent_one(tmp_path: Path) -> None:
+    lines = rows_of(write_csv(glossary_result(), tmp_path / "words.csv")[1])
+    assert list(lines[0]) == list(EVIDENCE_COLUMNS)
+    board = [line for line in lines if line["key"] == "term/board"]
+    assert [(line["field"], line["verdict"], line["quote"]) for line in board] == [
+        ("definition", "conflict", "Five directors."),
+        ("definition", "conflict", "Seven directors."),
+        ("abbreviation", "absent", ""),
+    ]
+    [fee] = [line for line in lines if line["key"] == "term/fee"]
+    assert (fee["method"], fee["curated_by"], fee["curated_at"]) == ("curated", "Treasurer", "2026-10-01")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_text_becomes_a_formula_in_csv(text: str, tmp_path: Path) -> None:
+    for path in write_csv(result_with(text), tmp_path / "j.csv"):
+        for line in rows_of(path):
+            assert not any(value[:1] in "=+-@\t\r" for value in line.values() if value)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_text_becomes_a_formula_in_a_workbook(text: str, tmp_path: Path) -> None:
+    [path] = write_xlsx(result_with(text), tmp_path / "j.xlsx")
+    for sheet in openpyxl.load_workbook(path).worksheets:
+        assert all(cell.data_type != "f" for row in sheet.iter_rows() for cell in row)
+        assert all(cell.quotePrefix for row in sheet.iter_rows(min_row=2) for cell in row if cell.data_type == "s")
+
+
+@given(st.text())
+def test_what_is_guarded_can_be_read_back(text: str) -> None:
+    printable = guarded(text)
+    assert unguarded(printable) == unguarded(guarded(unguarded(printable)))
+    assert printable[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
+
+
+def test_a_workbook_has_filters_a_header_that_stays_and_links_to_the_evidence(tmp_path: Path) -> None:
+    [path] = write_xlsx(glossary_result(), tmp_path / "words.xlsx")
+    workbook = openpyxl.load_workbook(path)
+    assert workbook.sheetnames == ["Terms", "Evidence"]
+    sheet = workbook["Terms"]
+    assert (sheet.freeze_panes, sheet.auto_filter.ref[:3]) == ("D2", "A1:")
+    names = [cell.value for cell in sheet[1]]
+    link = sheet.cell(3, names.index("definition: evidence") + 1).hyperlink
+    assert link is not None
+    assert link.location is not None
+    target = workbook["Evidence"][link.location.rpartition("!")[2]]
+    assert (target.value, workbook["Evidence"].cell(target.row, 2).value) == ("terms", "term/board")
+    assert workbook["Evidence"].cell(target.row, EVIDENCE_COLUMNS.index("quote") + 1).value == "Five directors."
+
+
+def test_places_in_a_model_have_columns(tmp_path: Path) -> None:
+    lines = rows_of(write_csv(catalog_result(), tmp_path / "things.csv")[0])
+    assert [(line["domain"], line["subgroup"]) for line in lines][1:] == [
+        ("People_and Places", "Clubs"),
+        ("People_and Places", ""),
+        ("", ""),
+    ]
+
+
+def test_a_text_too_long_for_a_cell_says_where_the_whole_is() -> None:
+    assert fitting("a" * 40_000).endswith("(whole in the JSON)")
+    assert len(fitting("a" * 40_000)) == 32_767
+
+
+def test_signs_that_xml_cannot_hold_are_replaced(tmp_path: Path) -> None:
+    [path] = write_xlsx(result_with("bell \x07 and \ufffe"), tmp_path / "j.xlsx")
+    assert openpyxl.load_workbook(path)["Terms"]["B2"].value == "bell \ufffd and \ufffd"
+
+
+@pytest.mark.parametrize("result", [glossary_result(), catalog_result()], ids=["glossary", "catalog"])
+def test_equal_results_give_equal_bytes(result: JobResult, tmp_path: Path) -> None:
+    [one], [other] = write_xlsx(result, tmp_path / "a.xlsx"), write_xlsx(result, tmp_path / "b.xlsx")
+    assert one.read_bytes() == other.read_bytes()
+    assert openpyxl.load_workbook(BytesIO(one.read_bytes())).properties.created.year == 2000
