@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-CHECKERS := uv run --group check --group samples --group models
+CHECKERS := uv run --group check --group samples --group models --group browser
 .PHONY: help setup demo check format test faults bench
 
 help: ## List what can be made
@@ -11,7 +11,7 @@ setup: ## Install everything into .venv
 demo: ## Ingest the samples and answer a question about them
 	uv run elt-llm demo
 
-# The checkers, the renderer of the samples and the small model stay installed for the tests at the end, which then
+# The checkers, the renderer of the samples, the small model and what drives a browser stay installed for the tests at the end, which then
 # skip nothing.
 check: ## Everything that must hold before a change is merged; CI runs this and nothing else
 	uv lock --check
