@@ -15,7 +15,7 @@ from elt_llm_core.index.passport import Passport
 from elt_llm_core.index.vector_indexes import VectorIndexes
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings import ChromaSettings
-from elt_llm_core.state.erasing import forget_calibrations
+from elt_llm_core.state.erasing import erase_dropped
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.fsync import sync_file
 from elt_llm_core.store.pins import discard, pin_published
@@ -154,7 +154,7 @@ def drop(store: Store, name: str) -> None:
         store.collections.delete(store.collections.get(name).id)
     sweep(store.database, store.collections.with_unfinished_runs())
     _trash_folder(store, store.folder(name))
-    forget_calibrations(store, name)
+    erase_dropped(store, name)
 
 
 def clear_leftovers(store: Store) -> None:

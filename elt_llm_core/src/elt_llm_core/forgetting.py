@@ -27,6 +27,10 @@ class ForgetReport:
     pinned: tuple[int, ...]
     turns: int = 0
     """Turns of conversations that showed it, and are gone."""
+    rows: int = 0
+    """Rows of jobs that quoted it, and are gone."""
+    reviews: int = 0
+    """Reviews of such rows: gone, or left without what was said."""
 
 
 def forget(store: Store, name: str, reference: str, progress: Progress) -> ForgetReport:
@@ -49,7 +53,7 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
         _publish_without(store, record, doomed, progress)
     with stage(Stage.FORGET):
         numbers = delete_doomed(store, record.id, identities, doomed)
-        turns = erase_forgotten(store, name, remembered.document_ids)
+        erased = erase_forgotten(store, name, remembered.document_ids)
     pinned = [it for it in numbers if not discard(store.folder(name) / str(it), store.trash)]
     _refuse_traces(store, name, identities, node_ids)
     return ForgetReport(
@@ -59,7 +63,9 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
         generation=store.collections.get(name).published,
         deleted_generations=tuple(numbers),
         pinned=tuple(pinned),
-        turns=turns,
+        turns=erased.turns,
+        rows=erased.rows,
+        reviews=erased.reviews,
     )
 
 

@@ -22,7 +22,7 @@ from elt_llm_core.store.store import Store
 BEYOND_REACH = (
     "snapshots that the file system or a virtual machine keeps",
     "backups and copies of the data directory made by others",
-    "exported collections, printed or saved answers",
+    "exported collections, outputs of jobs, printed or saved answers",
     "blocks that a solid-state disk or a swap area keeps after they were given up",
 )
 
@@ -33,8 +33,9 @@ class Receipt:
 
     `documents` are ids of documents that lost a version; `cut_off` names collections whose unfinished run lost what it
     had stored; `rebuilt` those whose copied index was built anew; `turns` counts those of conversations that showed
-    what is not published, or had words of what was erased; `pinned` tells directories that readers have open;
-    `sources` files that still lie where documents that are not published were read.
+    what is not published, or had words of what was erased, `rows` and `reviews` those of jobs that did; `pinned` tells
+    directories that readers have open; `sources` files that still lie where documents that are not published were
+    read.
     """
 
     finished_at: str
@@ -46,6 +47,8 @@ class Receipt:
     cut_off: tuple[str, ...]
     rebuilt: tuple[str, ...]
     turns: int
+    rows: int
+    reviews: int
     bytes_before: int
     bytes_after: int
     check: SearchResult
@@ -85,7 +88,7 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     with stage(Stage.PURGE):
         clear_leftovers(store)
     with stage(Stage.PURGE):
-        turns = erase_unpublished(store, [store.collections.get(it.name) for it in chosen], samples)
+        erased = erase_unpublished(store, [store.collections.get(it.name) for it in chosen], samples)
         compact(store.database)
     return Receipt(
         finished_at=now(),
@@ -96,7 +99,9 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
         files=tuple(files),
         cut_off=tuple(cut_off),
         rebuilt=tuple(rebuilt),
-        turns=turns,
+        turns=erased.turns,
+        rows=erased.rows,
+        reviews=erased.reviews,
         bytes_before=before,
         bytes_after=_size(store.data_dir),
         check=search_files(store, samples),

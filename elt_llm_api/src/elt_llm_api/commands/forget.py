@@ -67,5 +67,8 @@ def _print(report: "ForgetReport") -> None:
         )
     if report.turns:
         click.echo(f"Conversations: {counted(report.turns, 'turn')} that showed it are deleted.")
+    if report.rows or report.reviews:
+        erased = f"{counted(report.rows, 'row')} and {counted(report.reviews, 'review')}"
+        click.echo(f"Jobs: {erased} that quoted it are erased; files that jobs wrote are yours to delete.")
     for number in report.pinned:
         click.echo(f"Generation {number} is still open in another process; its files go with the next purge or ingest.")

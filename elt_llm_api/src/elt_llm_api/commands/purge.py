@@ -78,6 +78,9 @@ def _print(receipt: "Receipt") -> None:
         click.echo(f"{name}: its index was built anew, nothing embedded.")
     if receipt.turns:
         click.echo(f"Conversations: {counted(receipt.turns, 'turn')} that showed what is no longer published.")
+    if receipt.rows or receipt.reviews:
+        erased = f"{counted(receipt.rows, 'row')} and {counted(receipt.reviews, 'review')}"
+        click.echo(f"Jobs: {erased} that quoted what is no longer published.")
     click.echo(_searched(receipt))
     for pinned in receipt.pinned:
         click.echo(f"Not erased: {pinned['directory']}, open in processes {pinned['processes'] or 'unknown'}.")

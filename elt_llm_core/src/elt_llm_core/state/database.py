@@ -41,7 +41,52 @@ CREATE TABLE calibrations (
 ) STRICT
 """,
 )
-STEPS = (_FIRST,)
+_JOBS = (
+    """
+CREATE TABLE job_rows (
+    job TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    part TEXT NOT NULL,
+    row_key TEXT NOT NULL,
+    made_from TEXT NOT NULL,
+    content TEXT NOT NULL,
+    documents TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    made_at TEXT NOT NULL,
+    PRIMARY KEY (job, kind, part, row_key)
+) STRICT
+""",
+    """
+CREATE TABLE job_shown (
+    job TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    part TEXT NOT NULL,
+    row_key TEXT NOT NULL,
+    content TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    documents TEXT NOT NULL,
+    PRIMARY KEY (job, kind, part, row_key)
+) STRICT
+""",
+    """
+CREATE TABLE job_reviews (
+    job TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    part TEXT NOT NULL,
+    row_key TEXT NOT NULL,
+    status TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    comment TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    documents TEXT NOT NULL,
+    reviewed_at TEXT NOT NULL,
+    PRIMARY KEY (job, kind, part, row_key)
+) STRICT
+""",
+)
+STEPS = (_FIRST, _JOBS)
 
 
 def open_state(data_dir: Path) -> Database:
@@ -70,7 +115,8 @@ def _migrate(database: Database) -> None:
         if version > len(STEPS):
             raise StoreError(
                 f"{database.path} was written by a newer version (step {version}, this one knows {len(STEPS)}).",
-                hint="Run the newer version, or move the file away: conversations are lost then, documents are not.",
+                hint="Run the newer version, or move the file away: conversations and reviews are lost then, documents"
+                " are not.",
             )
         for step in STEPS[version:]:
             for statement in step:
