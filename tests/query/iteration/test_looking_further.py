@@ -1,7 +1,8 @@
 from collections.abc import Sequence
 
 import pytest
-from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.models.fakes import ScriptedLLM
+from elt_llm_core.models.token_bound import TokenBound
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.iteration.gate import Quality, quality_of
@@ -37,7 +38,7 @@ class Library:
 def looked(*replies: str, most_steps: int = 5) -> tuple[list[RetrievedChunk], Library, StageLog]:
     library, log = Library(), StageLog()
     llm = ScriptedLLM(replies)
-    calls = ModelCalls(llm, window_of(llm, FakeEmbedding(), 4000))
+    calls = ModelCalls(llm, window_of(llm, TokenBound(), 4000))
     looking = Looking(library.look, measure, load_prompts(None)["step"], most_steps)
     found = look_further(QUESTION, [FIRST], measure([FIRST]), looking, calls, log)
     return found, library, log

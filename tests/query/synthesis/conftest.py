@@ -1,5 +1,6 @@
 import pytest
-from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.models.fakes import ScriptedLLM
+from elt_llm_core.models.token_bound import TokenBound
 from elt_llm_query.synthesis.budget import Window, window_of
 from elt_llm_query.synthesis.calls import ModelCalls
 from elt_llm_query.synthesis.drafting import Task
@@ -15,7 +16,7 @@ def task() -> Task:
 
 @pytest.fixture
 def window() -> Window:
-    return window_of(ScriptedLLM(), FakeEmbedding(), 4000)
+    return window_of(ScriptedLLM(), TokenBound(), 4000)
 
 
 @pytest.fixture

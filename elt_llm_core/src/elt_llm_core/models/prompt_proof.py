@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from elt_llm_core.errors import PromptTooLong
 from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.models.prompt_pieces import pieces_of
+from elt_llm_core.models.token_bound import TokenBound
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
-
-    from elt_llm_core.models.token_bound import TokenBound
 
 SMALLEST_WINDOW = 512
 """Tokens that any server reads: it is the least that `context_window` may be set to."""
@@ -58,7 +57,7 @@ class PromptProof:
         self._proven = SMALLEST_WINDOW
         self._asked = False
         self._told: int | None = None
-        self._bound: TokenBound | None = None
+        self._most = TokenBound().most
 
     def check(
         self, messages: "Sequence[ChatMessage]", read: int, cancelled: Callable[[], bool] = lambda: False
@@ -112,14 +111,6 @@ class PromptProof:
             f"{self._server} read {recount.read} tokens of a prompt that has about {recount.expected}{told}",
             hint=f"Set {setting} to what the server really reads, or give the server the window of {setting}",
         )
-
-    def _most(self, text: str) -> int:
-        with self._lock:
-            if self._bound is None:
-                from elt_llm_core.models.token_bound import TokenBound
-
-                self._bound = TokenBound()
-        return self._bound.most(text)
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cached_property
 
 from elt_llm_core.models.token_estimate import TokenEstimate
 
@@ -21,9 +22,6 @@ class TokenBound:
     in three languages, tables, code and markup, and on made-up texts of fifteen odd kinds (decision 0023).
     """
 
-    def __init__(self) -> None:
-        self._estimate = TokenEstimate()
-
     def most(self, text: str) -> int:
         """Tokens of a text, rather too many than too few; without what a chat template puts around it."""
         other_bytes = sum(len(one.encode("utf-8", "replace")) for one in _OTHER.findall(text))
@@ -37,3 +35,7 @@ class TokenBound:
             + 0.65 * other_bytes
             + 0.45 * len(_CAPITAL.findall(text))
         )
+
+    @cached_property
+    def _estimate(self) -> TokenEstimate:
+        return TokenEstimate()

@@ -1,11 +1,10 @@
 """How much of a prompt is left for sources, and which of them go into it whole."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.errors import ResponseGenerationError
-from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.token_bound import TokenBound
 from elt_llm_core.models.writing import server_of
 from llama_index.core.llms import LLM
 
@@ -13,7 +12,6 @@ from elt_llm_query.synthesis.sources import Source
 
 CountTokens = Callable[[str], int]
 MARGIN = 64  # tokens that a chat template may add around the messages
-_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -36,17 +34,13 @@ class Window:
         return self.size - self.to_write - MARGIN
 
 
-def window_of(llm: LLM, embedding: EmbeddingModel, most_sources: int) -> Window:
-    """The window of a model, with the tokens of the embedding model as estimate: those are small and many.
+def window_of(llm: LLM, bound: TokenBound, most_sources: int) -> Window:
+    """The window of a model. Its tokeniser is out of reach, so texts are counted from above.
 
-    A digit counts as a token more, for many models read digits one by one.
+    A prompt with sources therefore fits the window together with the answer, whichever model reads it.
     """
-
-    def count(text: str) -> int:
-        return len(embedding.token_spans(text)) + len(_DIGIT.findall(text))
-
     metadata = llm.metadata
-    return Window(metadata.context_window, metadata.num_output, most_sources, count, server_of(llm).section)
+    return Window(metadata.context_window, metadata.num_output, most_sources, bound.most, server_of(llm).section)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.token_bound import TokenBound
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings import Settings
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -62,6 +63,7 @@ class ModelAnswerer:
     ) -> None:
         self._llm = llm
         self._embedding = embedding
+        self._bound = TokenBound()
         self._tokeniser = tokeniser
         self._settings = settings
         self._prompts = prompts
@@ -98,7 +100,7 @@ class ModelAnswerer:
 
     def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
         """The calls of one answer: its model, its window and its account."""
-        window = window_of(self._llm, self._embedding, self._settings.llm.max_context_tokens)
+        window = window_of(self._llm, self._bound, self._settings.llm.max_context_tokens)
         return ModelCalls(self._llm, window, cancelled)
 
     def _task(self, question: str, sources: tuple[Source, ...], history: Turns) -> Task:
