@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 PromptName = Literal["simple", "cot", "tot_branch", "tot_score", "reflect", "polish", "step", "follow_up"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
-# What each prompt cannot do without: an answer to a question that is not shown would be about nothing.
+# What each prompt cannot do without (an answer to a question that is not shown would be about nothing), and what it is
+# given besides.
 _NEEDED: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
     {
         "simple": ("sources", "question"),
@@ -28,6 +30,19 @@ _NEEDED: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
         "step": ("question", "found"),
     }
 )
+_GIVEN: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
+    {
+        "simple": ("language", "steps"),
+        "cot": ("language", "steps"),
+        "tot_branch": ("language", "steps", "branch", "hint"),
+        "tot_score": ("language", "steps"),
+        "reflect": ("language", "steps"),
+        "polish": ("language", "steps"),
+        "follow_up": (),
+        "step": ("missing", "taken"),
+    }
+)
+_ALIKE = 0.8  # from there on one name is taken for another, misspelt
 _PLACE = re.compile(r"\{([a-z_]{1,40})\}")
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
@@ -78,9 +93,11 @@ def shipped_prompt(name: PromptName) -> Prompt:
 def load_prompts(config_dir: Path | None, shown_from: Path | None = None) -> Prompts:
     """Every prompt: that of `prompts/NAME.yaml` in the configuration where there is such a file, else the shipped one.
 
-    Raises SettingsError, naming the file, for a file that is no prompt or lacks a value that the prompt needs.
+    Raises SettingsError, naming the file, for a file that is no prompt, lacks a value that the prompt needs, or
+    misspells a value or its own name: it would be left unread in silence.
     """
     folder = config_dir / "prompts" if config_dir else None
+    _check_names(folder)
     return {name: _load(name, folder, shown_from or Path.cwd()) for name in PROMPT_NAMES}
 
 
@@ -96,4 +113,15 @@ def _load(name: PromptName, folder: Path | None, shown_from: Path) -> Prompt:
             f"{path}: the prompt does not say where {places} goes.",
             hint="Put it into `user`, as in the file that elt-llm init writes.",
         )
+    given = (*_NEEDED[name], *_GIVEN[name])
+    for place in sorted(prompt.places - set(given)):
+        if meant := get_close_matches(place, given, 1, _ALIKE):
+            raise SettingsError(f"{path}: {{{place}}} stands for nothing.", hint=f"Is it {{{meant[0]}}}?")
     return prompt
+
+
+def _check_names(folder: Path | None) -> None:
+    for path in sorted(folder.glob("*.y*ml")) if folder else ():
+        known = path.stem in PROMPT_NAMES
+        if not (known and path.suffix == ".yaml") and (meant := get_close_matches(path.stem, PROMPT_NAMES, 1, _ALIKE)):
+            raise SettingsError(f"{path}: no prompt is read from there.", hint=f"Rename it to {meant[0]}.yaml")
