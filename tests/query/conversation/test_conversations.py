@@ -154,6 +154,8 @@ def test_a_model_is_not_asked_about_a_question_that_stands_by_itself(sessions: S
         ("and for the Averell Cup?", "What is the fee for the cup?", "leaves out averell"),
         ("B1 please", "What is the fee?", "leaves out b1"),
         (SECOND, "  ", "is not complete"),
+        (SECOND, "The fee for seniors is paid in May.", "says nothing of junior"),
+        ("where?", FIRST, "repeats an answer"),
     ],
 )
 def test_a_model_that_loses_or_invents_is_not_believed(sessions: Sessions, second: str, reply: str, why: str) -> None:

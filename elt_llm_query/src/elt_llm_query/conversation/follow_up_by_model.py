@@ -8,10 +8,12 @@ from elt_llm_core.models.prompt_size import fewest_tokens
 from elt_llm_core.models.writing import Written, write
 from elt_llm_core.state.sessions import Turn
 from elt_llm_core.text.normalise import fold, words
+from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.answer.statements import without_marks
 from elt_llm_query.conversation.follow_up import Rewritten
 from elt_llm_query.conversation.history import history, turn_text
-from elt_llm_query.understand import numbers_of, understand
+from elt_llm_query.understand import numbers_of, question_language, understand
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -60,7 +62,22 @@ def _flaw(written: Written, text: str, question: str, turns: Sequence[Turn]) -> 
     said = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
     if invented := _labels(text) - said:
         return f"has {', '.join(sorted(invented))}, of which nobody spoke"
-    return ""
+    if lost := _topics_lost(question, text):
+        return f"says nothing of {', '.join(lost)}"
+    return "repeats an answer" if any(_is_within(text, turn.answer) for turn in turns) else ""
+
+
+def _topics_lost(question: str, text: str) -> list[str]:
+    """The words that the question is about, if the other text has less than half of them: it asks something else."""
+    tokeniser = KeywordTokeniser(question_language(question))
+    asked, kept = understand(question, tokeniser).terms, set(tokeniser.stems(text))
+    lost = [stem for stem in asked if stem not in kept]
+    return lost if 2 * len(lost) > len(asked) else []
+
+
+def _is_within(text: str, answer: str) -> bool:
+    """Whether the text is a part of an answer, word by word."""
+    return f" {' '.join(words(text))} " in f" {' '.join(words(without_marks(answer)))} "
 
 
 def _labels(text: str) -> set[str]:

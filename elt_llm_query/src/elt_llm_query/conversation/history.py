@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 
 from elt_llm_core.state.sessions import Turn
 
+from elt_llm_query.answer.statements import without_marks
+
 
 def history(turns: Sequence[Turn], budget: int, count_tokens: Callable[[str], int]) -> tuple[Turn, ...]:
     """The last turns whose texts take at most `budget` tokens together, in order.
@@ -21,5 +23,5 @@ def history(turns: Sequence[Turn], budget: int, count_tokens: Callable[[str], in
 
 
 def turn_text(turn: Turn) -> str:
-    """A turn as prompts have it: the question as it was understood, and the answer without its sources."""
-    return f"Question: {turn.understood}\nAnswer: {turn.answer}\n"
+    """A turn as prompts have it: the question as it was understood, and the answer without its references."""
+    return f"Question: {turn.understood}\nAnswer: {without_marks(turn.answer)}\n"
