@@ -59,11 +59,12 @@ def test_a_line_of_json_answers_each_line_of_input(own_samples: CommandLine) -> 
 
 
 def test_what_fails_is_told_and_the_conversation_goes_on(own_samples: CommandLine) -> None:
-    asked = ("/nonsense", "/save", "/explain", "/collection nowhere", "/profile nothing", FIRST)
+    asked = ("/nonsense", "/h", "/save", "/explain", "/collection nowhere", "/profile nothing", FIRST)
     ended = typed(own_samples, *asked)
     assert ended.code == 1
-    assert ended.err.count("Error: ") == 5
+    assert ended.err.count("Error: ") == 6
     assert "There is no command '/nonsense'.\nType /help" in ended.err
+    assert "'/h' is too short.\nDid you mean /help or /history?" in ended.err
     assert "There is no collection 'nowhere'." in ended.err
     assert [one["turns"] for one in listed(own_samples)] == [1]
     lines = typed(own_samples, "/help", FIRST, options=("-c", "samples", "--json"))
@@ -125,7 +126,8 @@ def test_what_is_mistyped_is_told_before_anything_is_kept(options: tuple[str, ..
 def test_a_saved_conversation_has_every_turn_with_its_citations(own_samples: CommandLine) -> None:
     ended = typed(own_samples, FIRST, SECOND, "/save talk.md", "/save talk.md", "/save no/where.md")
     assert "2 turns in " in ended.out
-    assert ended.err.count("cannot be written") == 2
+    assert ended.err.count("no file is written over") == 1
+    assert ended.err.count("There is no folder") == 1
     saved = (own_samples.folder / "talk.md").read_text(encoding="utf-8")
     assert f"## {FIRST}\n" in saved
     assert f"## {SECOND}\n\n*Understood as: {UNDERSTOOD}*\n" in saved

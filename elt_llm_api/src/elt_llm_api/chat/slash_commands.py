@@ -31,7 +31,10 @@ def run_slash_command(room: ChatRoom, line: str) -> Iterable[str]:
     """The lines of what `line` commands; a name may be given short. Raises UsageError, ChatEnded, what opening does."""
     name, _, argument = line.removeprefix("/").partition(" ")
     known = [it for it in SLASH_COMMANDS if name and it.name.startswith(name)]
-    if len(known) != 1:
+    if len(known) > 1:
+        meant = " or ".join(f"/{it.name}" for it in known)
+        raise UsageError(f"'/{name}' is too short.", hint=f"Did you mean {meant}?")
+    if not known:
         raise UsageError(f"There is no command '/{name}'.", hint="Type /help for those there are.")
     if known[0].argument and not argument.strip():
         raise UsageError(f"/{known[0].name} needs {known[0].argument}.", hint=known[0].help)
@@ -79,16 +82,19 @@ def _save(room: ChatRoom, argument: str) -> Iterator[str]:
     if not turns:
         raise UsageError("There is nothing to save yet.", hint="Ask something first.")
     target = room.context.working_directory / argument
-    if target.exists() or not target.parent.is_dir():
-        raise UsageError(f"{target} cannot be written.", hint="Name a file that is not there, in a folder that is.")
+    if target.exists():
+        raise UsageError(f"{target} is there already, and no file is written over.", hint="Name another one.")
+    if not target.parent.is_dir():
+        raise UsageError(f"There is no folder {target.parent}.", hint="Name a file in a folder that is there.")
     with target.open("x", encoding="utf-8") as stream:
         stream.write(as_markdown(turns))
     yield f"{counted(len(turns), 'turn')} in {target}"
 
 
 def _new(room: ChatRoom, _argument: str) -> Iterator[str]:
+    kept = " The last one is kept: elt-llm chat --list" if room.turns else ""
     room.begin_anew()
-    yield "A new conversation. The last one is kept: elt-llm chat --list"
+    yield f"A new conversation.{kept}"
 
 
 def _quit(_room: ChatRoom, _argument: str) -> Iterator[str]:
