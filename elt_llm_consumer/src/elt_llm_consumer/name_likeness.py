@@ -48,6 +48,18 @@ def fuzzy_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str
     return Likeness(round(max(score, letters), 4), "none")
 
 
+def likely_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ...]]:
+    """Names that are a likely match for each other have one of these in common: so not every pair is compared."""
+    ordered, _ = _in_order(words)
+    initials = "".join(word[0] for word in words if word not in _TURNING | _FILLING | {"and"})
+    keys = {("all", *ordered), ("initials", written.lower() if written.isupper() else initials)}
+    for position, word in enumerate(ordered):
+        keys.add(("slip", str(position), word[0], *ordered[:position], *ordered[position + 1 :]))
+    if len(ordered) > 1:
+        keys |= {("narrower", *ordered), ("narrower", *ordered[1:])}
+    return frozenset(keys)
+
+
 def _in_order(words: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     """The words with the head last, fillers left out, and whether they were turned: "report of concern"."""
     kept = [word for word in words if word not in _FILLING]
@@ -80,7 +92,7 @@ def _same_word(one: str, other: str) -> float:
     if shorter < _LEAST_LETTERS or one[0] != other[0] or not (one.isalpha() and other.isalpha()):
         return 0.0
     slips = OSA.distance(one, other)
-    return 1 - slips / shorter if slips == 1 or (slips == 2 and shorter >= _TWO_SLIPS) else 0.0
+    return 1 - slips / (shorter + slips) if slips == 1 or (slips == 2 and shorter >= _TWO_SLIPS) else 0.0
 
 
 def _by_letters(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
