@@ -5,6 +5,7 @@ from pathlib import Path
 
 from elt_llm_consumer.export.csv import write_csv
 from elt_llm_consumer.export.datahub import write_datahub
+from elt_llm_consumer.export.html import write_html
 from elt_llm_consumer.export.json import write_json
 from elt_llm_consumer.export.openmetadata import write_openmetadata
 from elt_llm_consumer.export.purview import write_purview
@@ -33,6 +34,7 @@ def _writers(outputs: Outputs) -> Mapping[Format, tuple[str, Callable[[JobResult
         "json": (".json", write_json),
         "csv": (".csv", write_csv),
         "xlsx": (".xlsx", write_xlsx),
+        "html": (".html", write_html),
         "purview": (".purview.csv", write_purview),
         "openmetadata": (".openmetadata.csv", lambda result, path: write_openmetadata(result, path, glossary)),
         "datahub": (".datahub.yaml", lambda result, path: write_datahub(result, path, glossary)),

@@ -1,0 +1,161 @@
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from browser import open_browser
+from elt_llm_consumer.export.html import html_report
+from elt_llm_consumer.rows import JobResult, Row, Table, found
+from playwright.sync_api import Browser, Page
+
+from tests.consumer.export.sample_results import evidence_of, glossary_result
+
+HOSTILE = [
+    "</script><script>document.title='run'</script>",
+    "<img src=http://example.com/x.png onerror=document.title='run'>",
+    "<!--<script>",
+    "{{ 7 * 7 }}",
+    "javascript:alert(1)",
+    "\u2028\u202e&lt;b&gt;",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as opened:
+        yield opened
+
+
+@dataclass
+class Opened:
+    """A page with all that it asked for and all that went wrong in it."""
+
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def opened(browser: Browser, result: JobResult, folder: Path, width: int = 1200) -> Opened:
+    path = folder / "report.html"
+    path.write_text(html_report(result), encoding="utf-8")
+    it = Opened(browser.new_page(viewport={"width": width, "height": 900}))
+    it.page.on("request", lambda request: it.asked.append(request.url))
+    it.page.on("pageerror", lambda error: it.faults.append(str(error)))
+    it.page.on("console", lambda message: it.faults.append(message.text) if message.type == "error" else None)
+    it.page.goto(path.as_uri())
+    return it
+
+
+def related_result() -> JobResult:
+    def entity(name: str, domain: str, coverage: str) -> Row:
+        return Row(
+            key=f"entity/{name}",
+            name=name,
+            group=(domain,) if domain else (),
+            cells={"coverage": found(coverage, [evidence_of(f"{name} is ruled on.")])},
+        )
+
+    def related(source: str, target: str) -> Row:
+        cells = {
+            "source": found(source, [evidence_of(source)]),
+            "target": found(target, [evidence_of(target)]),
+        }
+        return Row(key=f"relationship/{source}-{target}", name=f"{source} holds {target}", cells=cells)
+
+    entities = [
+        entity("Member", "People", "STRONG"),
+        entity("Guest", "People", "ABSENT"),
+        entity("Town", "Places", "THIN"),
+        entity("Stray", "", "THIN"),
+    ]
+    tables = (
+        Table(name="coverage", columns=("coverage",), rows=tuple(entities)),
+        Table(name="relationships", columns=("source", "target"), rows=(related("Member", "Town"),)),
+    )
+    return JobResult(job="related", kind="coverage", tables=tables)
+
+
+def test_the_page_opens_without_a_fault_and_asks_for_nothing_but_itself(browser: Browser, tmp_path: Path) -> None:
+    for result in (glossary_result(), related_result()):
+        it = opened(browser, result, tmp_path)
+        for tab in it.page.get_by_role("tab").all():
+            tab.click()
+        assert (it.faults, it.asked) == ([], [(tmp_path / "report.html").as_uri()])
+
+
+def test_a_row_opens_and_shows_the_words_it_rests_on(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, glossary_result(), tmp_path).page
+    page.get_by_role("button", name=re.compile("^Board")).click()
+    assert page.locator("#term\\/board .badge").all_inner_texts() == ["conflict", "absent"]
+    page.get_by_role("button", name="policy.md").click()
+    quote = page.locator("blockquote").inner_text()
+    assert quote.startswith("Seven directors.")
+    assert "Part A > A3 Definitions" in quote
+
+
+def test_search_and_filters_leave_the_rows_that_fit(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, glossary_result(), tmp_path).page
+    names = page.locator(".row .name")
+    page.get_by_role("searchbox").fill("seven DIRECTORS")
+    assert names.all_inner_texts() == ["Board"]
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Any review status").select_option("REJECTED")
+    assert names.all_inner_texts() == ["Rate_of; Pay v1.2"]
+    assert page.get_by_role("status").inner_text() == "1 of 4"
+
+
+def test_the_map_counts_classes_by_domain_and_leads_to_their_rows(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, related_result(), tmp_path).page
+    page.get_by_role("tab", name="Map by domain").click()
+    assert page.locator("table.heat tbody tr").all_inner_texts() == [
+        "People\t1\t0\t0\t1",
+        "Places\t0\t0\t1\t0",
+        "(no domain)\t0\t0\t1\t0",
+    ]
+    page.locator("table.heat tbody tr").nth(2).get_by_role("button").nth(2).click()
+    assert page.locator(".row .name").all_inner_texts() == ["Stray"]
+
+
+def test_the_graph_names_what_a_chosen_entity_is_related_to(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, related_result(), tmp_path).page
+    page.get_by_role("tab", name="Relationship graph").click()
+    page.locator("svg .node").first.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Member holds Town").last.click()
+    assert page.locator(".row .name").all_inner_texts() == ["Member holds Town"]
+
+
+def test_tabs_and_rows_can_be_used_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, related_result(), tmp_path).page
+    page.get_by_role("tab", name="Coverage").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", selected=True).inner_text() == "Relationships (1)"
+    page.locator(".row button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".row .body").count() == 1
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_document_says_runs_nothing_and_loads_nothing(text: str, browser: Browser, tmp_path: Path) -> None:
+    cells = {"definition": found(text, [evidence_of(text, source=text)], note=text)}
+    row = Row(key=text, name=text, group=(text,), cells=cells, notes=(text,))
+    table = Table(name="terms", columns=("definition",), rows=(row,))
+    hostile = JobResult(job=text, kind="glossary", description=text, tables=(table,), notes=(text,))
+    it = opened(browser, hostile, tmp_path)
+    it.page.locator(".row button").first.click()
+    it.page.locator(".places button").first.click()
+    assert it.page.locator("blockquote").evaluate("it => it.firstChild.textContent") == text
+    assert (it.faults, len(it.asked)) == ([], 1)
+    assert it.page.title().split() == f"Glossary: {text}".split()
+    assert it.page.locator("img").count() == 0
+
+
+def test_nothing_is_wider_than_a_phone(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, glossary_result(), tmp_path, width=360).page
+    page.locator(".row button").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_equal_results_give_the_same_page() -> None:
+    assert html_report(related_result()) == html_report(related_result())
