@@ -95,7 +95,7 @@ def _searched(receipt: "Receipt") -> str:
         return (
             "Nothing to search for: what was erased is too short, or stands in what is published too."
             if receipt.versions
-            else "No text was left to erase, so none was searched for."
+            else "The store was written anew without unused space; of what was forgotten no text is left to search for."
         )
     found = f"found in {plain(', '.join(map(str, check.found_in)))}" if check.found_in else "none found"
     what = f"{counted(check.samples, 'sample')} of what was erased"
