@@ -13,6 +13,7 @@ from elt_llm_core.models.replies import Finish, Reply
 from elt_llm_core.models.retrying import ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE
 from elt_llm_core.models.server_failures import client_failures, explained, too_long
 from elt_llm_core.models.stream_pump import StreamPump, TookTooLong
+from elt_llm_core.models.template_marks import without_marks_of_speakers
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
@@ -47,10 +48,11 @@ def write(
     A failure that may pass (ModelUnavailable, ModelBroken) is tried three times, after pauses drawn at random, unless
     a piece was handed out already. Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused,
     PromptTooLong (refused, or cut by the server), UnusableReply; each with a hint.
+    Marks of speakers are taken out of all messages but the system's: those quote documents.
     """
     from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
-    writing = _Writing(llm, messages, on_piece or _ignore, cancelled or _never)
+    writing = _Writing(llm, [_as_text(message) for message in messages], on_piece or _ignore, cancelled or _never)
     retrying = Retrying(
         retry=retry_if_exception(writing.may_be_tried_again),
         stop=lambda state: state.attempt_number >= ATTEMPTS or writing.is_out_of_time(),
@@ -153,6 +155,14 @@ def server_of(llm: "LLM") -> ModelServer:
         return llm.server
     model = str(llm.metadata.model_name)
     return ModelServer("The language model", model, model, "llm", "Start it", "Correct llm.model", ANSWER_TIMEOUT)
+
+
+def _as_text(message: "ChatMessage") -> "ChatMessage":
+    from llama_index.core.llms import ChatMessage, MessageRole
+
+    said = message.content or ""
+    text = said if message.role == MessageRole.SYSTEM else without_marks_of_speakers(said)
+    return message if text == said else ChatMessage(role=message.role, content=text)
 
 
 def _ignore(_: str) -> None:

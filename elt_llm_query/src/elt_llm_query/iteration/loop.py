@@ -74,4 +74,5 @@ def _new(looked: Sequence[RetrievedChunk], known: Sequence[RetrievedChunk]) -> l
 def _listed(chunks: Sequence[RetrievedChunk]) -> str:
     """The places found, without their words: what to look for next is asked, not what they say."""
     places = dict.fromkeys(" > ".join(filter(None, (chunk.source_title, chunk.section))) for chunk in chunks)
-    return "\n".join(f"- {place}" for place in places)
+    # On one line each: a title with a line end in it must not look like what is said to the model.
+    return "\n".join(f"- {' '.join(place.split())}" for place in places)

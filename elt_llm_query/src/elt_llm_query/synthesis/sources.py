@@ -8,7 +8,7 @@ from elt_llm_core.results import RetrievedChunk
 
 from elt_llm_query.shape.order import lost_in_the_middle
 
-_FENCE = re.compile(r"</?\s{0,9}source", re.IGNORECASE)
+_FENCE = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}source", re.IGNORECASE)
 _LONGEST_NAME = 200
 
 
