@@ -77,3 +77,11 @@ def test_a_source_named_in_another_way_makes_a_true_sentence_no_less_true(reply:
     ended = replied(library, reply, ANSWER__STRICT="true")
     assert [one["verdict"] for one in ended.json["checked"]] == ["supported"]
     assert ended.json["answer"].endswith("four weeks. [1]")
+
+
+def test_an_answer_of_several_calls_takes_no_longer_altogether_than_one_may(library: Library) -> None:
+    reply = f"1. It is asked how long.\nAnswer: {TRUE}"  # 14 pieces, a tenth of a second each
+    ended = replied(library, reply, fault=Fault.SLOW, ANSWER__STRATEGY="tot", LLM__ANSWER_TIMEOUT="2.5")
+    assert ended.code == 1
+    assert ended.json["error"]["type"] == "ModelTimeout"
+    assert "llm.answer_timeout" in ended.json["error"]["hint"]

@@ -1,8 +1,10 @@
 """What a question is answered from, whoever answers it."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from elt_llm_core.errors import ModelTimeout
 from elt_llm_core.results import RetrievedChunk
 
 from elt_llm_query.answer.abstention import SHIPPED, Weighing
@@ -23,6 +25,24 @@ class Asked:
     where: Sequence[str] = ()
     history: tuple[tuple[str, str], ...] = ()
     cancelled: Callable[[], bool] | None = None
+
+
+def within(seconds: float, who: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
+    """As `cancelled`, from now on for so many seconds; then it raises ModelTimeout, in the name of who writes.
+
+    An answer of several calls takes no longer altogether than one of a single call may.
+    """
+    until = time.monotonic() + seconds
+
+    def is_cancelled() -> bool:
+        if time.monotonic() > until:
+            raise ModelTimeout(
+                f"{who} was still writing after {seconds:g} seconds",
+                hint="Raise llm.answer_timeout, choose a smaller model, or a strategy that asks it less often",
+            )
+        return cancelled is not None and cancelled()
+
+    return is_cancelled
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from elt_llm_core.settings import Settings
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.extractive import Answer
-from elt_llm_query.asking import Asked, Weights
+from elt_llm_query.asking import Asked, Weights, within
 from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, by_number, told_once_more
 from elt_llm_query.iteration.gate import Quality, quality_of
 from elt_llm_query.iteration.loop import Looking, look_further
@@ -58,24 +58,26 @@ class WrittenAnswers:
         self._prompts = prompts
         self._most_steps = settings.answer.further_steps
         self._weights = weights
-        server = server_of(llm)
+        self._server = server = server_of(llm)
         self.model = f"{server.name} {server.model}"
         told = tuple(prompt.model_dump_json() for prompt in prompts.values())
         self.key = (str(server), server.model, told, weights.weighing)
 
     def answer(self, asked: Asked, log: StageLog, listen: Listener) -> Written:
         """The checked answer. Raises ModelError as the model fails, ResponseGenerationError for too small a window."""
+        is_over = asked.cancelled or _never
+        asked = replace(asked, cancelled=within(self._server.answer_timeout, str(self._server), asked.cancelled))
         answer = self._answer(asked, log, listen, again=False)
         quality = self._quality(asked.question, asked.chunks, answer)
         with log.stage("gate") as stage:
             stage.kept = int(quality.is_enough)
             stage.details.update(quality.as_dict())
         asked_a_model = answer.tokens_used > 0
-        if quality.is_enough or not self._most_steps or not asked_a_model or _is_over(asked):
+        if quality.is_enough or not self._most_steps or not asked_a_model or is_over():
             return Written(answer, tuple(asked.chunks))
         chunks, tokens = self._further(asked, quality, log)
         answer = replace(answer, tokens_used=answer.tokens_used + tokens)
-        if len(chunks) == len(asked.chunks) or _is_over(asked):
+        if len(chunks) == len(asked.chunks) or is_over():
             return Written(answer, tuple(asked.chunks))
         second = self._answer(replace(asked, chunks=chunks), log, listen, again=True)
         tokens = answer.tokens_used + second.tokens_used
@@ -130,5 +132,5 @@ class WrittenAnswers:
             return ()
 
 
-def _is_over(asked: Asked) -> bool:
-    return asked.cancelled is not None and asked.cancelled()
+def _never() -> bool:
+    return False

@@ -15,6 +15,7 @@ REFUSALS = (
     "Here is what I found: the loan period is not stated in the sources.",
     "In diesen Dokumenten nicht gefunden.",
     "Šiuose dokumentuose nerasta.",
+    "Šaltiniuose apie tai nerašoma [1].",
 )
 ANSWERS = (
     "Books may be borrowed for four weeks [1]. The sources do not say how long films may be kept.",

@@ -24,7 +24,9 @@ _HEDGES = re.compile(
     r"|(?:is|are|was) not (?:mentioned|stated|specified|given|found|contained|included|provided) in"
     r" (?:the|these|any|any of the) (?:\w+ )?(?:sources|documents|passages|texts?)"
     r"|(?:die|diese|den) (?:quellen|dokumente|texte) (?:sagen|nennen|enthalten|geben|erwahnen) (?:dazu )?"
-    r"(?:nichts|kein\w*|nicht))"
+    r"(?:nichts|kein\w*|nicht)"
+    r"|(?:saltini|dokument|tekst)\w{1,6} (?:\w{1,20} ){0,3}"
+    r"(?:nera|neras|nenurod|nemini|nepamin|nepateik|nesako|nepasak)\w{0,12})"
 )
 _SHORT = 40  # words; a longer text that says so in passing answers nevertheless
 
