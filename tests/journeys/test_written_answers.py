@@ -74,6 +74,13 @@ def test_without_a_model_the_documents_are_quoted(library: Library) -> None:
     assert (result["metadata"]["model"], result["tokens_used"], result["checked"]) == ("extractive", 0, [])
 
 
+def test_why_no_model_was_found_is_said_once_with_what_mends_it(library: Library) -> None:
+    result = library.ask(written_by("auto"), "--json").json
+    (note,) = [note for note in result["notes"] if "No language model is in use" in note]
+    assert note.endswith("cannot be reached. Run: ollama serve.")
+    assert result["answered"]
+
+
 def test_the_fake_model_without_a_script_fails_and_nothing_is_quoted_instead(library: Library) -> None:
     ended = library.ask(written_by("fake"), "--json")
     assert ended.code == 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings import QuerySettings, Settings
@@ -80,6 +80,17 @@ def test_another_state_of_the_collection_is_weighed_as_shipped_and_the_stale_fit
     assert first.metadata["abstention"] == second.metadata["abstention"] == "stale"
     assert first.confidence > 0.01 * before
     assert any("elt-llm eval --calibrate -c ship" in note for note in first.notes)
+    assert not any("--calibrate" in note for note in second.notes)
+
+
+def test_a_written_answer_that_is_told_again_does_not_tell_of_the_stale_fit_again(harbour: Harbour) -> None:
+    harbour.fit("ship", NEVER)
+    harbour.ingest("ship", "The mast is twelve metres tall. The keel is of oak.")
+    llm = ScriptedLLM(["The mast is twelve metres tall [1]."])
+    with open_engine(harbour.settings, harbour.data_dir, ["ship"], embedding=harbour.embedding, llm=llm) as engine:
+        first, second = engine.ask(QUESTION), engine.ask(QUESTION)
+    assert (first.metadata["cached"], second.metadata["cached"]) == (False, True)
+    assert any("--calibrate" in note for note in first.notes)
     assert not any("--calibrate" in note for note in second.notes)
 
 

@@ -12,7 +12,7 @@ from elt_llm_core.closeable import Closeable, close_if_possible
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.embeddings import create_embedding
-from elt_llm_core.models.llms import create_llm
+from elt_llm_core.models.llms import ChosenLlm, choose_llm
 from elt_llm_core.models.model_folder import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings import Settings, StrategyName
@@ -55,11 +55,13 @@ class Engine(Closeable):
         aliases: Aliases = NO_ALIASES,
         prompts: "Prompts | None" = None,
         notes: Sequence[str] = (),
+        without_model: str = "",
         calibration: Calibration = NOT_CALIBRATED,
     ) -> None:
         """`embedding` is a model, or one for each fingerprint; the first answers. Every result has the `notes`.
 
-        `llm` writes the answers, with `prompts` (unset: those that are shipped); without it the documents are quoted.
+        `llm` writes the answers, with `prompts` (unset: those that are shipped); without it the documents are quoted,
+        and answers say `without_model`, why there is none.
         `calibration` has the weights that decide whether to answer; the first result has its notes.
         """
         models = _models(embedding)
@@ -68,7 +70,7 @@ class Engine(Closeable):
         self._calibration, self._told_once = calibration, calibration.notes
         self._generations = tuple(generations)
         self._settings = settings
-        self._llm = llm
+        self._llm, self._without_model = llm, without_model
         self._finder = self._resources.enter_context(
             PassageFinder(self._generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
@@ -128,7 +130,8 @@ class Engine(Closeable):
         written = self._written.answer(asked, log, listen)
         result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
         if written.answer.whole and not found.failed:
-            self._finder.caches.answers.put(key, result)
+            kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # told once
+            self._finder.caches.answers.put(key, result.model_copy(update={"notes": kept}))
         return result
 
     @property
@@ -192,8 +195,8 @@ class Engine(Closeable):
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
         told, self._told_once = self._told_once, ()
         notes += told
-        if self._settings.llm.provider == "auto" and not writes:
-            notes.append("No language model is in use: the answer quotes the documents.")
+        if self._without_model:
+            notes.append(self._without_model)
         return QueryResult(
             question=question,
             answer=answer.text,
@@ -266,15 +269,17 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
         models = _models(embedding or create_embedding(settings))
         found = open_all(store, names, models, opened)
         settings = with_models_dir(settings, data_dir)
+        chosen = ChosenLlm(llm) if llm else _chosen(settings, opened)
         return Engine(
             found.generations,
             models,
             settings,
             caches=caches,
-            llm=llm or _llm_of(settings, opened),
+            llm=chosen.llm,
             aliases=aliases,
             prompts=prompts,
             notes=found.notes,
+            without_model=chosen.note,
             calibration=read_calibration(data_dir, found.generations, settings),
         ).own(opened.pop_all())
 
@@ -283,8 +288,8 @@ def _models(given: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence[Embedd
     return given if isinstance(given, Sequence) else (given,)
 
 
-def _llm_of(settings: Settings, opened: ExitStack) -> "LLM | None":
-    """The model that the settings name, closed with the rest; `auto` may find none."""
-    llm = create_llm(settings)
-    opened.callback(close_if_possible, llm)
-    return llm
+def _chosen(settings: Settings, opened: ExitStack) -> ChosenLlm:
+    """The model that the settings name, closed with the rest; `auto` may find none, and says why."""
+    chosen = choose_llm(settings)
+    opened.callback(close_if_possible, chosen.llm)
+    return chosen

@@ -60,7 +60,8 @@ def _ollama_if_it_answers(settings: Settings) -> ChosenLlm:
         with OllamaServer(settings, model, patience=settings.ollama.connect_timeout) as server:
             server.find()
     except EltError as error:
-        return ChosenLlm(None, f"Answers are quoted from the passages, not written by a model: {error}. {error.hint}.")
+        why = ". ".join(part.rstrip(".") for part in (str(error), error.hint) if part)
+        return ChosenLlm(None, f"No language model is in use: the answer quotes the documents. {why}.")
     from elt_llm_core.models.ollama_llm import create_ollama_llm
 
     return ChosenLlm(create_ollama_llm(settings))
