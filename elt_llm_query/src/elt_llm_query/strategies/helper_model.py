@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import EltError
+from elt_llm_core.models.writing import ask
 
 from elt_llm_query.retrieve.rounds import SearchRounds
 
@@ -18,11 +19,11 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 def asked(llm: "LLM", prompt: str, rounds: SearchRounds, instead: str) -> str:
     """The reply; empty, and told among the failures of this question, if the model does not work.
 
-    The model's own failures (ours and those of the connection) count; `instead` says what is done without it.
+    It is asked in bounded time, whatever its server does; `instead` says what is done without it.
     """
     try:
-        return str(llm.complete(prompt).text)[:MOST_REPLIED]
-    except (EltError, OSError, ValueError) as failure:
+        return ask(llm, prompt).text[:MOST_REPLIED]
+    except EltError as failure:
         rounds.tell_failure(f"The language model did not help to search ({failure}); {instead}.")
         return ""
 
