@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import Literal
 
 from elt_llm_core.text.stopwords import stopwords_of
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
@@ -24,13 +25,16 @@ _LOOK_BACK = 24
 _CODE = 5  # letters of an abbreviation at most
 _LEAST_JOINED = 6
 
+Doubt = Literal["", "small letters", "first word", "kind of it", "longer name"]
+
 
 @dataclass(frozen=True)
 class Mention:
     """The words text[start:end] stand for `name`; `written` is how they are written there.
 
-    `form` is the name or other name that was met. `certain` is False where one ordinary word in small letters, or at
-    the head of a sentence, or as part of a longer name, may well mean something else.
+    `form` is the name or other name that was met. `doubt` says why one word may well mean something else: in small
+    letters it may be an ordinary word, and the first of a sentence too; "Youth Player" is a kind of player; a "Player
+    Register" is none.
     """
 
     start: int
@@ -38,7 +42,12 @@ class Mention:
     name: str
     written: str
     form: str = ""
-    certain: bool = True
+    doubt: Doubt = ""
+
+    @property
+    def certain(self) -> bool:
+        """Whether it can hardly mean anything else."""
+        return not self.doubt
 
 
 @dataclass
@@ -100,8 +109,7 @@ class Names:
                 continue
             last, (name, form) = met
             start, end = words[position].start, words[last].end
-            certain = _is_certain(text, words, position, last)
-            yield Mention(start, end, name, text[start:end], form, certain)
+            yield Mention(start, end, name, text[start:end], form, _doubt(text, words, position, last))
             position = last + 1
 
     def _longest(self, text: str, words: Sequence[Token], first: int) -> tuple[int, tuple[str, str]] | None:
@@ -160,17 +168,19 @@ def _is_written_as(words: Sequence[Token], form: str) -> bool:
     return written.removesuffix("'s").removesuffix("\u2019s").removesuffix("s").isupper()
 
 
-def _is_certain(text: str, words: Sequence[Token], first: int, last: int) -> bool:
+def _doubt(text: str, words: Sequence[Token], first: int, last: int) -> Doubt:
     written = text[words[first].start : words[last].end]
     following = _neighbour(text, words, last, last + 1)
     if following is not None and written[:1].isupper() and _is_part_of_name(following):
-        return False
+        return "longer name"
     if last > first or (written.isupper() and len(written) > 1):
-        return True
-    if not written[:1].isupper() or _begins_sentence(text, words[first].start):
-        return False
+        return ""
+    if not written[:1].isupper():
+        return "small letters"
+    if _begins_sentence(text, words[first].start):
+        return "first word"
     before = _neighbour(text, words, first, first - 1)
-    return before is None or not _is_part_of_name(before)
+    return "kind of it" if before is not None and _is_part_of_name(before) else ""
 
 
 def _is_part_of_name(word: Token) -> bool:

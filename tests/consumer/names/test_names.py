@@ -72,24 +72,26 @@ def test_a_name_goes_before_the_alias_of_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "certain"),
+    ("text", "doubt"),
     [
-        ("It is the Result that counts.", True),
-        ("It is the result that counts.", False),
-        ("Results count.", False),
-        ("D1.3 Result makes a table.", False),
-        ("It is the Youth Result that counts.", False),
-        ("It is the Result Form that counts.", False),
-        ("It is Result B that counts.", True),
-        ("THE RESULT AND ITS FORM", True),
+        ("It is the Result that counts.", ""),
+        ("It is Result B that counts.", ""),
+        ("THE RESULT AND ITS FORM", ""),
+        ("It is the result that counts.", "small letters"),
+        ("Results count.", "first word"),
+        ("D1.3 Result makes a table.", "first word"),
+        ("It is the Youth Result that counts.", "kind of it"),
+        ("It is the Result Form that counts.", "longer name"),
     ],
 )
-def test_one_word_counts_for_certain_only_with_a_capital_of_its_own(text: str, certain: bool) -> None:
-    assert [one.certain for one in Names(["Result"]).mentions(text)] == [certain]
+def test_one_word_counts_for_certain_only_with_a_capital_of_its_own(text: str, doubt: str) -> None:
+    (mention,) = Names(["Result"]).mentions(text)
+    assert mention.doubt == doubt
+    assert mention.certain == (doubt == "")
 
 
 def test_several_words_count_for_certain_in_small_letters_too() -> None:
-    mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet", certain=True)
+    mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet")
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
 
 

@@ -30,10 +30,10 @@ def named_terms(definitions: Iterable[Definition]) -> list[Named]:
     """Defined terms, each once, by their folded names; a short form in a list of them is its long form's."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for definition in definitions:
-        term, short = spelt_out(definition)
+        term, *others = names_of(definition)
         key = term_key(term)
-        name, others = found.get(key, (term, ()))
-        found[key] = name, (*others, short) if short and short not in others else others
+        name, known = found.get(key, (term, ()))
+        found[key] = name, tuple(dict.fromkeys([*known, *others]))
     return [Named(key, name, (), others) for key, (name, others) in found.items() if key]
 
 
@@ -42,13 +42,13 @@ def term_key(term: str) -> str:
     return " ".join(words(term))
 
 
-def spelt_out(definition: Definition) -> tuple[str, str]:
-    """The term and its abbreviation, empty if there is none; of "AGM: Annual General Meeting" the long form."""
+def names_of(definition: Definition) -> tuple[str, ...]:
+    """The term, its abbreviation and its other names; of "AGM: Annual General Meeting" the long form comes first."""
     initials = "".join(word[0] for word in words(definition.text))
-    short = definition.term
-    if short.isupper() and _INITIALS[0] <= len(short) <= _INITIALS[1] and "".join(words(short)) in _likely(initials):
-        return definition.text.rstrip(" ."), short
-    return definition.term, definition.abbreviation
+    short, folded = definition.term, "".join(words(definition.term))
+    spelt_out = short.isupper() and _INITIALS[0] <= len(short) <= _INITIALS[1] and folded in _likely(initials)
+    names = (definition.text.rstrip(" ."), short) if spelt_out else (short, definition.abbreviation)
+    return tuple(name for name in dict.fromkeys((*names, *definition.aliases)) if words(name))
 
 
 def other_names(
@@ -60,9 +60,8 @@ def other_names(
         if others := _others(sheet, alias_columns):
             groups[sheet.name, *others] = None
     for definition in definitions:
-        term, short = spelt_out(definition)
-        if short:
-            groups[term, short] = None
+        if len(names := names_of(definition)) > 1:
+            groups[names] = None
     return Aliases(tuple(groups))
 
 

@@ -1,0 +1,95 @@
+"""Statements as candidates for one field of one name: how plainly each speaks of it, and how well it fits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from elt_llm_consumer.fields.about import About
+from elt_llm_consumer.fields.cues import Cues, verbs
+from elt_llm_consumer.fields.statements import Statement
+from elt_llm_consumer.sections.catalog import CatalogField
+
+_ROW, _TITLED, _SUBJECT, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.7, 0.62, 0.45
+_UNSURE = 0.95
+_MORE = 0.05
+"""What a second word of the field, or a place among the passages found by search, is worth at most."""
+_NEAR_WORDS = 5
+_SUBJECT_WORDS = 12
+_FIRST_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A statement that may be a field's value, with a score from 0 to 1; `value` is what it gives, if not its text."""
+
+    statement: Statement
+    score: float
+    value: str = ""
+    weights: tuple[str, ...] = field(default=(), compare=False)
+    """What the score is made of, in words."""
+
+    @property
+    def said(self) -> str:
+        """The value, or the statement on one line without its number."""
+        statement = self.statement
+        return self.value or " ".join(statement.text[statement.begins - statement.start :].split())
+
+
+class SentenceField:
+    """Chooses the sentences and rows that tell one field."""
+
+    def __init__(self, settings: CatalogField, rule_words: Sequence[str]) -> None:
+        self._settings = settings
+        self._cues = Cues(settings.cues)
+        self._rules = Cues(rule_words)
+
+    def candidates(self, abouts: Sequence[About], found: Mapping[int, float]) -> list[Candidate]:
+        """Those that tell the field surely enough, best first; `found` has by number what a search thinks of them."""
+        scored = [self._scored(about, found.get(about.statement.number, 0.0)) for about in abouts]
+        kept = [one for one in scored if one is not None and one.score >= self._settings.least_score]
+        return sorted(kept, key=lambda one: (-one.score, one.statement.number))
+
+    def _scored(self, about: About, searched: float) -> Candidate | None:
+        text = about.statement.text
+        cues = self._cues.spans(text)
+        if (self._cues.listed and not cues) or (self._settings.rule and not self._rules.spans(text)):
+            return None
+        told = cues or self._rules.spans(text)
+        score, why = _plainness(about, told)
+        score *= 1.0 if about.surely else _UNSURE
+        more = self._cues.different(text) if cues else self._rules.different(text)
+        score += _MORE * (more > 1) + _MORE * searched
+        return Candidate(about.statement, round(min(score, 1.0), 4), weights=(why,))
+
+
+def _plainness(about: About, told: Sequence[tuple[int, int]]) -> tuple[float, str]:
+    statement = about.statement
+    if statement.cells:
+        first = next((cell for cell in statement.cells if len(cell.text) > 1), statement.cells[0])
+        if any(first.start == start and end == first.end for start, end in about.mentions):
+            return _ROW, "row of its own"
+        return (_NAMED, "in a row") if about.mentions else (0.0, "")
+    if not about.mentions:
+        return (_HEADING, "under its heading") if about.under_heading else (0.0, "")
+    places = [_standing(statement, start, end, told) for start, end in about.mentions]
+    best = max(places)
+    if about.under_heading:
+        return max(_TITLED, best), "named under its heading"
+    return best, {_SUBJECT: "subject", _NEAR: "near"}.get(best, "named")
+
+
+def _standing(statement: Statement, start: int, end: int, told: Sequence[tuple[int, int]]) -> float:
+    """How a mention stands in its sentence: before the verb, near the telling word, or somewhere."""
+    text = statement.text
+    own = start - statement.start, end - statement.start
+    begins = statement.begins - statement.start
+    verb = min((place for place, _ in verbs().spans(text) if place >= begins), default=None)
+    before = len(text[begins : own[0]].split())
+    if before <= _FIRST_WORDS or (verb is not None and own[0] < verb and before <= _SUBJECT_WORDS):
+        return _SUBJECT
+    distances = [len(text[last:first].split()) for first, last in (_ordered(own, cue) for cue in told)]
+    return _NEAR if min(distances, default=_NEAR_WORDS + 1) <= _NEAR_WORDS else _NAMED
+
+
+def _ordered(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """Start of the later and end of the earlier of two spans."""
+    return max(one[0], other[0]), min(one[1], other[1])
