@@ -1,0 +1,58 @@
+"""Sentences in which the term stands after the verb, or around it: "By X is meant", "Unter X versteht man"."""
+
+import re
+from typing import Final
+
+from elt_llm_consumer.definitions.subject import after_labels
+from elt_llm_consumer.definitions.wording import NOT_FIRST
+
+# ruff: noqa: RUF001 - the look-alike quotes and dashes are what this file is about.
+_Q: Final = r"[\"“„«‘'*_]{1,3}"
+_TERM: Final = rf"(?:{_Q}(?P<%s>[^\"“”„«»‘*_\n]{{1,90}}?)[\"”“»’'*_]{{1,3}}|(?P<%s>[A-ZÄÖÜ][\wäöüß-]{{1,50}}(?:\s[\w-]{{2,40}}){{0,4}}?))"
+
+
+def _term(name: str) -> str:
+    return _TERM.replace("%s", f"{name}1", 1).replace("%s", f"{name}2", 1)
+
+
+_ARTICLE = r"(?:an?\s+|the\s+|the\s+(?:term|word|expression)\s+)?"
+_ARTIKEL = r"(?:einem\s+|einer\s+|dem\s+|der\s+|den\s+)?"
+_DOKUMENT = (
+    r"(?:im\s+sinne\s+(?:dieser|dieses|der|des)\s+[A-ZÄÖÜ]\w{2,40}|in\s+(?:dieser|diesem|der|dem)\s+[A-ZÄÖÜ]\w{2,40}"
+    r"|für\s+die\s+zwecke\s+(?:dieser|dieses)\s+[A-ZÄÖÜ]\w{2,40})"
+)
+_PATTERNS: Final = (
+    re.compile(rf"by\s+{_ARTICLE}{_term('a')}\s*,?\s+(?:is|are)\s+meant\s+(?P<body>\S)", re.IGNORECASE),
+    re.compile(rf"by\s+{_ARTICLE}{_term('a')}\s*,?\s+we\s+mean\s+(?P<body>\S)", re.IGNORECASE),
+    re.compile(
+        rf"(?:[^,;:.]{{1,80}},\s+)?we\s+use\s+{_ARTICLE}{_term('a')}\s+to\s+(?:mean|refer\s+to|denote|describe)\s+(?P<body>\S)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:[^,;:.]{{1,80}},\s+)?we\s+define\s+{_ARTICLE}{_term('a')}\s+as\s+(?P<body>\S)", re.IGNORECASE),
+    re.compile(
+        rf"unter\s+{_ARTIKEL}{_term('a')}\s+(?:versteht\s+(?:man|diese\s+\w+)(?:\s+{_DOKUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_DOKUMENT})?)"
+        r"\s+(?P<body>(?:ein|eine|einen|der|die|das|den|jede|alle)\w{0,3}\s)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_DOKUMENT}\s+(?:ist|sind|bezeichnet|bezeichnen|bedeutet|heißt)\s+(?:(?:ein|eine|der|die|das)\s+)?{_term('a')}"
+        r",?\s+(?P<body>(?:ein|eine|einen|der|die|das|den|jede|jeder|jedes|wer|alle)\s)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?:(?:ein|eine|der|die|das)\s+)?{_term('a')}\s+{_DOKUMENT}\s+(?:ist|sind|bezeichnet|bedeutet)\s+"
+        r"(?P<body>(?:ein|eine|einen|der|die|das|den|jede|jeder|jedes|wer|alle)\s)",
+        re.IGNORECASE,
+    ),
+)
+
+
+def inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
+    """The span of the term and where its definition begins; None if the sentence is of another kind."""
+    start = after_labels(text, start, end)
+    for pattern in _PATTERNS:
+        found = pattern.match(text, start, end)
+        if found and (found["a1"] or found["a2"].split()[0].casefold() not in NOT_FIRST):
+            name = "a1" if found["a1"] is not None else "a2"
+            return found.span(name), found.start("body")
+    return None

@@ -1,0 +1,122 @@
+"""Tables of definitions: rows under headers such as Term and Meaning, over as many pages as they run."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from elt_llm_core.text.normalise import fold
+from elt_llm_query.answer.pieces import is_row
+
+from elt_llm_consumer.definitions.definition import Draft
+from elt_llm_consumer.definitions.layout import Layout, Line
+from elt_llm_consumer.definitions.spans import one_line, trimmed
+from elt_llm_consumer.sections.glossary import GlossarySection
+
+_BAR = re.compile(r"(?<!\\)\||\t")
+_FEWEST_WORDS = 3  # of a definition in a table without headers
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns hold what; `abbreviation` is None where the table has none, `term` may be that of abbreviations."""
+
+    count: int
+    term: int
+    meaning: int
+    abbreviation: int | None
+    short: bool
+
+
+class Tables:
+    """Reads the rows of definition tables."""
+
+    def __init__(self, layout: Layout, settings: GlossarySection) -> None:
+        self._layout = layout
+        self._terms = _folded(settings.term_headers)
+        self._meanings = _folded(settings.meaning_headers)
+        self._short = _folded(settings.abbreviation_headers)
+
+    def drafts(self) -> Iterator[Draft]:
+        """The definitions in tables, in order; a row that has no first cell goes on with the row above."""
+        columns: _Columns | None = None
+        last: Draft | None = None
+        before: Line | None = None
+        for line in self._layout.lines:
+            if not is_row(line.text):
+                columns = columns if self._goes_on_after(before, line) else None
+            else:
+                cells = _cells(line)
+                first = before is None or not is_row(before.text) or (line.apart and not self._over_page(before, line))
+                head = self._columns(line, cells, first=first)
+                if head is not None:
+                    columns = head
+                elif first and columns is not None and line.apart:
+                    columns = None
+                if head is None and columns is not None:
+                    draft = self._row(columns, cells)
+                    if draft is None and last is not None and (more := self._continued(columns, cells)):
+                        last = replace(last, body=(last.body[0], more[1]))
+                    elif draft is not None:
+                        yield from [last] if last else []
+                        last = draft
+            before = line
+        yield from [last] if last else []
+
+    def _over_page(self, before: Line, line: Line) -> bool:
+        return self._layout.page_between(before.start, line.start)
+
+    def _goes_on_after(self, before: Line | None, line: Line) -> bool:
+        """Whether a line without cells may be the rest of a cell that a page or a line break cut."""
+        return before is not None and not line.apart and line.start not in self._layout.heading_lines
+
+    def _columns(self, line: Line, cells: Sequence[tuple[int, int]], *, first: bool) -> _Columns | None:
+        names = [fold(one_line(self._layout.text[start:end])).strip(" .:*#") for start, end in cells]
+        count = len(names)
+        term = _first(names, self._terms)
+        short = _first(names, self._short)
+        meaning = next((place for place, name in enumerate(names) if name in self._meanings and place != term), None)
+        if term is not None and meaning is not None:
+            return _Columns(count, term, meaning, short, False)
+        if short is not None and meaning is not None:
+            return _Columns(count, short, meaning, None, True)
+        if short is not None and term is not None:
+            return _Columns(count, short, term, None, True)
+        return None
+
+    def _row(self, columns: _Columns, cells: Sequence[tuple[int, int]]) -> Draft | None:
+        text = self._layout.text
+        if len(cells) <= max(columns.term, columns.meaning) or len(cells) > columns.count:
+            return None
+        term, body = cells[columns.term], cells[columns.meaning]
+        if not one_line(text[slice(*term)]) or not one_line(text[slice(*body)]):
+            return None
+        short = ""
+        if columns.abbreviation is not None and columns.abbreviation < len(cells):
+            short = one_line(text[slice(*cells[columns.abbreviation])]).strip("-–—")
+        return Draft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
+
+    def _continued(self, columns: _Columns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+        """The cell of meaning of a row whose cell of the term is empty."""
+        if len(cells) != columns.count or one_line(self._layout.text[slice(*cells[columns.term])]):
+            return None
+        body = cells[columns.meaning]
+        return body if body[1] > body[0] else None
+
+
+def _cells(line: Line) -> list[tuple[int, int]]:
+    """Spans of the cells of a row, stripped; the bars at both ends of a Markdown row are no cells of their own."""
+    text = line.text
+    bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
+    cells = [(start + 1, end) for start, end in zip(bounds, bounds[1:], strict=False)]
+    if text.startswith("|") and text.endswith("|") and len(cells) > 2:
+        cells = cells[1:-1]
+    spans = [trimmed(text, start, end) for start, end in cells]
+    return [(line.start + start, line.start + end) for start, end in spans]
+
+
+def _folded(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(fold(name).strip(" .") for name in names)
+
+
+def _first(names: Sequence[str], known: frozenset[str]) -> int | None:
+    return next((place for place, name in enumerate(names) if name in known), None)

@@ -1,0 +1,136 @@
+"""The words by which texts define things, and those that only look as if they did; English and German."""
+
+import re
+from typing import Final
+
+# ruff: noqa: RUF001 - the look-alike quotes and dashes are what this file is about.
+
+_DOCUMENTS: Final = (
+    r"(?:rules?|regulations?|polic(?:y|ies)|handbook|documents?|manual|standards?|guide|guidance|guidelines?|parts?"
+    r"|sections?|chapters?|schedules?|agreement|act|order|code|appendix|annex|article|clause|context|procedures?"
+    r"|paragraph|bylaws|by-laws|statutes|terms|charter|constitution|contract|specification|framework|notice|report)"
+)
+ITEM_MARK: Final = re.compile(r"(?:[-*+•–▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
+RULE_LABEL: Final = re.compile(
+    r"(?:(?:rule|section|article|clause|regel|artikel|§)\s?)?(?:[A-Z]{1,3}\d{1,3}|\d{1,3}|[A-Z])(?:\.\d{1,3}){1,4}[.)]?\s+",
+    re.IGNORECASE,
+)
+RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
+# "In these Rules, unless the context requires otherwise,"
+LEAD_IN: Final = re.compile(
+    r"(?:(?:and|but)\s+)?(?:in|for|within|throughout|under|as\s+used\s+in|when\s+used\s+in|where\s+used\s+in|unless|"
+    r"except\s+where|save\s+where|wherever|solely\s+for|with\s+regard\s+to|where\s+the\s+context)\b[^,;:.!?]{1,140},\s+",
+    re.IGNORECASE,
+)
+SHORT_LEAD_IN: Final = re.compile(
+    rf"(?:in|for\s+the\s+purposes?\s+of|throughout|within|under)\s+(?:these|this|our|the\s+present|the)\s+"
+    rf"(?:[A-Z]?[a-z]{{2,20}}\s+)?{_DOCUMENTS}(?:\s+[A-Z]?\d{{0,3}}(?=\s))?\s+",
+    re.IGNORECASE,
+)
+# "The term", "any reference to"
+NAMED: Final = re.compile(
+    r"(?:(?:the|a|an|any|each|every)\s+)?(?:(?:terms?|words?|expressions?|phrases?|abbreviations?|acronyms?|notion\s+of"
+    r"|concept\s+of)|references?\s+(?:in\s+[^,;:.\"“]{3,60}\s)?to(?:\s+the\s+(?:term|word))?)\s+(?:of\s+)?",
+    re.IGNORECASE,
+)
+ARTICLE: Final = re.compile(
+    r"(?:an?|the|any|each|every|der|die|das|ein|eine|einem|einer|den|dem)\s+(?=\S)", re.IGNORECASE
+)
+ALSO: Final = re.compile(
+    r"\s*,?\s*\(?\s*\b(?:also\s+(?:known\s+as|called|referred\s+to\s+as|termed)|otherwise\s+known\s+as|formerly|"
+    r"sometimes\s+(?:called|known\s+as)|or\s+simply|abbreviated(?:\s+(?:to|as))?|auch|kurz|in\s+short|or)\s+"
+    r"(?:an?\s+|the\s+|as\s+)?([^,;:()]{1,80}?)\s*\)?\s*,?\s*$",
+    re.IGNORECASE,
+)
+QUALIFIER: Final = re.compile(
+    r"\s*,?\s*(?:in\s+relation\s+to|in\s+respect\s+of|with\s+respect\s+to|in\s+the\s+context\s+of|in\s+connection\s+with"
+    r"|as\s+used|when\s+used|where\s+used|for\s+the\s+purposes?\s+of|for\s+(?=these|this)|in\s+(?=these|this|our)|when"
+    r"\s+applied\s+to|as\s+applied\s+to|im\s+sinne|in\s+bezug\s+auf)\b[^;:.!?]{1,140}$",
+    re.IGNORECASE,
+)
+ABOUT: Final = re.compile(r"\s*\(([^()]{1,80})\)\s*$")
+
+# What ends a subject. The name of the group says what follows.
+VERB: Final = re.compile(
+    r"""(?<![\w-])(?:
+      (?P<meaning>(?:shall\ have|shall\ bear|has|have|will\ have|bears?|carry|carries)\s+the\s+(?:same\s+|following\s+)?
+        meanings?\b)
+    | (?P<means>(?:(?:shall|will)\s+)?(?:also\s+)?means?(?:\s+and\s+includes?)?
+        (?!\s+(?:of|by|to|test|tests|tested|for|whereby|through|in\s+which|necessary|and\s+ends?|available)\b)(?![\w-]))
+    | (?P<defined>(?:is|are|shall\s+be|be|will\s+be)\s+(?:hereby\s+)?(?:defined|understood|taken|construed|interpreted|
+        considered|read)\s+(?:as|to\s+mean|to\s+refer\s+to|to\s+include|to\s+be|as\s+meaning)(?!\w))
+    | (?P<used>(?:is|are)\s+used\s+(?:here\s+)?to\s+(?:mean|refer\s+to|denote|describe)(?!\w))
+    | (?P<refers>(?:shall\s+)?(?:refers?|relates?)\s+to(?!\w)|denotes?(?!\w)|signif(?:y|ies)(?!\w)|stands?\s+for(?!\w)
+        |describes?(?=\s+(?:an?|any|the)\s)|designates?(?!\w))
+    | (?P<includes>(?:shall\s+)?includes?(?!\w)|excludes?(?!\w))
+    | (?P<german>bezeichnet|bezeichnen|bedeutet|bedeuten|steht\s+für|stehen\s+für|(?:ist|sind|wird|werden)\s+definiert\s+als
+        |meint(?!\w))
+    | (?P<is>is|are|ist|sind)(?!\w)
+    )""",
+    re.VERBOSE,
+)
+
+# A subject that begins so names nothing that could be defined.
+NOT_FIRST: Final = frozenset(
+    """
+    this that these those it its it's he she they we you i there here what which who whose whom how why where when if
+    whether because as so such both all some many most few several none nothing everything anything something someone
+    anyone everyone nobody one another other others and or but by with without from not no nor neither either only
+    also however therefore thus hence then otherwise instead yet even though although while since until unless once
+    doing being having having his her their our your my in on at to of for about after before during under over
+    dies diese dieser dieses das es er sie wir ihr was wer wie wo wenn falls ob damit dass
+    failing playing missing making taking using giving
+    """.split()  # noqa: SIM905
+)
+# A subject with one of these is a clause.
+NOT_WITHIN: Final = frozenset(
+    """
+    is are was were be been being has have had do does did must may might can could shall should will would cannot
+    that which who whom whose if when where because whether what how why not never this these those it they he she we
+    you then than so just simply usually often normally typically generally probably actually really sometimes always
+    therefore thereby thus only by means mean meant says said ist sind wird werden hat haben muss kann soll nicht dass
+    """.split()  # noqa: SIM905
+)
+STRUCTURE: Final = frozenset(
+    """
+    rule rules section sections paragraph paragraphs clause clauses article articles chapter chapters schedule
+    schedules appendix appendices annex part table tables figure figures column row page pages note notes footnote
+    heading headings document question answer sentence list example examples link item line text title regel
+    abschnitt artikel kapitel tabelle seite anhang
+    """.split()  # noqa: SIM905
+)
+# Bodies of sayings and of sentences that tell what follows from something.
+NOT_BODY: Final = re.compile(
+    r"(?:that\b|nothing\b|everything\b|something\b|business\b|well\b|trouble\b|war\b|much\b|little\b|more\b|less\b|"
+    r"fewer\b|a\s+lot\b|a\s+great\s+deal\b|so\b|it\b|we\b|you\b|they\b|he\b|she\b|there\b|no\b|not\b|what\b|"
+    r"having\s+to\b|being\s+able\b|extra\b|all\s+the\b|either\b|neither\b|even\b|only\b|harm\b|if\b|when\b|"
+    r"different\s+things\b|the\s+same\b|the\s+world\b|the\s+difference\b|the\s+end\b|the\s+loss\b|a\s+loss\b|"
+    r"an?\s+(?:fine|penalty|delay|ban|suspension|forfeit|replay|increase|decrease|reduction|rise|drop|lower|higher|"
+    r"longer|shorter|better|worse|greater|smaller|fresh|further|new|second|late|warning|loss|long|chance)\b|"
+    r"(?:dass|nichts|alles|viel|wenig|mehr|weniger|nicht|kein|keine)\b)",
+    re.IGNORECASE,
+)
+# How the definition of a word begins.
+DEFINING: Final = re.compile(
+    r"(?:an?|the|any|every|each|all|one|those|that\s+part|such|persons?|anyone|anything|either|both|two|three|"
+    r"ein|eine|einen|der|die|das|den|jede|jeder|jedes|alle|diejenige[nr]?|dasjenige|derjenige)\b",
+    re.IGNORECASE,
+)
+# What tells a thing from others of its kind: "a day other than", "a person who".
+TELLING_APART: Final = re.compile(
+    r"\b(?:that|which|who|whose|whom|where|in|of|for|from|by|with|without|to|on|at|under|between|other\s+than|used|"
+    r"made|given|held|when|der|die|das|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
+    re.IGNORECASE,
+)
+TARGET: Final = re.compile(
+    r"(?:that\s+is\s+|which\s+is\s+)?(?:(?:given|set\s+out|assigned|ascribed|defined|stated|laid\s+down|specified|attributed|as)\s+)?"
+    r"(?:to\s+(?:it|them|that\s+term|this\s+term|the\s+term)\s+)?(?:(?:given|defined|set\s+out)\s+)?"
+    r"(?:(?:it\s+has|they\s+have|as)\s+)?(?:in|by|under|at)\s+(?:the\s+)?(?P<target>[^;.!?\n]{1,120}(?:\.\d{1,3}){0,4})",
+    re.IGNORECASE,
+)
+SEE: Final = re.compile(
+    r"(?:\(?\s*(?:see(?:\s+also|\s+under)?|cf\.|siehe(?:\s+auch)?|vgl\.)\s+|(?:as\s+)?(?:is\s+|are\s+)?defined\s+in\s+|as\s+(?:given|set\s+out|described)\s+in\s+"
+    r"|has\s+the\s+(?:same\s+)?meaning\s+(?:given|set\s+out|as|defined)\s+(?:to\s+it\s+)?in\s+)"
+    r"[\"“”'‘’*_]{0,3}(?P<target>[^;!?\n\"“”*()]{1,100}?)[\"“”'‘’*_]{0,3}\s*[.)]{0,2}\s*$",
+    re.IGNORECASE,
+)
