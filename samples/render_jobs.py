@@ -94,7 +94,10 @@ def _row(cells: list[str], *, heading: bool) -> str:
     return f"<w:tr>{properties}{written}</w:tr>"
 
 
-_STYLES = (("Title", "Title"), ("Heading1", "heading 1"), ("Heading2", "heading 2"), ("ListParagraph", "List Paragraph"))
+_STYLES = (
+    *(("Title", "Title"), ("Heading1", "heading 1"), ("Heading2", "heading 2")),
+    ("ListParagraph", "List Paragraph"),
+)
 
 
 def _style(style: tuple[str, str]) -> str:

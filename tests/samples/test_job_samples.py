@@ -1,0 +1,154 @@
+"""The documents for batch jobs and their gold keep their promises: all gold stands on its page, every kind is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+import yaml
+from selectolax.lexbor import LexborHTMLParser
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+JOBS = SAMPLES / "jobs"
+GOLD = JOBS / "gold"
+PATTERNS = (
+    *("table", "means", "defined_as", "shall_have_meaning", "in_these", "glossary_list", "bold", "abbreviation"),
+    *("cross_reference", "nested", "variant", "conflict"),
+)
+
+
+def read_gold(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (GOLD / name).read_text(encoding="utf-8").splitlines()]
+
+
+def folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text)).casefold()
+
+
+def pages_of(path: Path) -> dict[int | None, str]:
+    """Folded text by page; None holds the whole of a file without pages."""
+    if path.suffix == ".pdf":
+        document = pypdfium2.PdfDocument(path)
+        try:
+            texts = [folded(page.get_textpage().get_text_range()) for page in document]
+        finally:
+            document.close()
+        return {None: " ".join(texts), **dict(enumerate(texts, start=1))}
+    if path.suffix == ".docx":
+        xml = zipfile.ZipFile(path).read("word/document.xml").decode("utf-8").replace("</w:p>", " ")
+        return {None: folded(LexborHTMLParser(xml).text())}
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        body = LexborHTMLParser(text).body
+        assert body is not None
+        return {None: folded(body.text(separator=" "))}
+    return {None: folded(text)}
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, dict[int | None, str]]:
+    files = [*(SAMPLES / "documents").iterdir(), *(JOBS / "documents").iterdir()]
+    return {path.name: pages_of(path) for path in sorted(files)}
+
+
+def without_numbers(text: str) -> str:
+    """Folded, without what numbers the items of a list: a web page leaves that to the browser."""
+    return " ".join(word for word in folded(text).split() if not re.fullmatch(r"\d|[abc]", word))
+
+
+def stands(text: str, document: str, page: int | None, pages: dict[str, dict[int | None, str]]) -> bool:
+    whole = pages[document].get(page)
+    return whole is not None and f" {without_numbers(text)} " in f" {without_numbers(whole)} "
+
+
+def test_every_definition_stands_on_its_page(pages: dict[str, dict[int | None, str]]) -> None:
+    for gold in read_gold("glossary.jsonl"):
+        assert (gold["page"] is not None) == gold["document"].endswith(".pdf"), gold
+        assert stands(gold["definition"], gold["document"], gold["page"], pages), gold
+
+
+def test_every_distractor_stands_on_its_page_and_is_no_definition(pages: dict[str, dict[int | None, str]]) -> None:
+    distractors = read_gold("glossary_distractors.jsonl")
+    definitions = [(one["document"], folded(one["definition"])) for one in read_gold("glossary.jsonl")]
+    assert len(distractors) >= 30
+    for gold in distractors:
+        assert stands(gold["sentence"], gold["document"], gold["page"], pages), gold
+        sentence = folded(gold["sentence"])
+        assert not any(text in sentence and len(text) > 40 for name, text in definitions if name == gold["document"])
+
+
+def test_each_way_of_defining_occurs_five_times_or_more() -> None:
+    required = [gold for gold in read_gold("glossary.jsonl") if not gold["optional"]]
+    counts = Counter(pattern for gold in required for pattern in (gold["pattern"], *gold["also"]))
+    assert {pattern: counts[pattern] for pattern in PATTERNS if counts[pattern] < 5} == {}
+
+
+def test_contradictions_and_variants_stand_in_two_documents_each() -> None:
+    places: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for gold in read_gold("glossary.jsonl"):
+        for kind in {"conflict", "variant"} & set(gold["also"]):
+            places[kind, gold["term"]].add(gold["document"])
+        assert gold["conflict"] == ("conflict" in gold["also"])
+    assert all(len(documents) == 2 for documents in places.values()), places
+    assert sum(kind == "conflict" for kind, _ in places) >= 5
+
+
+def test_every_data_object_of_the_model_is_matched_once() -> None:
+    model = json.loads((SAMPLES / "enterprise" / "expected_model.json").read_text(encoding="utf-8"))
+    drawn = sorted(entity["name"] for entity in model["entities"] if entity["type"] == "DataObject")
+    matched = read_gold("entities.jsonl")
+    assert sorted(one["entity"] for one in matched if one["entity"]) == drawn
+    assert sorted(one["name"] for one in read_gold("gaps.jsonl") if one["gap"] != "HANDBOOK_ONLY") == drawn
+    terms = {gold["term"] for gold in read_gold("glossary.jsonl")}
+    assert {one["term"] for one in matched if one["term"]} <= terms
+    assert len({one["term"] for one in matched if one["term"]}) == sum(one["term"] is not None for one in matched)
+
+
+def test_names_joined_by_an_alias_are_in_the_alias_file() -> None:
+    aliases = yaml.safe_load((JOBS / "aliases.yaml").read_text(encoding="utf-8"))["aliases"]
+    by_alias = {one["entity"]: [one["term"]] for one in read_gold("entities.jsonl") if one["term_join"] == "alias"}
+    assert by_alias == aliases
+
+
+def test_twenty_entities_have_eight_fields_whose_words_stand_where_they_are_said_to(
+    pages: dict[str, dict[int | None, str]],
+) -> None:
+    fields = read_gold("fields.jsonl")
+    assert Counter(Counter(one["entity"] for one in fields).values()) == {8: 20}
+    assert sum(one["verdict"] != "either" for one in fields) >= 120
+    for one in fields:
+        assert bool(one["any_of"]) == (one["verdict"] == "found"), one
+        for words in one["any_of"]:
+            for place in words["places"]:
+                inventory = place["document"] == "inventory.xlsx"
+                assert inventory or stands(words["words"], place["document"], place["page"], pages), (one, words)
+
+
+def test_forty_entities_or_more_have_a_class_of_coverage() -> None:
+    classes = {one["entity"]: one["coverage"] for one in read_gold("coverage.jsonl")}
+    assert len(classes) >= 40
+    assert set(classes.values()) == {"STRONG", "MODERATE", "THIN", "ABSENT"}
+    gaps = {one["name"]: one["gap"] for one in read_gold("gaps.jsonl")}
+    for entity, coverage in classes.items():
+        assert gaps[entity] == ("MODEL_ONLY" if coverage == "ABSENT" else "MATCHED"), entity
+
+
+def test_the_rendered_documents_are_those_of_their_sources() -> None:
+    script = (
+        "import render_jobs as it\n"
+        "assert it.render_pdf(it.PDF_SOURCE.read_text('utf-8')) == it.PDF_TARGET.read_bytes()\n"
+        "assert it.render_word(it.WORD_SOURCE.read_text('utf-8')) == it.WORD_TARGET.read_bytes()\n"
+    )
+    pytest.importorskip("fpdf")
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=SAMPLES, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
