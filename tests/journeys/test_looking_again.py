@@ -66,3 +66,9 @@ def test_each_step_is_in_the_account_of_what_was_read_and_written(library: Libra
     (step,) = [stage["details"] for stage in stages if stage["name"] == "step 1"]
     assert step["call"]["counted"] > 0
     assert step["call"]["finish"] == "stop"
+
+
+def test_an_answer_is_not_lost_where_the_one_after_it_comes_to_nothing(library: Library) -> None:
+    told = asked(library, MIXED, LOOK, " ").json
+    assert told["answer"].startswith("Books may be borrowed for four weeks. [1]")
+    assert "Looking further came to nothing" in " ".join(told["notes"])

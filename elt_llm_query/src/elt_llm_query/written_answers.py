@@ -1,10 +1,10 @@
 """Answers by a language model over what a finder finds; where the first is not good enough, it looks further."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import UsageError
+from elt_llm_core.errors import ModelTimeout, ResponseGenerationError, UsageError
 from elt_llm_core.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.writing import server_of
@@ -75,17 +75,41 @@ class WrittenAnswers:
         asked_a_model = answer.tokens_used > 0
         if quality.is_enough or not self._most_steps or not asked_a_model or is_over():
             return Written(answer, tuple(asked.chunks))
+        try:
+            return self._bettered(asked, answer, quality, log, listen, is_over)
+        except (
+            ModelTimeout,
+            ResponseGenerationError,
+        ) as error:  # of the same model there is an answer
+            self._tell_first(asked, answer, listen)
+            note = f"Looking further came to nothing: {error}."
+            return Written(replace(answer, notes=(*answer.notes, note)), tuple(asked.chunks))
+
+    def _bettered(
+        self,
+        asked: Asked,
+        first: Answer,
+        quality: Quality,
+        log: StageLog,
+        listen: Listener,
+        is_over: Callable[[], bool],
+    ) -> Written:
+        """The better of the first answer and one from all that looking further finds."""
         chunks, tokens = self._further(asked, quality, log)
-        answer = replace(answer, tokens_used=answer.tokens_used + tokens)
+        first = replace(first, tokens_used=first.tokens_used + tokens)
         if len(chunks) == len(asked.chunks) or is_over():
-            return Written(answer, tuple(asked.chunks))
+            return Written(first, tuple(asked.chunks))
         second = self._answer(replace(asked, chunks=chunks), log, listen, again=True)
-        tokens = answer.tokens_used + second.tokens_used
+        tokens = first.tokens_used + second.tokens_used
         if self._quality(asked.question, chunks, second).support < quality.support:
-            # What is heard last is the answer that counts, under the numbers it was written with.
-            told_once_more(answer.text if answer.answered else "", asked.chunks, listen)
-            return Written(replace(answer, tokens_used=tokens), tuple(asked.chunks))
+            self._tell_first(asked, first, listen)
+            return Written(replace(first, tokens_used=tokens), tuple(asked.chunks))
         return Written(replace(second, tokens_used=tokens), tuple(chunks))
+
+    @staticmethod
+    def _tell_first(asked: Asked, first: Answer, listen: Listener) -> None:
+        """What is heard last is the answer that counts, under the numbers it was written with."""
+        told_once_more(first.text if first.answered else "", asked.chunks, listen)
 
     def _answer(self, asked: Asked, log: StageLog, listen: Listener, *, again: bool) -> Answer:
         listen(SourcesFound(by_number(asked.chunks)))

@@ -62,8 +62,8 @@ def _flaw(written: Written, text: str, question: str, turns: Sequence[Turn]) -> 
     said = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
     if invented := _labels(text) - said:
         return f"has {', '.join(sorted(invented))}, of which nobody spoke"
-    if lost := _topics_lost(question, text):
-        return f"says nothing of {', '.join(lost)}"
+    if unsaid := _topics_lost(question, text):
+        return f"says nothing of {', '.join(unsaid)}"
     return "repeats an answer" if any(_is_within(text, turn.answer) for turn in turns) else ""
 
 
