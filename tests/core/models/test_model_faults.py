@@ -40,7 +40,7 @@ FAILURES: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.FULL, ModelRefused, "smaller model"),
     (Fault.CRASHED, ModelBroken, "log"),
     (Fault.TOO_LONG, PromptTooLong, "context_window"),
-    (Fault.NO_THINKING, ModelRefused, "ollama.thinking"),
+    (Fault.NO_THINKING, ModelRefused, "thinking"),
     (Fault.REDIRECT, ModelRefused, "base_url"),
     (Fault.HANG, ModelTimeout, "request_timeout"),
     (Fault.STALL, ModelTimeout, "request_timeout"),
@@ -162,3 +162,21 @@ def test_a_slow_answer_is_waited_for_as_long_as_pieces_come(server: ModelHttpSer
     began = time.monotonic()
     assert written(provider, server).finish == "stop"
     assert time.monotonic() - began > PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("provider", "fault", "hint"),
+    [
+        ("ollama", Fault.NO_THINKING, "Set ollama.thinking to false"),
+        ("openai_like", Fault.NO_THINKING, "Turn thinking off at the server, or choose another model"),
+        ("ollama", Fault.CRASHED, "Look at the log of Ollama"),
+        ("openai_like", Fault.CRASHED, "Look at the log of the model server"),
+    ],
+)
+def test_what_mends_it_is_said_of_the_server_in_use(
+    server: ModelHttpServer, provider: str, fault: Fault, hint: str
+) -> None:
+    server.faults.always(PATHS[provider], fault)
+    with pytest.raises(ModelError) as caught:
+        written(provider, server)
+    assert caught.value.hint == hint

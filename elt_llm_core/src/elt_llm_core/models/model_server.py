@@ -25,6 +25,11 @@ class ModelServer:
     context_window: int | None = None
     """Tokens it reads and writes together, where that is set."""
 
+    @property
+    def in_a_sentence(self) -> str:
+        """Its name where it does not begin a sentence."""
+        return f"the {rest}" if (rest := self.name.removeprefix("The ")) != self.name else self.name
+
     def __str__(self) -> str:
         """How messages name it."""
         return f"{self.name} at {self.address}"

@@ -21,6 +21,8 @@ from elt_llm_core.text.halves import without_halves
 _MOST_QUOTED = 300
 _BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE}
 _LOADING = ("loading", "server busy", "try again", "overloaded")
+_CURE_WITHOUT_KEY = {"openai_like": "Set openai_like.api_key_variable to the variable that holds the key"}
+_CURE_OF_THINKING = {"ollama": "Set ollama.thinking to false"}
 _TOO_LONG = (
     "context length",
     "context size",
@@ -71,7 +73,7 @@ def _by_other_status(status: int, said: str, text: str, server: ModelServer) -> 
     if "memory" in said:
         return ModelRefused(text, hint=f"Choose a smaller model, or a smaller {server.section}.context_window")
     if status >= 500 or status < 0:
-        return ModelBroken(text, hint=f"Look at the log of {server.name}")
+        return ModelBroken(text, hint=f"Look at the log of {server.in_a_sentence}")
     return ModelRefused(f"{text} (status {status})", hint=_cure_of_refusal(status, said, server))
 
 
@@ -110,17 +112,17 @@ def _by_connection(error: Exception, server: ModelServer) -> ModelError | None:
     if isinstance(cause, httpx.TransportError | OSError):
         return ModelBroken(
             f"{server} broke off its answer: {_short(str(cause) or type(cause).__name__)}",
-            hint=f"Look at the log of {server.name}: it may have run out of memory",
+            hint=f"Look at the log of {server.in_a_sentence}: it may have run out of memory",
         )
     return None
 
 
 def _by_shape(error: Exception, server: ModelServer) -> ModelError:
     if "openai" in sys.modules and isinstance(error, sys.modules["openai"].OpenAIError):
-        return ModelBroken(f"{server} failed: {_short(str(error))}", hint=f"Look at the log of {server.name}")
+        return ModelBroken(f"{server} failed: {_short(str(error))}", hint=f"Look at the log of {server.in_a_sentence}")
     return UnusableReply(
         f"{server} gave a reply that cannot be read ({type(error).__name__}: {_short(str(error))})",
-        hint=f"Is {server.section}.base_url really the address of {server.name}?",
+        hint=f"Is {server.section}.base_url really the address of {server.in_a_sentence}?",
     )
 
 
@@ -135,9 +137,9 @@ def _cure_of_refusal(status: int, said: str, server: ModelServer) -> str:
     if 300 <= status < 400:
         return f"Set {server.section}.base_url to the address itself: no redirection is followed"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return "Set openai_like.api_key_variable to the variable that holds the key"
+        return _CURE_WITHOUT_KEY.get(server.section, f"Let {server.in_a_sentence} answer without a key")
     if "think" in said:
-        return "Set ollama.thinking to false"
+        return _CURE_OF_THINKING.get(server.section, "Turn thinking off at the server, or choose another model")
     return f"Check the section {server.section} of the settings"
 
 
