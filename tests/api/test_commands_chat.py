@@ -137,6 +137,19 @@ def test_a_saved_conversation_has_every_turn_with_its_citations(own_samples: Com
         assert citation["excerpt"].split("\n")[0].strip()[:20] in saved
 
 
+@pytest.mark.parametrize("name", ["link.md", "a\0b.md", "n" * 300, "."])
+def test_a_conversation_goes_on_where_it_cannot_be_saved(name: str, own_samples: CommandLine) -> None:
+    elsewhere = own_samples.folder / "elsewhere.md"
+    link = own_samples.folder / "link.md"
+    if not link.is_symlink():
+        link.symlink_to(elsewhere)
+    ended = typed(own_samples, FIRST, f"/save {name}", "/history")
+    assert f"  1  {FIRST}" in ended.out
+    assert "Name another" in ended.err
+    assert "Traceback" not in ended.err
+    assert not elsewhere.exists()
+
+
 def test_markdown_of_a_hostile_text_is_quoted_text() -> None:
     answer = "# not a heading\n<script>\n> said\x1b[2J"
     result = QueryResult(question="# q *x*", answer=answer, answered=True)

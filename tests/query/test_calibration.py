@@ -114,8 +114,9 @@ def test_what_was_fitted_to_other_shipped_weights_is_not_used(harbour: Harbour) 
         ((identity, fitted),) = state.rows("SELECT generation, fitted FROM calibrations")
     harbour.keep("ship", identity, json.dumps({**json.loads(fitted), "from": "another"}))
     assert harbour.ask("ship").metadata["abstention"] == "stale"
-    harbour.keep("ship", identity, "[]")
-    assert harbour.ask("ship").metadata["abstention"] == "stale"
+    for nothing in ("[]", "[" * 5000, fitted.replace("-40.0", "NaN"), fitted.replace("-40.0", f"1{'0' * 400}")):
+        harbour.keep("ship", identity, nothing)
+        assert harbour.ask("ship").metadata["abstention"] == "stale"
 
 
 def test_that_the_shipped_weights_were_kept_is_no_calibration(harbour: Harbour) -> None:

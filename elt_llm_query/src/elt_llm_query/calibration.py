@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -115,8 +116,10 @@ def _weighing(fitted: str) -> Weighing | None:
     try:
         read = json.loads(fitted)
         weights = tuple((name, float(read["weights"][name])) for name, _ in SHIPPED.weights)
+        if not all(math.isfinite(value) for value in (float(read["intercept"]), *dict(weights).values())):
+            return None
         return Weighing(float(read["intercept"]), weights) if read["from"] == _digest(SHIPPED) else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

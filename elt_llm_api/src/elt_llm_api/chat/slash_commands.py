@@ -7,7 +7,7 @@ from elt_llm_core.errors import UsageError
 
 from elt_llm_api.chat.markdown import as_markdown
 from elt_llm_api.chat.room import ChatRoom
-from elt_llm_api.render import aligned, counted, one_line, shortened
+from elt_llm_api.render import aligned, counted, one_line, plain, shortened
 from elt_llm_api.render_answer import passage_lines
 
 _SHOWN = 60  # characters of a question in a list
@@ -82,13 +82,19 @@ def _save(room: ChatRoom, argument: str) -> Iterator[str]:
     if not turns:
         raise UsageError("There is nothing to save yet.", hint="Ask something first.")
     target = room.context.working_directory / argument
-    if target.exists():
-        raise UsageError(f"{target} is there already, and no file is written over.", hint="Name another one.")
-    if not target.parent.is_dir():
-        raise UsageError(f"There is no folder {target.parent}.", hint="Name a file in a folder that is there.")
-    with target.open("x", encoding="utf-8") as stream:
-        stream.write(as_markdown(turns))
-    yield f"{counted(len(turns), 'turn')} in {target}"
+    try:
+        if not target.parent.is_dir():
+            raise UsageError(f"There is no folder {target.parent}.", hint="Name a file in a folder that is there.")
+        with target.open("x", encoding="utf-8") as stream:  # never over a file, nor through a link
+            stream.write(as_markdown(turns))
+    except FileExistsError as error:
+        raise UsageError(
+            f"{target} is there already, and no file is written over.", hint="Name another one."
+        ) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in its name
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{target} cannot be written: {reason}.", hint="Name another file.") from error
+    yield plain(f"{counted(len(turns), 'turn')} in {target}")
 
 
 def _new(room: ChatRoom, _argument: str) -> Iterator[str]:
