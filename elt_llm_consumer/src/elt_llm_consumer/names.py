@@ -65,11 +65,16 @@ class Names:
     def __init__(self, names: Iterable[str], aliases: Aliases = NO_ALIASES, *, german: bool | None = None) -> None:
         """`german` cuts German plurals instead of English ones; unset, it is told by the names."""
         self.names = tuple(dict.fromkeys(names))
+        self._aliases = aliases
         self._german = is_german(self.names) if german is None else german
         self._groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for group in aliases.groups:
             for name in group:
                 self._groups.setdefault(self.key(name), []).append(group)
+
+    def only(self, names: Iterable[str]) -> "Names":
+        """The same knowledge of other names, for these names alone."""
+        return Names(names, self._aliases, german=self._german)
 
     def key(self, name: str) -> tuple[str, ...]:
         """What a name is compared by: names with equal keys are the same."""

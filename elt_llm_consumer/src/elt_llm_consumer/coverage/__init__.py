@@ -1,0 +1,1 @@
+"""How well the texts cover a model: what they say of each entity, and what has no counterpart on either side."""

@@ -1,0 +1,78 @@
+"""How much the texts say of an entity, and the class that follows from it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from elt_llm_consumer.mention_index import Statement
+from elt_llm_consumer.sections.coverage import Thresholds
+
+Class = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
+CLASSES: tuple[Class, ...] = ("STRONG", "MODERATE", "THIN", "ABSENT")
+
+# "A1.3", "12.", "(b)", "§ 4": numbered paragraphs of a book of rules are rules, whatever their verbs.
+_NUMBERED = re.compile(r"\s{0,4}(?:§\s?)?(?:[A-Z]{1,3}[-.]?)?\d{1,3}(?:\.\d{1,3}){1,4}[.)]?\s")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What was counted. `rules` and `statements` weigh uncertain ones by half; `sections` are those that state it."""
+
+    defined: bool
+    statements: float
+    rules: float
+    sections: int
+    headings: int
+
+    @property
+    def reason(self) -> str:
+        """The counts in words."""
+        parts = [
+            "defined" if self.defined else "not defined",
+            f"{self.rules:g} rules and {self.statements:g} statements in {self.sections} sections",
+        ]
+        if self.headings:
+            parts.append(f"{self.headings} headings")
+        return ", ".join(parts).capitalize() + "."
+
+
+class RuleWords:
+    """Tells rules from other statements."""
+
+    def __init__(self, rule_words: Sequence[str]) -> None:
+        longest_first = sorted({word.casefold() for word in rule_words if word.strip()}, key=len, reverse=True)
+        self._pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, longest_first)) + r")\b", re.IGNORECASE)
+        self._any = bool(longest_first)
+
+    def is_rule(self, text: str) -> bool:
+        """Whether a statement demands, allows or forbids something, or is a numbered paragraph."""
+        return bool(_NUMBERED.match(text)) or (self._any and any(map(_is_meant, self._pattern.finditer(text))))
+
+
+def _is_meant(match: "re.Match[str]") -> bool:
+    """A word with a capital within a statement is a name or a month: "in May"."""
+    return match.group()[0].islower() or not match.string[: match.start()].strip()
+
+
+def measure(statements: Sequence[Statement], headings: int, rules: RuleWords, *, defined: bool) -> Measure:
+    """The counts over the statements that speak of one entity."""
+    return Measure(
+        defined=defined,
+        statements=sum(it.weight for it in statements),
+        rules=sum(it.weight for it in statements if rules.is_rule(it.piece.text)),
+        sections=len({(it.document.collection, it.document.document_id, it.section) for it in statements}),
+        headings=headings,
+    )
+
+
+def class_of(measured: Measure, bounds: Thresholds) -> Class:
+    """The class; ABSENT only if no text has the name or another name of it, not even in a heading."""
+    if measured.statements == 0 and measured.headings == 0 and not measured.defined:
+        return "ABSENT"
+    enough = bounds.strong_sections_if_defined if measured.defined else bounds.strong_sections
+    if measured.rules >= bounds.strong_rules and measured.sections >= enough:
+        return "STRONG"
+    if measured.defined or measured.rules >= bounds.moderate_rules:
+        return "MODERATE"
+    return "THIN"

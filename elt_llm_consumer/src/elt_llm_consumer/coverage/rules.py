@@ -1,0 +1,80 @@
+"""Rules that name no entity of the model: what it may lack."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from elt_llm_core.enterprise_model import Entity
+from elt_llm_core.text.normalise import words
+
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.corpus import CorpusDocument
+from elt_llm_consumer.coverage.measure import RuleWords
+from elt_llm_consumer.mention_index import is_contents_row
+from elt_llm_consumer.names import Names
+from elt_llm_consumer.rows import Cell, Row, Table, absent, found
+
+COLUMNS = ("rule", "section", "terms", "nearest_entity")
+_LEAST_NEAR = 0.2
+
+
+def rules_table(context: JobContext, entities: Sequence[Entity], names: Names, terms: Names, rules: RuleWords) -> Table:
+    """A row for each rule that names no entity: its words, the defined terms in it, and the nearest entity's name."""
+    found_rules = [
+        (document, start, end)
+        for document in context.corpus.documents
+        for start, end in _rules_without(context, document, names, rules)
+    ]
+    nearest = _nearest(context, [document.text[start:end] for document, start, end in found_rules], entities)
+    rows = [_row(*rule, terms, near) for rule, near in zip(found_rules, nearest, strict=True)]
+    return Table(name="rules_without_entity", columns=COLUMNS, rows=tuple(rows))
+
+
+def _rules_without(
+    context: JobContext, document: CorpusDocument, names: Names, rules: RuleWords
+) -> Iterator[tuple[int, int]]:
+    least = context.file.spec.coverage.least_rule_words
+    for piece in document.pieces:
+        if piece.kind in {"heading", "rule", "question", "row"} or is_contents_row(piece.text):
+            continue
+        if len(words(piece.text)) >= least and rules.is_rule(piece.text) and not names.mentions(piece.text):
+            yield piece.start, piece.end
+
+
+def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tuple[str, float] | None) -> Row:
+    evidence = document.evidence(start, end, 1.0)
+    named = tuple(dict.fromkeys(mention.name for mention in terms.mentions(evidence.quote) if mention.certain))
+    cells = {
+        "rule": found(" ".join(evidence.quote.split()), [evidence]),
+        "section": found(evidence.section, [evidence]) if evidence.section else absent(),
+        "terms": found(named, [evidence]) if named else absent("No defined term stands in it."),
+        "nearest_entity": Cell(value=near[0], verdict="inferred", confidence=near[1]) if near else absent(),
+    }
+    path = document.outline.section_path(start)
+    name = path[-1] if path else document.title or document.source
+    key = f"{document.collection}/{document.source}/{start}"
+    return Row(key=key, name=name, cells=cells)
+
+
+def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entity]) -> list[tuple[str, float] | None]:
+    """For each text the entity whose name is nearest in meaning, with the cosine; None where none is near."""
+    if not texts or not entities:
+        return [None] * len(texts)
+    questions = np.stack([context.embedding.embed_question(entity.name) for entity in entities])
+    similar = _embedded(context, texts) @ questions.T
+    best = similar.argmax(axis=1)
+    scores = np.clip(similar[np.arange(len(texts)), best], 0, 1)
+    return [
+        (entities[int(number)].name, round(float(score), 4)) if score >= _LEAST_NEAR else None
+        for number, score in zip(best, scores, strict=True)
+    ]
+
+
+def _embedded(context: JobContext, texts: Sequence[str]) -> "np.ndarray[tuple[int, int], np.dtype[np.float32]]":
+    """Vectors of the texts, each shortened to what the model reads: the beginning tells what a rule is about."""
+    limit = context.embedding.fingerprint.token_limit
+    shortened = []
+    for text in texts:
+        spans = context.embedding.token_spans(text)
+        shortened.append(text if len(spans) <= limit else text[: spans[limit - 1][1]])
+    vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]] = context.embedding.embed_texts(shortened)
+    return vectors
