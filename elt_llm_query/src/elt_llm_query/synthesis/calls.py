@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from elt_llm_core.errors import ResponseGenerationError
 from elt_llm_core.models.prompt_size import fewest_tokens
 from elt_llm_core.models.writing import Written, write
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -36,8 +37,13 @@ class ModelCalls:
         on_piece: OnPiece | None = None,
         history: Sequence[tuple[str, str]] = (),
     ) -> Written:
-        """What the model writes. Raises ModelError as the model fails, PromptTooLong for a cut prompt among them."""
+        """What the model writes.
+
+        Raises ResponseGenerationError for a prompt that its window has no room for: it is not sent to be cut. Raises
+        ModelError as the model fails, PromptTooLong for a cut prompt among them.
+        """
         messages = as_messages(prompt, values, history)
+        self._check_room(purpose, self.planned(messages))
         written = write(self.llm, messages, on_piece=on_piece, cancelled=self.cancelled)
         self.ledger.append(
             LedgerEntry(
@@ -50,6 +56,15 @@ class ModelCalls:
             )
         )
         return written
+
+    def _check_room(self, purpose: str, tokens: int) -> None:
+        window = self.window
+        if tokens > window.to_read:
+            raise ResponseGenerationError(
+                f"The prompt for {purpose} takes {tokens} tokens; the model's context of {window.size} has room for"
+                f" {max(window.to_read, 0)} of them.",
+                hint=f"Raise {window.section}.context_window, or lower {window.section}.num_predict.",
+            )
 
     def planned(self, messages: Sequence[ChatMessage]) -> int:
         """Tokens of messages, rather too many than too few."""
