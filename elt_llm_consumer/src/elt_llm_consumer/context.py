@@ -64,7 +64,7 @@ def open_job(
     Raises UsageError, UnknownCollection, SettingsError, FingerprintMismatch, CorruptIndex, ModelError.
     """
     sources = file.spec.sources
-    settings = _settings(file, loaded)
+    settings = settings_of(file, loaded)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(loaded.data_dir))
         structured = _Structured(store, opened)
@@ -114,7 +114,7 @@ class _Structured:
         return generation
 
 
-def _settings(file: JobFile, loaded: LoadedSettings) -> Settings:
+def settings_of(file: JobFile, loaded: LoadedSettings) -> Settings:
     """Those of the job's profile; without a language model where the job wants none."""
     running = file.spec.running
     settings = load_profile(running.profile, loaded).apply_to(loaded.settings)

@@ -51,7 +51,10 @@ class JobReviews:
             " WHERE job = ? AND kind = ? ORDER BY part, row_key",
             (name.job, name.kind),
         )
-        found = [KeptReview(Place(part, key), *said, from_json(read), at) for part, key, *said, read, at in rows]
+        found = [
+            KeptReview(Place(part, key), status, reviewer, comment, digest, from_json(read), at)
+            for part, key, status, reviewer, comment, digest, read, at in rows
+        ]
         return {review.place: review for review in found}
 
     def rest_on(self, name: JobName, place: Place, documents: frozenset[Quoted]) -> None:

@@ -1,0 +1,28 @@
+"""Which jobs there are, and how one of each is made."""
+
+from typing import Literal, get_args
+
+from elt_llm_core.errors import UsageError
+
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.tasks import Job
+
+Kind = Literal["glossary", "catalog", "coverage", "handbook"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def create_job(kind: str, context: JobContext) -> Job:  # noqa: ARG001 - until the first case takes it
+    """A job of that kind over the context. Raises UsageError for a kind there is not, and as the job does."""
+    match kind:
+        case _:
+            raise UsageError(f"There is no job of the kind '{kind}'.", hint=f"Kinds are: {', '.join(KINDS)}.")
+
+
+def recipe_of(kind: str) -> int:
+    """Number of the way in which rows of a kind are written by a language model.
+
+    A higher one has them all written anew, and paid for: raise it where the same material gives another row. Rows that
+    no model writes are made anew by every new version of the program, for they cost little.
+    """
+    recipes: dict[str, int] = {}
+    return recipes.get(kind, 1)

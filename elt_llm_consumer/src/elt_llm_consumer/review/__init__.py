@@ -1,0 +1,1 @@
+"""What reviewers say of rows, and what they put in place of what was found."""

@@ -1,0 +1,106 @@
+"""How reviews and the texts under them stand: what was said of which rows, and what has changed since."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from elt_llm_core.state.reviews import JobReviews
+from elt_llm_core.state.rows import JobName, JobRows, Place
+from elt_llm_core.store.database import Database
+
+from elt_llm_consumer.corpus import CorpusDocument
+from elt_llm_consumer.rows import Evidence, Row
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """One row's review; `state`: fresh, stale (the row says something else now) or without a row."""
+
+    table: str
+    key: str
+    name: str
+    status: str
+    reviewer: str
+    comment: str
+    reviewed_at: str
+    state: str
+
+
+@dataclass(frozen=True)
+class ReviewOverview:
+    """All reviews of a job, and how many of its rows have which status."""
+
+    job: str
+    kind: str
+    rows: int
+    counts: Mapping[str, int]
+    reviews: tuple[Reviewed, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class StaleRow:
+    """A row whose source text changed; `changes` say where and how, a sentence each."""
+
+    table: str
+    key: str
+    name: str
+    status: str
+    changes: tuple[str, ...]
+
+
+def kinds_shown(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:
+    """The kinds of a job of which something was written."""
+    return [kind for kind in kinds if JobRows(state).shown(JobName(job, kind))]
+
+
+def overview(state: Database, name: JobName) -> ReviewOverview:
+    """How the reviews of a job stand; rows nobody spoke of are PENDING."""
+    shown, reviews = JobRows(state).shown(name), JobReviews(state).all(name)
+    counts = Counter(reviews[place].status if place in reviews else "PENDING" for place in shown)
+    found = []
+    for place, review in reviews.items():
+        row = shown.get(place)
+        fresh = "fresh" if row and row.digest == review.digest else "stale"
+        called = Row.model_validate_json(row.content).name if row else place.key
+        said = (review.status, review.reviewer, review.comment, review.reviewed_at)
+        found.append(Reviewed(place.table, place.key, called, *said, fresh if row else "without a row"))
+    return ReviewOverview(name.job, name.kind, len(shown), dict(sorted(counts.items())), tuple(found))
+
+
+def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str], CorpusDocument]) -> list[StaleRow]:
+    """Rows, as last written, under which the text has changed; `documents` are what there is, by collection and id."""
+    reviews = JobReviews(state).all(name)
+    found = []
+    for place, shown in JobRows(state).shown(name).items():
+        row = Row.model_validate_json(shown.content)
+        changes = tuple(dict.fromkeys(_changes(row, documents)))
+        if changes:
+            found.append(StaleRow(place.table, place.key, row.name, _status(reviews, place), changes))
+    return found
+
+
+def _status(reviews: Mapping[Place, Any], place: Place) -> str:
+    return str(reviews[place].status) if place in reviews else "PENDING"
+
+
+def _changes(row: Row, documents: Mapping[tuple[str, str], CorpusDocument]) -> Iterator[str]:
+    for evidence in row.evidence:
+        change = _change(evidence, documents.get((evidence.collection, evidence.document_id)))
+        if change:
+            yield f"{evidence.place}: {change}"
+
+
+def _change(evidence: Evidence, document: CorpusDocument | None) -> str:
+    start, end = evidence.span
+    if document is None:
+        return "the document is gone"
+    if document.text[start:end] == evidence.quote:
+        if document.outline.page_at(start) != evidence.page:
+            return f"the quote is on page {document.outline.page_at(start)} now"
+        return "" if document.document_hash == evidence.document_hash else "the document changed, the quote stands"
+    return "the quote stands elsewhere" if evidence.quote in document.text else "the quote is gone"

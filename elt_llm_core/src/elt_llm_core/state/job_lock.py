@@ -1,0 +1,31 @@
+"""One run of a job at a time: two would pay for the same rows. Readers, and other jobs, are in nobody's way."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from elt_llm_core.errors import LockHeld
+from elt_llm_core.state.rows import JobName
+from elt_llm_core.store.lock import holder, writer_lock
+
+_FOLDER = "jobs"
+
+
+@contextmanager
+def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
+    """Hold the lock of one job, as long as the process lives at most.
+
+    Raises LockHeld, naming the other process, in about half a second if another one runs it.
+    """
+    digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
+    folder = data_dir / _FOLDER / digest
+    with ExitStack() as held:
+        try:
+            held.enter_context(writer_lock(folder, f"elt-llm {name.kind} --job {name.job}"))
+        except LockHeld as error:
+            raise LockHeld(
+                f"The {name.kind} of job '{name.job}' is being made by {holder(folder) or 'another process'}.",
+                hint="Its finished rows are kept: run this again when that process has ended.",
+            ) from error
+        yield
