@@ -85,3 +85,11 @@ def test_an_answer_of_several_calls_takes_no_longer_altogether_than_one_may(libr
     assert ended.code == 1
     assert ended.json["error"]["type"] == "ModelTimeout"
     assert "llm.answer_timeout" in ended.json["error"]["hint"]
+
+
+@pytest.mark.parametrize(("language", "refusal"), [("German", "In diesen Dokumenten"), ("Lithuanian", "Not found in")])
+def test_a_refusal_is_in_the_language_of_answers_where_there_is_a_text_in_it(
+    language: str, refusal: str, library: Library
+) -> None:
+    ended = replied(library, "Not found in these documents.", LLM__ANSWER_LANGUAGE=language)
+    assert ended.json["answer"].startswith(refusal)

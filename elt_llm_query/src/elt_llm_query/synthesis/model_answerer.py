@@ -1,7 +1,8 @@
 """Answers written by a language model, each sentence of them held against the passages by code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -37,13 +38,16 @@ from elt_llm_query.synthesis.not_found import (
 from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.references import by_source
 from elt_llm_query.synthesis.sources import Source, number_sources
-from elt_llm_query.understand import question_language
+from elt_llm_query.understand import Language, question_language
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 # A model reads better than the rules that weigh the evidence: it is only kept from questions about another world.
 ASKED_FROM = 0.1
+_LANGUAGES: Mapping[str, Language] = MappingProxyType(
+    {"de": "de", "german": "de", "deutsch": "de", "en": "en", "english": "en", "englisch": "en"}
+)
 _UNKNOWN_LANGUAGE = "the language of the question"
 
 
@@ -90,7 +94,8 @@ class ModelAnswerer:
             question, chunks, idf=weights.idf, known=weights.known, weighing=weights.weighing
         )
         if self._settings.answer.abstain and not evidence.answered and evidence.confidence < ASKED_FROM:
-            return evidence
+            cited = evidence.citations if self._settings.answer.enable_citation else ()
+            return replace(evidence, text=refusal_text(self._language(question), cited))
         sources = tuple(number_sources(chunks))
         calls = self.calls(cancelled)
         strict = self._settings.answer.strict
@@ -159,6 +164,11 @@ class ModelAnswerer:
             whole=draft.whole,
         )
 
+    def _language(self, question: str) -> Language:
+        """Of a refusal: that of the settings where they name one that there is a text in, else the question's."""
+        named = (self._settings.llm.answer_language or "").strip().casefold()
+        return _LANGUAGES.get(named) or question_language(question)
+
     def _refusal(
         self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, grounded: Grounded | None = None
     ) -> Answer:
@@ -171,7 +181,7 @@ class ModelAnswerer:
         cited = evidence.citations if self._settings.answer.enable_citation else ()
         return replace(
             evidence,
-            text=refusal_text(question_language(question), cited),
+            text=refusal_text(self._language(question), cited),
             answered=False,
             confidence=round(min(evidence.confidence, 0.5), 4),
             reasoning=told(evidence, draft, calls),
