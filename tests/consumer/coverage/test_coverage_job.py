@@ -1,0 +1,150 @@
+import pytest
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.coverage.job import CoverageJob
+from elt_llm_consumer.rows import JobResult
+from elt_llm_core.errors import UsageError
+from job_contexts import context_of, model_of
+
+HANDBOOK = """# Part A: Members
+
+## A1 Definitions
+
+| Term | Meaning |
+|---|---|
+| Member Club | A club that the board has admitted. |
+| Working Day | A day other than a Saturday or a Sunday. |
+
+## A2 Fees
+
+A2.1 A Member Club must pay its fee by 30 June.
+
+A2.2 A Member Club shall keep its receipts for two years.
+
+## A3 Meetings
+
+A3.1 Every Member Club may send one person. A Member Club that sends two must say why.
+
+A3.2 The minutes must be signed by the chair within ten days of the meeting.
+
+## A4 Colours
+
+The Team Sheet is green.
+
+## A5 Sin bins
+
+Whoever argues spends ten minutes off the field. The office keeps a list of Temporary Dismissals.
+"""
+MODEL = {"Members": ["Member Club", "Affiliation"], "Matches": ["Team Sheet", "Sin Bin"], "": ["Ground", "Sheet"]}
+
+
+def context(**coverage: object) -> JobContext:
+    aliases = {"Sin Bin": ["Temporary Dismissal"]}
+    return context_of({"handbook.md": HANDBOOK}, model=model_of(MODEL), aliases=aliases, coverage=coverage)
+
+
+def result_of(job_context: JobContext) -> JobResult:
+    job = CoverageJob(job_context)
+    return job.result([task.row(task.material(), None) for task in job.tasks()])
+
+
+def values(result: JobResult, table: str, column: str) -> dict[str, object]:
+    return {row.name: row.cells[column].value for row in result.table(table).rows}
+
+
+def test_each_entity_has_a_class_by_what_the_texts_say_of_it() -> None:
+    assert values(result_of(context()), "coverage", "coverage") == {
+        "Member Club": "STRONG",
+        "Affiliation": "ABSENT",
+        "Team Sheet": "THIN",
+        "Sin Bin": "THIN",
+        "Ground": "ABSENT",
+        "Sheet": "THIN",
+    }
+
+
+def test_the_bounds_of_the_classes_are_those_of_the_job() -> None:
+    result = result_of(context(thresholds={"strong_rules": 50}, rule_words=["is green"]))
+    classes = values(result, "coverage", "coverage")
+    assert (classes["Member Club"], classes["Team Sheet"]) == ("MODERATE", "MODERATE")
+
+
+def test_the_class_shows_the_words_it_rests_on_and_the_measure_behind_it() -> None:
+    job_context = context()
+    [row] = [row for row in result_of(job_context).table("coverage").rows if row.name == "Member Club"]
+    cell = row.cells["coverage"]
+    assert cell.evidence[0].quote == "Member Club | A club that the board has admitted."
+    assert cell.note == "Defined, 4 rules and 5 statements in 3 sections."
+    assert (row.cells["rules"].value, row.cells["sections"].value, row.cells["defined"].value) == (4.0, 3, "yes")
+
+
+def test_a_name_that_stands_only_within_a_longer_one_is_not_absent() -> None:
+    [row] = [row for row in result_of(context()).table("coverage").rows if row.name == "Sheet"]
+    assert row.cells["coverage"].evidence[0].quote == "The Team Sheet is green."
+
+
+def test_what_stands_on_one_side_only_is_told_with_its_place() -> None:
+    result = result_of(context())
+    assert values(result, "gaps", "gap") == {
+        "Member Club": "MATCHED",
+        "Affiliation": "MODEL_ONLY",
+        "Team Sheet": "MATCHED",
+        "Sin Bin": "MATCHED",
+        "Ground": "MODEL_ONLY",
+        "Sheet": "MATCHED",
+        "Working Day": "HANDBOOK_ONLY",
+    }
+    by_name = {row.name: row for row in result.table("gaps").rows}
+    assert by_name["Member Club"].cells["joined_by"].value == "same"
+    assert by_name["Team Sheet"].cells["joined_by"].value == "named"
+    assert by_name["Affiliation"].cells["in_handbook"].verdict == "absent"
+    assert by_name["Working Day"].cells["in_handbook"].evidence[0].section == "Part A: Members > A1 Definitions"
+
+
+def test_rules_that_name_no_entity_are_listed_with_the_nearest_one() -> None:
+    [row] = result_of(context()).table("rules_without_entity").rows
+    assert row.cells["rule"].value == "A3.2 The minutes must be signed by the chair within ten days of the meeting."
+    assert row.cells["section"].value == "Part A: Members > A3 Meetings"
+
+
+def test_domains_are_counted() -> None:
+    result = result_of(context())
+    assert values(result, "domains", "entities") == {"Matches": 2, "Members": 2, "(no domain)": 2}
+    assert values(result, "domains", "share_covered") == {"Matches": 1.0, "Members": 0.5, "(no domain)": 0.5}
+    assert result.figures["STRONG"] == 1
+
+
+def test_all_evidence_can_be_read_back_and_two_runs_are_equal() -> None:
+    job_context = context()
+    result = result_of(job_context)
+    model = job_context.model
+    assert model is not None
+    evidence = [place for table in result.tables for row in table.rows for place in row.evidence]
+    assert evidence
+    assert all(job_context.corpus.holds(place) or model.corpus.holds(place) for place in evidence)
+    assert result == result_of(context())
+
+
+def test_types_and_names_can_be_left_out() -> None:
+    assert list(values(result_of(context(skip=["ground", "Sheet"])), "coverage", "type")) == [
+        "Member Club",
+        "Affiliation",
+        "Team Sheet",
+        "Sin Bin",
+    ]
+    assert result_of(context(types=["Interface"])).table("coverage").rows == ()
+
+
+def test_a_row_that_was_not_made_leaves_no_trace_of_itself() -> None:
+    job = CoverageJob(context())
+    first = job.tasks()[0]
+    result = job.result([first.row(first.material(), None)])
+    assert list(values(result, "coverage", "coverage")) == ["Member Club"]
+    assert [row.name for row in result.table("gaps").rows] == ["Member Club", "Working Day"]
+
+
+@pytest.mark.parametrize("texts", [{}, {"handbook.md": HANDBOOK}])
+def test_a_job_without_model_or_texts_says_what_to_give(texts: dict[str, str]) -> None:
+    model = None if texts else model_of(MODEL)
+    with pytest.raises(UsageError, match="needs a model and texts") as raised:
+        CoverageJob(context_of(texts, model=model))
+    assert "sources.model" in raised.value.hint

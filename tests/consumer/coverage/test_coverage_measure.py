@@ -1,0 +1,99 @@
+import pytest
+from elt_llm_consumer.coverage.measure import CLASSES, Measure, RuleWords, class_of
+from elt_llm_consumer.mention_index import MentionIndex, is_contents_row
+from elt_llm_consumer.names import Names
+from elt_llm_consumer.sections.coverage import RULE_WORDS, Thresholds
+from hypothesis import given
+from hypothesis import strategies as st
+from job_contexts import corpus_of
+
+counts = st.integers(0, 40).map(lambda number: number / 2)
+measures = st.builds(
+    Measure,
+    defined=st.booleans(),
+    statements=counts,
+    rules=counts,
+    sections=st.integers(0, 20),
+    headings=st.integers(0, 5),
+)
+NAMES = ["Ground", "Ground Grade", "Fee", "Data Owner", "Sin Bin"]
+WORDS = [
+    "ground",
+    "Ground",
+    "grade",
+    "Grade",
+    "fees",
+    "fee",
+    "data",
+    "owner",
+    "sin-bin",
+    "the",
+    "must",
+    ".",
+    "\n\n",
+    "x",
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so.", "Ein Verein darf zahlen."],
+)
+def test_rules_are_told_by_their_words_or_their_number(text: str) -> None:
+    assert RuleWords(RULE_WORDS).is_rule(text)
+
+
+@pytest.mark.parametrize("text", ["The badge is green.", "Seed them in May.", "3 clubs paid.", ""])
+def test_other_statements_are_no_rules(text: str) -> None:
+    assert not RuleWords(RULE_WORDS).is_rule(text)
+
+
+def test_without_any_word_only_numbered_paragraphs_are_rules() -> None:
+    assert not RuleWords([]).is_rule("A club must pay.")
+    assert RuleWords([" "]).is_rule("2.1 A club pays.")
+
+
+@pytest.mark.parametrize("row", ["A3 Definitions | 8", "Fees ........ 12", "| Part H: Discipline | 27 |"])
+def test_a_row_of_contents_states_nothing(row: str) -> None:
+    assert is_contents_row(row)
+
+
+@pytest.mark.parametrize(
+    "row", ["Registration | £12.00 | adults", "Member Club | A club that was admitted.", "In 2026"]
+)
+def test_other_rows_do(row: str) -> None:
+    assert not is_contents_row(row)
+
+
+@given(measures)
+def test_absent_means_that_nothing_at_all_was_met(measured: Measure) -> None:
+    nothing = measured.statements == 0 and measured.headings == 0 and not measured.defined
+    assert (class_of(measured, Thresholds()) == "ABSENT") == nothing
+
+
+@given(measures, counts, st.integers(0, 5))
+def test_more_said_is_never_a_lower_class(measured: Measure, more: float, sections: int) -> None:
+    richer = Measure(
+        measured.defined,
+        measured.statements + more,
+        measured.rules + more,
+        measured.sections + sections,
+        measured.headings,
+    )
+    assert CLASSES.index(class_of(richer, Thresholds())) <= CLASSES.index(class_of(measured, Thresholds()))
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30))
+def test_a_name_that_stands_in_the_text_by_itself_is_always_met(chosen: list[str]) -> None:
+    """The surest reading there is: the very words, apart from case, between blanks."""
+    text = " ".join(chosen)
+    index = MentionIndex(corpus_of({"a.txt": text}), Names(NAMES))
+    for name in NAMES:
+        if f" {name.casefold()} " in f" {text.casefold()} ":
+            assert index.of(name) or index.headed(name), name
+
+
+def test_statements_come_in_the_order_of_the_text() -> None:
+    corpus = corpus_of({"b.txt": "The fee is due. A Fee is paid.", "a.txt": "No fee."})
+    told = [(it.document.source, it.piece.text) for it in MentionIndex(corpus, Names(["Fee"])).of("Fee")]
+    assert told == [("a.txt", "No fee."), ("b.txt", "The fee is due."), ("b.txt", "A Fee is paid.")]

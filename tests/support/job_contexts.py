@@ -1,0 +1,80 @@
+"""Contexts of jobs made of texts in memory: no store, no files, no model that has to be loaded."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.corpus import Corpus, CorpusDocument
+from elt_llm_consumer.job_file import ConsumerJob, JobFile
+from elt_llm_consumer.structured import ModelSource
+from elt_llm_core.enterprise_model import End, EnterpriseModel, Entity, Relationship
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.outline import Outline, Section
+from elt_llm_core.settings import Settings
+from elt_llm_query.understanding.aliases import aliases_from
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+_HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
+
+
+def document_of(source: str, text: str, collection: str = "rules") -> CorpusDocument:
+    """A document whose Markdown headings are its sections and whose form feeds begin its pages."""
+    sections = [Section(it.start(), len(it[1]), it[2].strip()) for it in _HEADING.finditer(text)]
+    pages = [0, *(it.end() for it in re.finditer("\f", text))] if "\f" in text else []
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return CorpusDocument(collection, digest[:32], source, source, digest, text, Outline(pages, sections))
+
+
+def corpus_of(texts: Mapping[str, str], collection: str = "rules") -> Corpus:
+    """Documents by their names."""
+    return Corpus([document_of(source, text, collection) for source, text in texts.items()])
+
+
+def model_of(
+    domains: Mapping[str, Sequence[str]], relationships: Sequence[tuple[str, str, str]] = (), kind: str = "DataObject"
+) -> ModelSource:
+    """A model with entities by domain, and relationships as source, verb, target; each has its document."""
+    entities = tuple(
+        Entity(id=f"id-{name}", name=name, type=kind, domain=domain)
+        for domain, names in domains.items()
+        for name in names
+    )
+    related = tuple(
+        Relationship(
+            id=f"relation-{number}",
+            source=End(entity_id=f"id-{source}", name=source, cardinality="1"),
+            target=End(entity_id=f"id-{target}", name=target, cardinality="1..*"),
+            name=verb,
+        )
+        for number, (source, verb, target) in enumerate(relationships)
+    )
+    told = {f"model.xml#entity/{one.id}": f"{one.name} is a fact sheet of type {one.type}." for one in entities}
+    told |= {f"model.xml#relationship/{one.id}": one.sentence for one in related}
+    return ModelSource(EnterpriseModel(entities=entities, relationships=related), corpus_of(told, "model"))
+
+
+def context_of(
+    texts: Mapping[str, str],
+    *,
+    model: ModelSource | None = None,
+    aliases: Mapping[str, Sequence[str]] | None = None,
+    llm: "LLM | None" = None,
+    **sections: object,
+) -> JobContext:
+    """The context of a job over these texts; `sections` are those of its file, such as `coverage={...}`."""
+    spec = ConsumerJob.model_validate(sections)
+    return JobContext(
+        file=JobFile("trial", Path("trial.yaml"), Path(), spec),
+        settings=Settings(),
+        corpus=corpus_of(texts),
+        model=model,
+        inventory=None,
+        aliases=aliases_from(aliases or {}),
+        embedding=FakeEmbedding(),
+        llm=llm,
+    )
