@@ -11,9 +11,13 @@ Kind = Literal["glossary", "catalog", "coverage", "handbook"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def create_job(kind: str, context: JobContext) -> Job:  # noqa: ARG001 - until the first case takes it
+def create_job(kind: str, context: JobContext) -> Job:
     """A job of that kind over the context. Raises UsageError for a kind there is not, and as the job does."""
     match kind:
+        case "coverage":
+            from elt_llm_consumer.coverage.job import CoverageJob
+
+            return CoverageJob(context)
         case _:
             raise UsageError(f"There is no job of the kind '{kind}'.", hint=f"Kinds are: {', '.join(KINDS)}.")
 
