@@ -15,7 +15,7 @@ from elt_llm_api.lazy_group import CommandEntry, LazyGroup
 from elt_llm_api.options import CommandContext, global_options
 from elt_llm_api.render import print_error
 
-_BEGIN, _FILL, _ASK, _CARE, _REMOVE = "Begin", "Fill", "Ask", "Look after", "Take out"
+_BEGIN, _FILL, _ASK, _JOBS, _CARE, _REMOVE = "Begin", "Fill", "Ask", "Run jobs", "Look after", "Take out"
 COMMANDS = (
     CommandEntry("init", "elt_llm_api.commands.init", "Write a commented configuration into a folder.", _BEGIN),
     CommandEntry("demo", "elt_llm_api.commands.demo", "Ingest the bundled samples and answer a question.", _BEGIN),
@@ -30,6 +30,12 @@ COMMANDS = (
     CommandEntry("search", "elt_llm_api.commands.search", "Find passages.", _ASK),
     CommandEntry("show", "elt_llm_api.commands.show", "Show a document's text as citations see it.", _ASK),
     CommandEntry("eval", "elt_llm_api.commands.eval", "Measure how well passages are found and answers given.", _ASK),
+    CommandEntry("glossary", "elt_llm_api.commands.glossary", "Collect the terms that the texts define.", _JOBS),
+    CommandEntry("catalog", "elt_llm_api.commands.catalog", "Describe every entity of a model from the texts.", _JOBS),
+    CommandEntry("coverage", "elt_llm_api.commands.coverage", "Show how well the texts cover each entity.", _JOBS),
+    CommandEntry("handbook", "elt_llm_api.commands.handbook", "Draw up a model from the texts alone.", _JOBS),
+    CommandEntry("review", "elt_llm_api.commands.review", "Take reviews of rows, and see how they stand.", _JOBS),
+    CommandEntry("replay", "elt_llm_api.commands.replay", "Tell whether an output still holds.", _JOBS),
     CommandEntry("collections", "elt_llm_api.commands.collections", "List the collections.", _CARE),
     CommandEntry("status", "elt_llm_api.commands.status", "What a collection holds and what happened last.", _CARE),
     CommandEntry(

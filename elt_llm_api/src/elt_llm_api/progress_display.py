@@ -23,6 +23,8 @@ _WORDS = {
     "embed": ("Embedding passages", "passage"),
     "index": ("Building the index", "passage"),
     "ask": ("Asking questions", "question"),
+    "gather": ("Gathering texts", "row"),
+    "rows": ("Making rows", "row"),
 }
 
 

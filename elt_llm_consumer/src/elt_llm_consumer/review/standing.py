@@ -2,14 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from elt_llm_core.collection import open_generation
+from elt_llm_core.errors import UnknownCollection
+from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.reviews import JobReviews
 from elt_llm_core.state.rows import JobName, JobRows, Place
 from elt_llm_core.store.database import Database
+from elt_llm_core.store.store import open_store
 
-from elt_llm_consumer.corpus import CorpusDocument
+from elt_llm_consumer.corpus import CorpusDocument, read_corpus
+from elt_llm_consumer.job_file import JobFile
 from elt_llm_consumer.rows import Evidence, Row
 
 
@@ -70,6 +76,19 @@ def overview(state: Database, name: JobName) -> ReviewOverview:
         said = (review.status, review.reviewer, review.comment, review.reviewed_at)
         found.append(Reviewed(place.table, place.key, called, *said, fresh if row else "without a row"))
     return ReviewOverview(name.job, name.kind, len(shown), dict(sorted(counts.items())), tuple(found))
+
+
+def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
+    """Every document that a job reads, by collection and id; none of a collection that is gone. Needs no model."""
+    sources = file.spec.sources
+    names = dict.fromkeys([*sources.handbook, *([sources.model] if sources.model else []), *sources.inventory])
+    found: dict[tuple[str, str], CorpusDocument] = {}
+    with open_store(loaded.data_dir) as store:
+        for name in names:
+            with suppress(UnknownCollection), open_generation(store, name) as generation:
+                documents = read_corpus([generation]).documents
+                found |= {(it.collection, it.document_id): it for it in documents}
+    return found
 
 
 def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str], CorpusDocument]) -> list[StaleRow]:
