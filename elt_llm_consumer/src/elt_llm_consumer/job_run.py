@@ -41,7 +41,8 @@ def _silent() -> AbstractContextManager[Progress]:
 class JobRequest:
     """What is to be run: `create` makes the job of the kind, `embedding` and `llm` take the place of configured ones.
 
-    `on_cost` is told what there is to do before any row is made; a `dry_run` ends with that.
+    `on_cost` is told what there is to do before any row is made; a `dry_run` ends with that. `on_result` is told what
+    was found, with the context that it was found in, after it is written.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class JobRequest:
     dry_run: bool = False
     create: Callable[[str, JobContext], Job] = create_job
     on_cost: Callable[[Cost], None] = lambda _: None
+    on_result: Callable[[JobResult, JobContext], None] = lambda _, __: None
     progress: ShowProgress = _silent
     embedding: EmbeddingModel | None = None
     llm: "LLM | None" = None
@@ -97,6 +99,7 @@ class _Run:
             ran = self._runner(progress).run(plan)
         result = finished(self._job, plan, ran, self._curated, self._state, self._request.name)
         files = self._written(result, plan, ran)
+        self._request.on_result(result, self._context)
         return self._report(result, plan, ran, files, time.monotonic() - began)
 
     def _runner(self, progress: Progress) -> JobRunner:

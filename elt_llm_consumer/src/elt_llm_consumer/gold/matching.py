@@ -32,8 +32,8 @@ def compare_matching(entities: Table, folder: Path) -> tuple[list[Share], list[s
         wanted: set[object] = set()
         if one.term and _has_meaning(one.term, terms):
             wanted.add(term_key(one.term))
-        tolerated: set[object] = {term_key(name) for name in (*one.also_right, one.term or "")} - wanted
-        defined.count(one.entity or "", wanted, found - tolerated)
+        tolerated: set[object] = {term_key(name) for name in (*one.also_right, one.term or "")}
+        defined.count(one.entity or "", wanted, found - (tolerated - wanted))
         near += len(one.must_not_match)
         crossed += [f"near-duplicates joined: {one.entity}, {name}" for name in _joined_near(one, found)]
     shares = [
