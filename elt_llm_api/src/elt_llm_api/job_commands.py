@@ -84,11 +84,6 @@ def _run(
             click.echo(line, err=not dry_run)
 
     compared: list[GoldReport] = []
-
-    def on_result(result: "JobResult", opened: "JobContext") -> None:
-        if given["gold"] is not None:
-            compared.append(_against_gold(result, opened, given["gold"]))
-
     request = JobRequest(
         kind,
         file,
@@ -96,7 +91,7 @@ def _run(
         dry_run=dry_run,
         create=create or create_job,
         on_cost=on_cost,
-        on_result=on_result,
+        on_result=lambda result, opened: compared.extend(_against_gold(result, opened, given["gold"])),
         progress=lambda: progress_display(quiet=as_json),
     )
     report = run_job(request, loaded)
@@ -108,10 +103,12 @@ def _run(
     return report.exit_code
 
 
-def _against_gold(result: "JobResult", opened: "JobContext", folder: Path) -> "GoldReport":
+def _against_gold(result: "JobResult", opened: "JobContext", folder: Path | None) -> "list[GoldReport]":
+    if folder is None:
+        return []
     from elt_llm_consumer.gold.figures import corpora_of, gold_figures
 
-    return gold_figures(result, folder, corpora_of(opened))
+    return [gold_figures(result, folder, corpora_of(opened))]
 
 
 def _show(report: "RunReport", compared: "list[GoldReport]", context: CommandContext, *, as_json: bool) -> None:
