@@ -12,7 +12,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.candidates import candidates
 from elt_llm_query.answer.claim_tokens import Sentence, read_sentence
-from elt_llm_query.answer.pieces import without_markup
+from elt_llm_query.answer.pieces import lines_of_tables, without_markup
 
 _CAPITALISED = re.compile(r"(?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][\w'\u2019-]{1,60}")
 _LOWER = re.compile(r"(?<![\w'\u2019-])[a-zß-ÿ][\w'\u2019-]{1,60}")
@@ -79,7 +79,9 @@ class Sources:
         over = frozenset(fold(f"{chunk.source_title} {chunk.context} {chunk.section or ''}").replace("-", " ").split())
         leads = {(one.start, one.end): one for one in candidates([chunk]) if one.kind != "prose" or one.asked}
         found: list[SourceSentence] = []
-        for start, end in sorted({*sentence_spans(chunk.text), *leads}):
+        # A row of a table by itself: of all rows together any number would bear out any claim.
+        spans = (line for span in sentence_spans(chunk.text) for line in lines_of_tables(chunk.text, span))
+        for start, end in sorted({*spans, *leads}):
             told = leads.get((start, end))
             sentence = self.read(told.meant if told else without_markup(chunk.text[start:end]))
             if not sentence.tokens:

@@ -37,7 +37,7 @@ class Piece:
 
 def pieces(text: str, titles: Collection[str]) -> list[Piece]:
     """The pieces of a passage in order; `titles` are the headings known to stand over it."""
-    spans = [piece for span in sentence_spans(text) for piece in _lines_of_tables(text, span)]
+    spans = [piece for span in sentence_spans(text) for piece in lines_of_tables(text, span)]
     known = {_bare(title) for title in titles} - {""}
     found: list[Piece] = []
     for position, (start, end) in enumerate(spans):
@@ -64,7 +64,7 @@ def is_row(text: str) -> bool:
     return text.lstrip().startswith("|") or text.count(" | ") >= 1 or "\t" in text.strip()
 
 
-def _lines_of_tables(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
+def lines_of_tables(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
     """The span, but each row of a table by itself."""
     begin = None
     for line in re.finditer(r"[^\n]+", text[span[0] : span[1]]):
