@@ -1,7 +1,8 @@
 """What every job is given: the texts, the model, the inventory, other names, and a way to search."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,8 @@ class JobContext:
     """Writes and cleans up; None where rules and quotes do all."""
     generations: tuple[str, ...] = ()
     """Identity of every generation read, in the order of the sources."""
+    engines: Mapping[str, Engine] = field(default_factory=dict)
+    """Those of other profiles that fields of the job name, by profile."""
 
 
 class OpenedJob(Closeable):
@@ -91,8 +94,30 @@ def open_job(
             engine,
             engine.llm if engine else None,
             (*(one.identity for one in generations), *structured.identities),
+            _engines_of_fields(file, loaded, engine, embedding, opened) if engine else {},
         )
         return OpenedJob(context, opened.pop_all())
+
+
+def _engines_of_fields(
+    file: JobFile, loaded: LoadedSettings, engine: Engine, embedding: EmbeddingModel, opened: ExitStack
+) -> dict[str, Engine]:
+    """One for each other profile that a field names, over the same generations: a field is searched for its own way."""
+    fields = file.spec.catalog.all_fields().values()
+    profiles = sorted({one.profile for one in fields if one.profile} - {file.spec.running.profile})
+    aliases = _aliases(file, loaded)
+    return {
+        profile: opened.enter_context(
+            Engine(
+                engine.generations,
+                embedding,
+                load_profile(profile, loaded).apply_to(loaded.settings),
+                llm=engine.llm,
+                aliases=aliases,
+            )
+        )
+        for profile in profiles
+    }
 
 
 class _Structured:
