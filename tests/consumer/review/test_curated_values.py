@@ -1,0 +1,116 @@
+"""What reviewers put in place of what was found: applied to its row, told who and when, and missed by nobody."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_consumer.runner_choice import Choice
+from elt_llm_core.errors import SettingsError
+from elt_llm_core.settings_loader import LoadedSettings
+from fake_jobs import load, outputs_of, project, run, some_terms
+
+ONE = """overrides:
+- {table: terms, key: Term 01, field: definition, value: Something better., by: Kim, at: 2026-01-31, reason: It is so.}
+"""
+
+
+def _project(folder: Path, curated: str) -> LoadedSettings:
+    project(folder, {"a/one.md": some_terms(3)})
+    job = folder / "config" / "consumer" / "rules.yaml"
+    written = job.read_text(encoding="utf-8").replace("[library]", "[library], curated: curated.yaml")
+    job.write_text(written, encoding="utf-8")
+    (folder / "curated.yaml").write_text(curated, encoding="utf-8")
+    return load(folder)
+
+
+def _written(loaded: LoadedSettings) -> tuple[dict[str, Any], list[str]]:
+    """Cells of the terms by key, and the notes."""
+    value = json.loads(outputs_of(loaded)["rules-glossary.json"])
+    rows = [
+        row for domain in value["tables"]["terms"]["domains"] for sub in domain["subgroups"] for row in sub["entities"]
+    ]
+    return {row["key"]: row["cells"] for row in rows}, value["notes"]
+
+
+def test_a_curated_value_takes_the_place_of_what_was_found_and_says_so(tmp_path: Path) -> None:
+    loaded = _project(tmp_path, ONE)
+    run(loaded)
+    cells, notes = _written(loaded)
+    cell = cells["Term 01"]["definition"]
+    assert (cell["value"], cell["verdict"], cell["method"]) == ("Something better.", "found", "curated")
+    assert cell["curation"] == {"by": "Kim", "at": "2026-01-31", "reason": "It is so."}
+    assert cell["note"] == "In place of (found, rule): a thing of the number 1."
+    assert cells["Term 00"]["definition"]["method"] == "rule"
+    assert notes == []
+
+
+def test_a_curated_value_comes_and_goes_without_a_row_made_anew(tmp_path: Path) -> None:
+    loaded = _project(tmp_path, "overrides: []")
+    run(loaded)
+    (tmp_path / "curated.yaml").write_text(ONE, encoding="utf-8")
+    assert run(loaded).made == 0
+    assert _written(loaded)[0]["Term 01"]["definition"]["method"] == "curated"
+    (tmp_path / "curated.yaml").write_text("overrides: []", encoding="utf-8")
+    assert run(loaded).made == 0
+    assert _written(loaded)[0]["Term 01"]["definition"]["method"] == "rule"
+
+
+def test_a_quote_is_looked_up_and_one_that_is_not_there_is_told(tmp_path: Path) -> None:
+    there, missing = "Term 02 means a thing", "Term 02 means a king"
+    overrides = [
+        f"- {{table: terms, name: Term 0{number}, field: definition, value: V, by: K, at: 2026-01-31, quote: {quote}}}"
+        for number, quote in ((1, there), (2, missing))
+    ]
+    loaded = _project(tmp_path, "\n".join(["overrides:", *overrides]))
+    report = run(loaded)
+    cells, notes = _written(loaded)
+    [evidence] = cells["Term 01"]["definition"]["evidence"]
+    assert evidence["quote"] == there
+    assert cells["Term 02"]["definition"]["evidence"] == []
+    assert notes == ["Curated value: terms, Term 02, definition: The quote given for it is not in the documents."]
+    assert set(notes) <= set(report.notes)
+
+
+def test_null_means_that_there_is_no_value(tmp_path: Path) -> None:
+    loaded = _project(tmp_path, ONE.replace("Something better.", "null"))
+    run(loaded)
+    cell = _written(loaded)[0]["Term 01"]["definition"]
+    assert (cell["value"], cell["verdict"], cell["method"]) == (None, "absent", "curated")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("key: Term 01", "key: Term 77", "Curated value without a row: terms, Term 77, definition."),
+        ("table: terms", "table: words", "Curated value without a row: words, Term 01, definition (a glossary has no"),
+        ("field: definition", "field: colour", "Curated value for a column that there is not: terms, Term 01, colour."),
+    ],
+)
+def test_a_curated_value_that_finds_no_place_is_told(tmp_path: Path, before: str, after: str, told: str) -> None:
+    loaded = _project(tmp_path, ONE.replace(before, after))
+    run(loaded)
+    [note] = _written(loaded)[1]
+    assert note.startswith(told)
+
+
+def test_a_value_for_a_row_that_was_left_out_is_no_mistake_and_one_for_another_kind_neither(tmp_path: Path) -> None:
+    other = ONE.splitlines()[1].replace("table: terms", "kind: catalog, table: entities")
+    loaded = _project(tmp_path, f"{ONE}{other}\n")
+    run(loaded, choice=Choice(limit=1))
+    assert _written(loaded)[1] == ["Not complete: 2 of 3 rows are missing: Term 01, Term 02."]
+
+
+def test_a_row_that_follows_from_others_can_be_curated_too(tmp_path: Path) -> None:
+    loaded = _project(
+        tmp_path, ONE.replace("table: terms, key: Term 01, field: definition", "table: folders, key: a, field: terms")
+    )
+    run(loaded)
+    folders = json.loads(outputs_of(loaded)["rules-glossary.json"])["tables"]["folders"]["rows"]
+    assert folders[0]["cells"]["terms"]["value"] == "Something better."
+
+
+@pytest.mark.parametrize(("before", "after"), [("key: Term 01", "colour: red"), ("2026-01-31", "soon")])
+def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, before: str, after: str) -> None:
+    with pytest.raises(SettingsError, match=r"curated\.yaml"):
+        run(_project(tmp_path, ONE.replace(before, after)))

@@ -1,0 +1,185 @@
+"""Reviews travel out with the sheet, come back, and stay whatever makes the rows anew."""
+
+import csv
+import json
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_consumer.export.atomic import write_whole
+from elt_llm_consumer.review.importing import ImportReport, import_reviews
+from elt_llm_consumer.review.sheet import SheetRow, read_sheet
+from elt_llm_consumer.review.standing import overview, read_sources, stale_rows
+from elt_llm_consumer.runner_choice import Choice
+from elt_llm_core.errors import UsageError
+from elt_llm_core.forgetting import forget
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.rows import JobName
+from fake_jobs import KIND, job_file, outputs_of, project, run, some_terms
+from folders import run_ingest
+from openpyxl import load_workbook
+from shelf import writing
+
+NAME = JobName("rules", KIND)
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> LoadedSettings:
+    """Four terms in two documents, written."""
+    loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
+    run(loaded)
+    return loaded
+
+
+def _line(key: str, status: str, reviewer: str = "", comment: str = "", table: str = "terms") -> SheetRow:
+    return SheetRow("row 2", table, key, status, reviewer, comment)
+
+
+def _import(loaded: LoadedSettings, *lines: SheetRow) -> ImportReport:
+    with closing(open_state(loaded.data_dir)) as state:
+        return import_reviews(lines, state, NAME)
+
+
+def _reviews(loaded: LoadedSettings) -> dict[str, Any]:
+    """Reviews of the terms in the JSON output, by key."""
+    terms = json.loads(outputs_of(loaded)["rules-glossary.json"])["tables"]["terms"]
+    rows = [row for domain in terms["domains"] for sub in domain["subgroups"] for row in sub["entities"]]
+    return {row["key"]: row["review"] for row in rows}
+
+
+def _change(loaded: LoadedSettings, before: str, after: str) -> None:
+    path = loaded.project / "docs" / "a" / "one.md"
+    path.write_text(path.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
+    run_ingest(loaded.data_dir, loaded.project / "docs")
+
+
+def test_a_review_is_in_the_next_outputs_and_survives_runs(loaded: LoadedSettings) -> None:
+    report = _import(loaded, _line("Term 01", "APPROVED", "Kim", "Good."), _line("a", "REJECTED", table="folders"))
+    assert (report.taken, report.problems) == (2, ())
+    for choice in (Choice(), Choice(anew=True), Choice(only=("Term 03",))):
+        run(loaded, choice=choice)
+        review = _reviews(loaded)["Term 01"]
+        assert (review["status"], review["reviewer"], review["comment"]) == ("APPROVED", "Kim", "Good.")
+        assert not review["stale"]
+        assert _reviews(loaded)["Term 00"]["status"] == "PENDING"
+
+
+def test_a_review_of_a_row_that_says_something_else_now_is_stale(loaded: LoadedSettings) -> None:
+    _import(loaded, _line("Term 00", "APPROVED", "Kim"), _line("Term 01", "APPROVED", "Kim"))
+    _change(loaded, "a thing of the number 0", "something else")
+    run(loaded)
+    assert {key: review["stale"] for key, review in _reviews(loaded).items() if review["reviewer"]} == {
+        "Term 00": True,
+        "Term 01": False,
+    }
+    assert _import(loaded, _line("Term 00", "APPROVED", "Kim")).unchanged == 1
+    assert _import(loaded, _line("Term 00", "APPROVED", "Kim", "Read again.")).taken == 1
+    run(loaded)
+    assert not _reviews(loaded)["Term 00"]["stale"]
+
+
+def test_a_line_that_says_nothing_takes_nothing_back(loaded: LoadedSettings) -> None:
+    _import(loaded, _line("Term 00", "REJECTED", "Kim"))
+    report = _import(loaded, _line("Term 00", "PENDING"), _line("Term 01", ""))
+    assert (report.taken, report.without_review) == (0, 2)
+    run(loaded)
+    assert _reviews(loaded)["Term 00"]["status"] == "REJECTED"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (_line("Term 0", "APPROVED"), "row 2: 'terms' has no row 'Term 0'. "),
+        (_line("Term 00", "APROVED"), "row 2: there is no review status 'APROVED'; allowed: PENDING, APPROVED"),
+        (_line("Term 00", "APPROVED", table="term"), "row 2: the job has no table 'term'. "),
+        (_line("", "APPROVED"), "row 2: 'terms' has no row ''."),
+    ],
+)
+def test_every_line_that_is_not_understood_is_told_and_the_others_are_taken(
+    loaded: LoadedSettings, line: SheetRow, problem: str
+) -> None:
+    report = _import(loaded, line, _line("Term 01", "needs clarification", "Kim"))
+    assert report.taken == 1
+    assert report.problems[0].startswith(problem)
+    assert report.exit_code == 1
+
+
+def test_a_row_that_stands_twice_in_a_sheet_is_told(loaded: LoadedSettings) -> None:
+    report = _import(loaded, _line("Term 01", "APPROVED", "Kim"), _line("Term 01", "REJECTED", "Kim"))
+    assert report.problems == ("row 2: 'Term 01' stands in row 2 already",)
+
+
+def test_the_exported_workbook_comes_back_with_what_was_filled_in(loaded: LoadedSettings) -> None:
+    path = loaded.project / "out" / "rules-glossary.xlsx"
+    workbook = load_workbook(path)
+    sheet = workbook["Terms"]
+    head = [cell.value for cell in sheet[1]]
+    sheet.cell(3, head.index("review_status") + 1).value = "APPROVED"
+    sheet.cell(3, head.index("reviewer") + 1).value = "Kim"
+    workbook.save(path)
+    report = _import(loaded, *read_sheet(path))
+    assert (report.taken, report.without_review, report.problems) == (1, 5, ())
+    run(loaded)
+    assert _reviews(loaded)["Term 01"]["status"] == "APPROVED"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_exported_csv_comes_back_however_a_spreadsheet_saved_it(loaded: LoadedSettings, delimiter: str) -> None:
+    exported = outputs_of(loaded)["rules-glossary.terms.csv"].decode("utf-8-sig")
+    lines = list(csv.DictReader(StringIO(exported)))
+    lines[2] |= {"review_status": "REJECTED", "reviewer": "Kim", "review_comment": "Not\nso; no, not"}
+    buffer = StringIO()
+    writer = csv.DictWriter(buffer, fieldnames=list(lines[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(lines)
+    write_whole(loaded.project / "back.csv", buffer.getvalue().encode())
+    report = _import(loaded, *read_sheet(loaded.project / "back.csv"))
+    assert (report.taken, report.problems) == (1, ())
+    run(loaded)
+    assert _reviews(loaded)["Term 02"]["comment"] == "Not\nso; no, not"
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.csv", b"a,b\n1,2\n"), ("a.xlsx", b"no"), ("b.csv", b"\xff\xfe\n")])
+def test_a_file_that_is_no_such_sheet_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=name):
+        read_sheet(tmp_path / name)
+
+
+def test_the_overview_tells_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
+    _import(loaded, *(_line(f"Term 0{number}", "APPROVED", "Kim") for number in range(3)))
+    _change(loaded, "a thing of the number 0", "something else")
+    _change(loaded, "Term 01 means", "Term 01 is")
+    run(loaded)
+    with closing(open_state(loaded.data_dir)) as state:
+        seen = overview(state, NAME)
+    assert {it.key: it.state for it in seen.reviews} == {
+        "Term 00": "stale",
+        "Term 01": "without a row",
+        "Term 02": "fresh",
+    }
+    assert seen.counts == {"APPROVED": 2, "PENDING": 3}
+
+
+def test_rows_whose_source_text_changed_are_listed_with_the_place(loaded: LoadedSettings) -> None:
+    with closing(open_state(loaded.data_dir)) as state:
+        assert stale_rows(state, NAME, read_sources(job_file(loaded), loaded)) == []
+        _change(loaded, "Term 01 means a thing", "Term 01 means a pretty thing")
+        found = stale_rows(state, NAME, read_sources(job_file(loaded), loaded))
+    changes = {(row.table, row.key): row.changes for row in found}
+    assert changes["terms", "Term 00"] == ("a/one.md: the document changed, the quote stands",)
+    assert changes["terms", "Term 01"] == ("a/one.md: the quote is gone",)
+    assert ("terms", "Term 02") not in changes
+
+
+def test_a_forgotten_document_leaves_neither_rows_nor_what_was_said_of_them(loaded: LoadedSettings) -> None:
+    _import(loaded, _line("Term 00", "APPROVED", "Kim", "As in term two."), _line("Term 02", "APPROVED", "Kim"))
+    with writing(loaded.data_dir) as store:
+        report = forget(store, "library", "a/one.md", SilentProgress())
+    assert (report.rows, report.reviews) == (3, 1)
+    with closing(open_state(loaded.data_dir)) as state:
+        assert [it.key for it in overview(state, NAME).reviews] == ["Term 02"]

@@ -1,0 +1,77 @@
+"""A run that is killed, interrupted or doubled: nothing is lost, nothing is paid twice but what was under way."""
+
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from elt_llm_consumer.runner_workers import in_parallel
+from elt_llm_core.errors import LockHeld
+from elt_llm_core.state.job_lock import job_lock
+from elt_llm_core.state.rows import JobName
+from fake_jobs import KIND, ToldLLM, calls_of, outputs_of, project, run, run_in_process, some_terms
+from killing import processes
+
+ROWS, AT_ONCE = 40, 2
+
+
+def _killed(folder: Path, log: Path, dies_at: int) -> bool:
+    process = processes().Process(target=run_in_process, args=(folder, log, dies_at))
+    process.start()
+    process.join(120)
+    return process.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("percent", [10, 50, 90])
+def test_a_killed_run_is_gone_on_with_and_ends_the_same(percent: int, tmp_path: Path) -> None:
+    documents = {"a/one.md": some_terms(ROWS // 2), "b/two.md": some_terms(ROWS // 2, first=ROWS // 2)}
+    whole, cut = project(tmp_path / "whole", documents), project(tmp_path / "cut", documents)
+    run(whole, ToldLLM(tmp_path / "unused.txt"))
+    log = tmp_path / "calls.txt"
+    assert _killed(cut.project, log, ROWS * percent // 100)
+    report = run(cut, ToldLLM(log))
+    assert report.kept >= ROWS * percent // 100 - AT_ONCE
+    assert report.made + report.kept == ROWS
+    assert ROWS <= len(calls_of(log)) <= ROWS + AT_ONCE
+    assert len(set(calls_of(log))) == ROWS
+    assert outputs_of(cut) == outputs_of(whole)
+
+
+def test_a_second_run_of_the_same_job_is_refused_and_others_are_not(tmp_path: Path) -> None:
+    loaded = project(tmp_path, {"a/one.md": some_terms(2)})
+    with job_lock(loaded.data_dir, JobName("rules", KIND)):
+        with pytest.raises(LockHeld, match=r"The glossary of job 'rules' is being made by process \d+"):
+            run(loaded)
+        with job_lock(loaded.data_dir, JobName("other", KIND)), job_lock(loaded.data_dir, JobName("rules", "catalog")):
+            pass
+    assert run(loaded).made == 2
+
+
+def test_outcomes_are_of_all_things_and_errors_of_their_own() -> None:
+    def work(number: int) -> int:
+        if number % 3 == 0:
+            raise ValueError(number)
+        return number * 2
+
+    outcomes = list(in_parallel(range(20), work, 4, threading.Event()))
+    assert sorted(one.item for one in outcomes) == list(range(20))
+    assert sorted(one.value() for one in outcomes if one.error is None) == [n * 2 for n in range(20) if n % 3]
+    assert sorted(one.item for one in outcomes if one.error is not None) == list(range(0, 20, 3))
+
+
+def test_who_walks_away_is_not_held_up_by_work_under_way() -> None:
+    begun, over, release = [], threading.Event(), threading.Event()
+
+    def work(number: int) -> int:
+        begun.append(number)
+        if number:
+            release.wait(30)
+        return number
+
+    outcomes = in_parallel(range(50), work, 2, over)
+    assert next(outcomes).value() == 0
+    outcomes.close()
+    assert over.is_set()
+    release.set()
+    assert len(begun) <= 4

@@ -1,0 +1,177 @@
+"""Runs of a job: what is finished is kept, what is known is not made again, and what fails is told."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from elt_llm_consumer.job_run import JobRequest, run_job
+from elt_llm_consumer.runner_choice import Choice
+from elt_llm_consumer.runner_report import Cost
+from elt_llm_core.errors import ModelUnavailable, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.rows import JobName, JobRows
+from fake_jobs import KIND, MeaningJob, ToldLLM, calls_of, job_file, outputs_of, project, run, some_terms
+from folders import run_ingest, write_files
+
+DOCUMENTS = {"a/one.md": some_terms(4), "b/two.md": some_terms(4, first=4)}
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> LoadedSettings:
+    """Eight terms in two folders."""
+    return project(tmp_path, DOCUMENTS)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "calls.txt"
+
+
+def _terms(loaded: LoadedSettings) -> list[str]:
+    written = json.loads(outputs_of(loaded)["rules-glossary.json"])
+    domains = written["tables"]["terms"]["domains"]
+    return [row["key"] for domain in domains for sub in domain["subgroups"] for row in sub["entities"]]
+
+
+def _notes(loaded: LoadedSettings) -> list[str]:
+    notes: list[str] = json.loads(outputs_of(loaded)["rules-glossary.json"])["notes"]
+    return notes
+
+
+def _kept(loaded: LoadedSettings) -> int:
+    with closing(open_state(loaded.data_dir)) as state:
+        return len(JobRows(state).all(JobName("rules", KIND)))
+
+
+def test_rows_are_made_once_and_written_in_the_order_of_the_job(loaded: LoadedSettings, log: Path) -> None:
+    first = run(loaded, ToldLLM(log))
+    written = outputs_of(loaded)
+    second = run(loaded, ToldLLM(log))
+    assert (first.made, first.kept, first.spent.calls) == (8, 0, 8)
+    assert (second.made, second.kept, second.spent.calls) == (0, 8, 0)
+    assert len(calls_of(log)) == 8
+    assert outputs_of(loaded) == written
+    assert _terms(loaded) == [f"Term {number:02}" for number in range(8)]
+
+
+def test_tokens_are_counted_as_the_server_tells_them(loaded: LoadedSettings, log: Path) -> None:
+    spent = run(loaded, ToldLLM(log)).spent
+    assert (spent.prompt_tokens, spent.answer_tokens) == (8 * 40, 8 * 4)
+
+
+def test_another_prompt_makes_the_rows_anew(loaded: LoadedSettings, log: Path) -> None:
+    run(loaded, ToldLLM(log))
+    assert run(loaded, ToldLLM(log), prompt="Cut").made == 8
+
+
+def test_without_a_model_rows_are_made_of_their_own(loaded: LoadedSettings, log: Path) -> None:
+    run(loaded, ToldLLM(log))
+    report = run(loaded)
+    assert (report.made, report.spent.calls, report.model) == (8, 0, "")
+
+
+def test_an_unrelated_publish_makes_nothing_anew(loaded: LoadedSettings, log: Path) -> None:
+    run(loaded, ToldLLM(log))
+    write_files(loaded.project / "docs", {"c/other.md": "The weather was fine.\n"})
+    run_ingest(loaded.data_dir, loaded.project / "docs")
+    report = run(loaded, ToldLLM(log))
+    assert (report.made, report.kept) == (0, 8)
+
+
+def test_a_changed_document_makes_its_own_rows_anew(loaded: LoadedSettings, log: Path) -> None:
+    run(loaded, ToldLLM(log))
+    changed = DOCUMENTS["b/two.md"].replace("of the number 4", "of another number")
+    write_files(loaded.project / "docs", {"b/two.md": changed})
+    run_ingest(loaded.data_dir, loaded.project / "docs")
+    report = run(loaded, ToldLLM(log))
+    assert (report.made, report.kept) == (4, 4)
+
+
+def test_a_failing_row_is_told_and_the_others_are_written(tmp_path: Path) -> None:
+    loaded = project(tmp_path, {"a/one.md": some_terms(3) + "A failing term means trouble.\n"})
+    report = run(loaded)
+    [failure] = report.failures
+    assert (failure.key, failure.reason, failure.hint) == (
+        "A failing term",
+        "A failing term cannot be made",
+        "Mend the document",
+    )
+    assert report.exit_code == 1
+    assert _terms(loaded) == ["Term 00", "Term 01", "Term 02"]
+    assert _notes(loaded) == ["Not complete: 1 of 4 rows are missing: A failing term."]
+
+
+def test_a_model_that_is_out_of_reach_ends_the_run_and_leaves_what_was_written(loaded: LoadedSettings) -> None:
+    run(loaded)
+    written = outputs_of(loaded)
+    report = run(loaded, ScriptedLLM([ModelUnavailable("Nobody answers")] * 99))
+    assert len(report.failures) == 3
+    assert report.files == ()
+    assert outputs_of(loaded) == written
+
+
+def test_a_part_of_the_rows_does_not_lose_the_others(loaded: LoadedSettings, log: Path) -> None:
+    first = run(loaded, ToldLLM(log), Choice(limit=3))
+    assert (first.made, first.left_out) == (3, 5)
+    assert "5 of 8 rows are missing: Term 03" in _notes(loaded)[0]
+    second = run(loaded, ToldLLM(log), Choice(only=("term 07", "Term 06")))
+    assert (second.made, second.kept, second.left_out) == (2, 3, 3)
+    assert _terms(loaded) == ["Term 00", "Term 01", "Term 02", "Term 06", "Term 07"]
+    third = run(loaded, ToldLLM(log), Choice(domain="A"))
+    assert (third.made, third.kept) == (1, 5)
+    last = run(loaded, ToldLLM(log))
+    assert (last.made, last.kept, _notes(loaded)) == (2, 6, [])
+    assert len(calls_of(log)) == 8
+
+
+def test_rows_are_made_anew_only_where_that_is_asked_for(loaded: LoadedSettings, log: Path) -> None:
+    run(loaded, ToldLLM(log))
+    report = run(loaded, ToldLLM(log), Choice(only=("Term 03",), anew=True))
+    assert (report.made, report.kept) == (1, 7)
+
+
+@pytest.mark.parametrize("choice", [Choice(only=("Term 9",)), Choice(domain="aa")])
+def test_a_choice_of_nothing_names_what_is_near(loaded: LoadedSettings, choice: Choice) -> None:
+    with pytest.raises(UsageError, match=r"The job has no (row 'Term 9'|domain 'aa')") as caught:
+        run(loaded, choice=choice)
+    assert caught.value.hint
+
+
+def test_rows_that_the_job_has_no_more_are_dropped_by_a_whole_run_only(loaded: LoadedSettings) -> None:
+    run(loaded)
+    write_files(loaded.project / "docs", {"b/two.md": some_terms(3, first=4)})
+    run_ingest(loaded.data_dir, loaded.project / "docs")
+    run(loaded, choice=Choice(only=("Term 00",)))
+    assert _kept(loaded) == 8
+    run(loaded)
+    assert _kept(loaded) == 7
+
+
+def test_a_dry_run_tells_the_cost_and_makes_nothing(loaded: LoadedSettings, log: Path) -> None:
+    told: list[Cost] = []
+    request = JobRequest(
+        KIND,
+        job_file(loaded),
+        dry_run=True,
+        create=lambda _, context: MeaningJob(context),
+        on_cost=told.append,
+        embedding=FakeEmbedding(),
+        llm=ToldLLM(log),
+    )
+    assert run_job(request, loaded) is None
+    [cost] = told
+    assert (cost.rows, cost.to_make, cost.calls, cost.seconds) == (8, 8, 8, None)
+    assert 8 * 10 < cost.prompt_tokens < 8 * 30
+    assert calls_of(log) == []
+    assert not (loaded.project / "out").exists()
+
+
+def test_times_are_told_before_once_they_were_measured(loaded: LoadedSettings, log: Path) -> None:
+    told: list[Cost] = []
+    run(loaded, ToldLLM(log, seconds=0.05))
+    run(loaded, ToldLLM(log), Choice(anew=True), on_cost=told.append)
+    assert told[0].seconds is not None
+    assert 0.1 < told[0].seconds < 10
