@@ -18,6 +18,7 @@ _BRACKET = re.compile(
 _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
+_PART = re.compile(r"[^\W_][^\s/-]{0,40}")
 _REACH = 200  # characters before a bracket that are looked at
 _LONGEST = 10
 _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "and", "of", "for", "to", "in", "or", "by", "with"))
@@ -81,17 +82,27 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
 
 
 def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) -> int | None:
-    """Where the words begin whose first letters, articles left out, are the short form; letter for letter."""
-    wanted = list(letters)
-    start = None
-    for word in reversed(words):
-        bare = word.group().lstrip("\"“*_('‘[")
-        if wanted and bare[:1].casefold() == wanted[-1]:
-            wanted.pop()
-            start = word.end() - len(bare)
-        elif not wanted or bare.casefold() not in _ARTICLES:
-            break
-    return start if not wanted and len(letters) > 1 and "\n\n" not in text[start:] else None
+    """Where the longest run of words begins whose initials, those of articles left out, follow in the short form."""
+    parts = [part for word in words for part in _PART.finditer(text, word.start(), word.end())]
+    best = None
+    for part in reversed(parts):
+        if part.group()[0].casefold() == letters[0] and part.start() + len(letters) < len(text):
+            bearing = [one.group() for one in parts if one.start() >= part.start()]
+            initials = [one[0].casefold() for one in bearing if one.casefold() not in _ARTICLES]
+            all_initials = [one[0].casefold() for one in bearing]
+            if part.group().casefold() in _ARTICLES and letters != all_initials:
+                continue
+            exact = letters in (initials, all_initials)
+            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and _follow(initials, letters)
+            if exact or (inner and _follow(letters, list(text[part.start() :].casefold()))):
+                best = part.start()
+    return best if best is not None and "\n\n" not in text[best:] else None
+
+
+def _follow(wanted: list[str], signs: list[str]) -> bool:
+    """Whether all of `wanted` stand in `signs` in that order."""
+    left = iter(signs)
+    return all(one in left for one in wanted)
 
 
 def _without_address(before: str) -> str:

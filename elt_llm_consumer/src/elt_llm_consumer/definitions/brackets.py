@@ -8,7 +8,9 @@ from elt_llm_query.answer.pieces import Piece
 from elt_llm_consumer.definitions.abbreviations import is_short_form
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout
+from elt_llm_consumer.definitions.spans import trimmed_definition
 from elt_llm_consumer.definitions.subject import after_labels
+from elt_llm_consumer.definitions.wording import FINITE, TELLING_APART
 
 # ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
 _QUOTED = (
@@ -45,6 +47,7 @@ _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE = re.compile(
     r"\b(?:section|rule|part|chapter|schedule|article|annex|appendix|table|figure)\s[\w.]{1,8}\s?$", re.IGNORECASE
 )
+_MOST_WORDS = 60
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
 _INTRODUCED = re.compile(
     r"[(,\s]*(?:the|an?|each|our|any|der|die|das|here|called|referred|known|is|are|in|together|coll|nach|im|genannt)",
@@ -83,19 +86,32 @@ def _stands_for(text: str, piece: Piece, found: "re.Match[str]") -> tuple[int, i
             related = _RELATIVE.match(words[number - 1].group()) is None and related
         if _BREAK.search(word.group()) and number + 1 < len(words):
             start, related = number + 1, False
-    first = next((n for n in range(start, len(words)) if _begins(words[n].group())), None)
-    if first is not None and _ANY.match(found[0]):
-        first = next(
-            (n for n in range(len(words) - 1, first - 1, -1) if words[n].group().casefold() in ("a", "an")), first
-        )
-    if (
-        first is None
-        or _PLACE.search(text, words[first].start(), end)
-        or len(words) - first > 60
-        or _NOT_FIRST.match(words[first].group().strip(',"“('))
-    ):
+    first = _first_of(words, start, found)
+    if first is None or len(words) - first > _MOST_WORDS or _PLACE.search(text, words[first].start(), end):
         return None
-    return words[first].start(), words[-1].end()
+    return trimmed_definition(text, words[first].start(), words[-1].end())
+
+
+def _first_of(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
+    """The word with which the name of a thing begins, at `start` or later; None if there is no such word."""
+    begins = [number for number in range(start, len(words)) if _begins(words[number].group())]
+    if not begins:
+        return None
+    if _ANY.match(found[0]):
+        return next((number for number in reversed(begins) if _is_kind(words, number)), None)
+    if _NOT_FIRST.match(words[begins[0]].group().strip(',"“(')):
+        nearest = begins[-1]
+        article = next((number for number in reversed(begins) if _DETERMINER.match(words[number].group())), nearest)
+        return article if article > begins[0] and not _NOT_FIRST.match(words[article].group()) else None
+    return begins[0]
+
+
+def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
+    """Whether "a" begins the name of a kind of thing, with what tells it apart, and is no part of telling that."""
+    rest = " ".join(word.group() for word in words[number + 1 :])
+    part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
+    kind = words[number].group().casefold() in ("a", "an") and TELLING_APART.search(rest) is not None
+    return kind and not part and FINITE.search(rest.split(" that ")[0].split(" which ")[0].split(" who ")[0]) is None
 
 
 def _is_named(whole: str, name: str) -> bool:

@@ -1,14 +1,11 @@
 """What looks like a definition and is none, whatever pattern found it."""
 
 import re
-from collections.abc import Sequence
-
-from elt_llm_core.text.normalise import words
-from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.spans import one_line
+from elt_llm_consumer.definitions.terms import term_key
 from elt_llm_consumer.sections.glossary import GlossarySection
 
 _QUESTION = re.compile(r"[?]\W{0,3}$")
@@ -36,20 +33,3 @@ class Filters:
         if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
             return False
         return term_key(term) not in self._skipped and term_key(term) != term_key(body)
-
-
-def term_key(term: str) -> tuple[str, ...]:
-    """What all spellings of a term have in common: no case, number, hyphen or article."""
-    found: Sequence[str] = words(term)
-    while len(found) > 1 and found[0] in ("a", "an", "the", "der", "die", "das", "ein", "eine"):
-        found = found[1:]
-    tokeniser = KeywordTokeniser("en")
-    return tuple(_singular(word, tokeniser) for word in found)
-
-
-def _singular(word: str, tokeniser: KeywordTokeniser) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        return word[:-1]
-    return word

@@ -3,12 +3,16 @@
 import re
 from typing import Final
 
+from elt_llm_consumer.definitions.defining import tells_apart
 from elt_llm_consumer.definitions.subject import after_labels
 from elt_llm_consumer.definitions.wording import NOT_FIRST
 
 # ruff: noqa: RUF001 - the look-alike quotes and dashes are what this file is about.
 _Q: Final = r"[\"“„«‘'*_]{1,3}"
-_TERM: Final = rf"(?:{_Q}(?P<%s>[^\"“”„«»‘*_\n]{{1,90}}?)[\"”“»’'*_]{{1,3}}|(?P<%s>[A-ZÄÖÜ][\wäöüß-]{{1,50}}(?:\s[\w-]{{2,40}}){{0,4}}?))"
+_TERM: Final = (
+    rf"(?:{_Q}(?P<%s>[^\"“”„«»‘*_\n]{{1,90}}?)[\"”“»’'*_]{{1,3}}|"
+    r"(?P<%s>[A-ZÄÖÜ][\wäöüß-]{1,50}(?:\s[\w-]{2,40}){0,4}?))"
+)
 
 
 def _term(name: str) -> str:
@@ -45,6 +49,19 @@ _PATTERNS: Final = (
         re.IGNORECASE,
     ),
 )
+
+
+# "Every club names a Contact Person, which means the person who ..."
+_BESIDE: Final = re.compile(
+    r"\b(?:[Aa]n?|[Tt]he)\s+(?P<term>[A-Z][\w'’-]{1,40}(?:\s(?:of\s)?[A-Z][\w'’-]{1,40}){0,5}),\s+(?:which|who)\s+means?\s+"
+    r"(?=(?:an?|the|any|every|each|all)\s)"
+)
+
+
+def beside(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
+    """As `inverted`, where the sentence goes on after a term with "which means" and a kind of thing."""
+    found = _BESIDE.search(text, start, end)
+    return (found.span("term"), found.end()) if found and tells_apart(text[found.end() : end]) else None
 
 
 def inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from elt_llm_query.answer.pieces import Piece
 
@@ -13,9 +14,10 @@ from elt_llm_consumer.corpus import CorpusDocument
 from elt_llm_consumer.definitions.headings import Headings
 from elt_llm_consumer.sections.glossary import GlossarySection
 
+# ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
 _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE = re.compile(
-    r"(?:page\s|seite\s|[-–|]\s{0,3})?\d{1,4}(?:\s{0,3}(?:of|von|/)\s{0,3}\d{1,4})?(?:\s{0,3}[-–|])?$", re.I
+    r"(?:page\s|seite\s|[-–|]\s{0,3})?\d{1,4}(?:\s{0,3}(?:of|von|/)\s{0,3}\d{1,4})?(?:\s{0,3}[-–|])?$", re.IGNORECASE
 )
 _CONTENTS = re.compile(r"(?:\s*\.\s?){3,200}\s*\d{1,4}\s*$|[^|]\|\s*\d{1,4}\s*$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
@@ -133,7 +135,7 @@ class Layout:
 
     def _pages(self) -> Iterator[tuple[Line, ...]]:
         pages = [*self.document.outline.pages, len(self.text)]
-        for begin, end in zip(pages, pages[1:], strict=False):
+        for begin, end in pairwise(pages):
             yield self._all_lines_between(begin, end)
 
 

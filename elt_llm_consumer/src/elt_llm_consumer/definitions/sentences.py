@@ -6,35 +6,24 @@ from collections.abc import Iterator
 from elt_llm_query.answer.pieces import Piece
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
+from elt_llm_consumer.definitions.defining import defines
 from elt_llm_consumer.definitions.definition import Draft
-from elt_llm_consumer.definitions.inverted import inverted
+from elt_llm_consumer.definitions.inverted import beside, inverted
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.spans import Extent, trimmed_definition
 from elt_llm_consumer.definitions.subject import Subject, read_subject
-from elt_llm_consumer.definitions.wording import ARTICLE, DEFINING, NOT_BODY, TARGET, TELLING_APART, VERB
+from elt_llm_consumer.definitions.wording import ARTICLE, PLACE, TARGET, VERB
 
+# ruff: noqa: RUF001 - the look-alike dashes are what this file is about.
 _LEAD = re.compile(r"[\s:,–—-]{1,6}(?:that\s+is\s+)?")
-_IS_BODY = re.compile(
-    r"\s+(?:an?|the|any|every|each|one|those|all|persons?|people|someone|anyone|anything|either|eine?|der|die|das|jede[rs]?)\s",
-    re.IGNORECASE,
-)
 _STOP = re.compile(r"[.,;:(]|\s(?:and|which|that|as|in)\s(?=[a-z])")
-_FEW_WORDS, _REACH = 4, 14
 _MOST_VERBS = 3
-_SCORES = {
-    "means": 0.95,
-    "defined": 0.95,
-    "meaning": 0.95,
-    "refers": 0.85,
-    "includes": 0.8,
-    "used": 0.9,
-    "german": 0.95,
-    "is": 0.8,
-}
+_SURE, _LIKELY = 0.95, 0.85
+_SCORES = {"refers": _LIKELY, "includes": 0.8, "used": 0.9, "is": 0.8}
 
 
 def sentences(layout: Layout) -> Iterator[Draft]:
-    """The definitions that sentences give."""
+    """The definitions that sentences give, in order."""
     extent = Extent(layout)
     for number, piece in enumerate(layout.pieces):
         if piece.kind in ("prose", "item") and not layout.is_contents(piece.text):
@@ -43,47 +32,42 @@ def sentences(layout: Layout) -> Iterator[Draft]:
 
 def _of_piece(layout: Layout, extent: Extent, number: int, piece: Piece) -> Iterator[Draft]:
     text = layout.text
-    turned = inverted(text, piece.start, piece.end)
+    turned = inverted(text, piece.start, piece.end) or beside(text, piece.start, piece.end)
     if turned is not None:
         term, start = turned
-        yield Draft(term, _body(text, start, extent.end(number, piece.end)), "sentence", 0.95)
+        yield Draft(term, trimmed_definition(text, start, extent.end(number, piece.end)), "sentence", _SURE)
         return
     for verb in list(VERB.finditer(text, piece.start, piece.end))[:_MOST_VERBS]:
         subject = read_subject(text, piece.start, verb.start())
-        kind = verb.lastgroup or ""
-        if subject is None:
-            continue
-        if kind == "meaning" and (target := TARGET.match(text, _skip(text, verb.end()), piece.end)):
-            goal = target["target"].rstrip(" ,")
-            way = (verb.start(), target.start("target") + len(goal))
-            yield from _each(subject, way, "reference", 0.95, refers_to=goal)
-            return
-        begin = _skip(text, verb.end())
-        long = _spelt_out(text, subject, begin, piece.end) if kind == "refers" else None
-        if long is not None:
-            yield from _each(subject, long, "abbreviation", 0.95)
-            return
-        pattern = "is" if kind == "is" else "sentence"
-        if _defines(text, subject, kind, verb.end(), piece.end, region=layout.in_region(piece.start)):
-            body = _body(text, begin, extent.end(number, piece.end))
-            yield from _each(subject, body, pattern, _SCORES[kind])
+        found = list(_after_verb(layout, extent, number, subject, verb)) if subject else []
+        if found:
+            yield from found
             return
 
 
-def _defines(text: str, subject: Subject, kind: str, begin: int, end: int, *, region: bool) -> bool:
-    """Whether verb and body of a sentence with this subject define it."""
-    body = text[_skip(text, begin) : end]
-    if not any(map(str.isalpha, body)) and not body.rstrip().endswith(":"):
-        return False
-    if kind == "is":
-        return _is_definition(text, subject, begin, end, region=region)
-    if kind == "includes":
-        return subject.marked and (region or subject.led)
-    if kind in ("refers", "used") and not (subject.sure or region):
-        return False
-    if subject.sure or region:
-        return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
-    return _tells_apart(body)
+def _after_verb(
+    layout: Layout, extent: Extent, number: int, subject: Subject, verb: "re.Match[str]"
+) -> Iterator[Draft]:
+    """The definitions of a subject whose verb is this one."""
+    text, piece, kind = layout.text, layout.pieces[number], verb.lastgroup or ""
+    begin = _skip(text, verb.end())
+    if kind == "meaning" and (target := TARGET.match(text, begin, piece.end)):
+        meaning = text.index("the", verb.start())
+        body = trimmed_definition(text, meaning, extent.end(number, piece.end))
+        yield from _each(subject, body, "reference", _SURE, refers_to=_place(target["target"]))
+        return
+    long = _spelt_out(text, subject, begin, piece.end) if kind == "refers" else None
+    if long is not None:
+        yield from _each(subject, long, "abbreviation", _SURE)
+    elif defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
+        body = trimmed_definition(text, begin, extent.end(number, piece.end))
+        yield from _each(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))
+
+
+def _place(target: str) -> str:
+    """The rule or section that a reference names, without what is said beside it."""
+    named = PLACE.match(target)
+    return named[1] if named else re.split(r",|\s(?:and|save|except|unless|but)\s", target, maxsplit=1)[0].strip()
 
 
 def _spelt_out(text: str, subject: Subject, begin: int, end: int) -> tuple[int, int] | None:
@@ -99,43 +83,9 @@ def _spelt_out(text: str, subject: Subject, begin: int, end: int) -> tuple[int, 
     return (begin + found[0], begin + found[1]) if found and not found[0] else None
 
 
-def _is_definition(text: str, subject: Subject, begin: int, end: int, *, region: bool) -> bool:
-    """ "Is" defines under a heading that says so, or what is in quotes, or after "In these Rules"."""
-    if not _IS_BODY.match(text, begin, end) or NOT_BODY.match(text[_skip(text, begin) : end]):
-        return False
-    body = text[_skip(text, begin) : end]
-    if region:
-        return _tells_apart(body) or subject.marked
-    if not subject.led and (
-        not subject.marked or body.casefold().startswith(("the ", "one of", "der ", "die ", "das "))
-    ):
-        return False
-    return subject.sure and _tells_apart(body) and all(_is_name(text[slice(*term)]) for term in subject.terms)
-
-
-def _is_name(term: str) -> bool:
-    """Whether a term is words, and no path, option or letter."""
-    return (
-        len(term) > 2
-        and term.replace(" ", "").replace("-", "").replace("'", "").replace("’", "").isalpha()
-        and term[0].isalpha()
-    )
-
-
-def _tells_apart(body: str) -> bool:
-    """Whether a body is a kind of thing, and what tells it from others of the kind."""
-    few = len(body.split()) < _FEW_WORDS
-    near = " ".join(body.split()[1:_REACH])
-    return not few and not NOT_BODY.match(body) and bool(DEFINING.match(body)) and bool(TELLING_APART.search(near))
-
-
 def _each(subject: Subject, body: tuple[int, int], pattern: str, score: float, refers_to: str = "") -> Iterator[Draft]:
     for term in subject.terms:
         yield Draft(term, body, pattern, score, subject.abbreviation, refers_to, subject.aliases)
-
-
-def _body(text: str, begin: int, end: int) -> tuple[int, int]:
-    return trimmed_definition(text, begin, end)
 
 
 def _skip(text: str, begin: int) -> int:

@@ -6,6 +6,7 @@ from elt_llm_query.answer.pieces import Piece
 
 from elt_llm_consumer.definitions.layout import Layout
 
+# ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 _MARKS = re.compile(
     r"\*\*|__|`{1,3}|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|<br ?/?>|\\(?=\|)"
@@ -22,6 +23,7 @@ _GOES_ON = re.compile(
     r"|comprises?|extends?\s+to)\b",
     re.IGNORECASE,
 )
+_AHEAD = 3  # pieces within which the next item of a list follows
 _TAIL = re.compile(r"[\s;,]+(?:and|or|und|oder)?[\s;,]*$|[\s;,]+$", re.IGNORECASE)
 
 
@@ -116,8 +118,8 @@ class Extent:
 
     def _ends(self, place: int, first: str) -> bool:
         """Whether no further item of the list follows."""
-        following = self._following(place)
-        return following is None or (following.new_paragraph and not marker_style(following.text))
+        ahead = self._layout.pieces[place + 1 : place + 1 + _AHEAD]
+        return all(marker_style(piece.text) != first for piece in ahead)
 
 
 def _same(style: str, own: str, first: str) -> bool:

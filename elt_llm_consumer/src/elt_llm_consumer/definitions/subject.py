@@ -12,6 +12,7 @@ from elt_llm_consumer.definitions.wording import (
     NAMED,
     NOT_FIRST,
     NOT_WITHIN,
+    OF_WHAT,
     QUALIFIER,
     RULE_LABEL,
     RULE_NUMBER,
@@ -35,12 +36,18 @@ _MOST_WORDS = 8
 
 @dataclass(frozen=True)
 class Subject:
-    """Spans of the terms a sentence speaks of. `marked`: in quotes or emphasis. `sure`: told or written as a term."""
+    """Spans of the terms a sentence speaks of.
+
+    `marked`: in quotes or emphasis, `bold` if in bold. `sure`: told or written as a term. `led`: after "In these Rules"
+    or "the term". `one`: after "a" and with capitals.
+    """
 
     terms: tuple[tuple[int, int], ...]
     marked: bool
     sure: bool
     led: bool = False
+    bold: bool = False
+    one: bool = False
     abbreviation: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -81,7 +88,7 @@ def read_subject(text: str, start: int, end: int) -> Subject | None:
     quoted = QUOTED.match(text, place, end)
     if quoted is not None:
         return _marked(text, quoted, end, led=begin > start)
-    return _plain(text, place, end, article=article is not None, led=begin > start, named=named is not None)
+    return _plain(text, place, end, article=article, led=begin > start, named=named is not None)
 
 
 def _marked(text: str, quoted: "re.Match[str]", end: int, *, led: bool) -> Subject | None:
@@ -90,26 +97,37 @@ def _marked(text: str, quoted: "re.Match[str]", end: int, *, led: bool) -> Subje
     while (joined := _AND.match(text, place, end)) and (further := QUOTED.match(text, joined.end(), end)):
         terms.append(quoted_span(further))
         place = further.end()
-    rest, abbreviation, aliases = _extras(text[place:end])
+    rest, abbreviation, aliases = _extras(text[place:end], 0)
     if rest.strip(" \n\t:,;–—-()*_"):
         return None
     terms = [span for span in terms if _is_term(text[span[0] : span[1]], marked=True)]
-    return Subject(tuple(terms), True, True, led, abbreviation, aliases) if terms else None
+    if not terms:
+        return None
+    bold = quoted["strong"] is not None
+    return Subject(tuple(terms), True, True, led=led, bold=bold, abbreviation=abbreviation, aliases=aliases)
 
 
-def _plain(text: str, start: int, end: int, *, article: bool, led: bool, named: bool) -> Subject | None:
-    rest, abbreviation, aliases = _extras(text[start:end])
+def _plain(
+    text: str, start: int, end: int, *, article: "re.Match[str] | None", led: bool, named: bool
+) -> Subject | None:
+    rest, abbreviation, aliases = _extras(text[start:end], 1)
     term = rest.rstrip(" \n\t:,–—-")
     if not _PLAIN.match(term) or not _is_term(term, marked=False):
         return None
     words = [word for word in term.split() if word.casefold() not in ("of", "and", "or", "the", "for", "in", "to", "a")]
     capital = all(word[:1].isupper() or word[:1].isdigit() for word in words)
-    written = capital and (article or led or len(words) > 1 or term.isupper())
-    return Subject(((start, start + len(term)),), False, written or named, led or named, abbreviation, aliases)
+    written = capital and (article is not None or led or len(words) > 1 or term.isupper())
+    one = capital and article is not None and article.group().split()[0].casefold() in ("a", "an")
+    span = (start, start + len(term))
+    sure = written or named
+    return Subject((span,), False, sure, led=led or named, one=one, abbreviation=abbreviation, aliases=aliases)
 
 
-def _extras(rest: str) -> tuple[str, str, tuple[str, ...]]:
-    """The subject without what stands after the term: its short form, its other names, where it holds."""
+def _extras(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
+    """The subject without what stands after the term: its short form, its other names, where it holds.
+
+    `least`: how many characters the term itself has at the beginning of `rest`, at least.
+    """
     abbreviation, aliases = "", list[str]()
     for _ in range(4):
         rest = rest.rstrip(" \n\t,:–—-") if not rest.rstrip().endswith(("**", "__")) else rest.rstrip()
@@ -118,9 +136,9 @@ def _extras(rest: str) -> tuple[str, str, tuple[str, ...]]:
             short, names = _in_brackets(inner)
             abbreviation = abbreviation or short
             aliases += names
-        elif (found := QUALIFIER.search(rest)) and found.start() > 0:
+        elif (found := OF_WHAT.search(rest) or QUALIFIER.search(rest)) and found.start() >= least:
             pass
-        elif (found := ALSO.search(rest)) and found.start() > 0:
+        elif (found := ALSO.search(rest)) and found.start() >= least:
             name = found[1].strip("\"“”'‘’*_ ")
             aliases += [name] if name else []
         else:
@@ -144,6 +162,12 @@ def _is_term(term: str, *, marked: bool) -> bool:
         return False
     if marked:
         return True
-    if words[0] in NOT_FIRST or any(word in NOT_WITHIN for word in words) or "to" in words[:2] + words[-1:]:
+    capital = all(word[:1].isupper() for word in term.split())
+    if (
+        words[0] in NOT_FIRST
+        or (words[0].endswith("ing") and len(words) > 1 and not capital)
+        or any(word in NOT_WITHIN for word in words)
+        or "to" in words[:2] + words[-1:]
+    ):
         return False
     return words[0] not in STRUCTURE and words[-1] not in STRUCTURE

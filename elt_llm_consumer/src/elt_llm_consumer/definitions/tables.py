@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.answer.pieces import is_row
@@ -12,6 +13,7 @@ from elt_llm_consumer.definitions.layout import Layout, Line
 from elt_llm_consumer.definitions.spans import one_line, trimmed
 from elt_llm_consumer.sections.glossary import GlossarySection
 
+# ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
 _BAR = re.compile(r"(?<!\\)\||\t")
 _FEWEST_WORDS = 3  # of a definition in a table without headers
 
@@ -107,7 +109,7 @@ def _cells(line: Line) -> list[tuple[int, int]]:
     """Spans of the cells of a row, stripped; the bars at both ends of a Markdown row are no cells of their own."""
     text = line.text
     bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
-    cells = [(start + 1, end) for start, end in zip(bounds, bounds[1:], strict=False)]
+    cells = [(start + 1, end) for start, end in pairwise(bounds)]
     if text.startswith("|") and text.endswith("|") and len(cells) > 2:
         cells = cells[1:-1]
     spans = [trimmed(text, start, end) for start, end in cells]

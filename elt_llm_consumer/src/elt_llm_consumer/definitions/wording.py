@@ -12,7 +12,8 @@ _DOCUMENTS: Final = (
 )
 ITEM_MARK: Final = re.compile(r"(?:[-*+•–▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
 RULE_LABEL: Final = re.compile(
-    r"(?:(?:rule|section|article|clause|regel|artikel|§)\s?)?(?:[A-Z]{1,3}\d{1,3}|\d{1,3}|[A-Z])(?:\.\d{1,3}){1,4}[.)]?\s+",
+    r"(?:(?:rule|section|article|clause|regel|artikel|§)\s?)?(?:[A-Z]{"
+    r"1,3}\d{1,3}|\d{1,3}|[A-Z])(?:\.\d{1,3}){1,4}[.)]?\s+",
     re.IGNORECASE,
 )
 RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
@@ -50,11 +51,14 @@ QUALIFIER: Final = re.compile(
 )
 ABOUT: Final = re.compile(r"\s*\(([^()]{1,80})\)\s*$")
 
+# "Registered", of a club,
+OF_WHAT: Final = re.compile(r"\s*,\s*of\s+(?:an?|the|any)\s[^,;:.!?\"“”]{1,80},?\s*$", re.IGNORECASE)
+
 # What ends a subject. The name of the group says what follows.
 VERB: Final = re.compile(
     r"""(?<![\w-])(?:
       (?P<meaning>(?:shall\ have|shall\ bear|has|have|will\ have|bears?|carry|carries)\s+the\s+(?:same\s+|following\s+)?
-        meanings?\b)
+        meanings?\b(?:\ of\b)?)
     | (?P<means>(?:(?:shall|will)\s+)?(?:also\s+)?means?(?:\s+and\s+includes?)?
         (?!\s+(?:of|by|to|test|tests|tested|for|whereby|through|in\s+which|necessary|and\s+ends?|available)\b)(?![\w-]))
     | (?P<defined>(?:is|are|shall\s+be|be|will\s+be)\s+(?:hereby\s+)?(?:defined|understood|taken|construed|interpreted|
@@ -77,9 +81,8 @@ NOT_FIRST: Final = frozenset(
     whether because as so such both all some many most few several none nothing everything anything something someone
     anyone everyone nobody one another other others and or but by with without from not no nor neither either only
     also however therefore thus hence then otherwise instead yet even though although while since until unless once
-    doing being having having his her their our your my in on at to of for about after before during under over
+    his her their our your my in on at to of for about after before during under over
     dies diese dieser dieses das es er sie wir ihr was wer wie wo wenn falls ob damit dass
-    failing playing missing making taking using giving
     """.split()  # noqa: SIM905
 )
 # A subject with one of these is a clause.
@@ -103,11 +106,24 @@ STRUCTURE: Final = frozenset(
 NOT_BODY: Final = re.compile(
     r"(?:that\b|nothing\b|everything\b|something\b|business\b|well\b|trouble\b|war\b|much\b|little\b|more\b|less\b|"
     r"fewer\b|a\s+lot\b|a\s+great\s+deal\b|so\b|it\b|we\b|you\b|they\b|he\b|she\b|there\b|no\b|not\b|what\b|"
-    r"having\s+to\b|being\s+able\b|extra\b|all\s+the\b|either\b|neither\b|even\b|only\b|harm\b|if\b|when\b|"
+    r"having\s+to\b|being\s+able\b|either\b|neither\b|even\b|only\b|harm\b|if\b|when\b|"
     r"different\s+things\b|the\s+same\b|the\s+world\b|the\s+difference\b|the\s+end\b|the\s+loss\b|a\s+loss\b|"
     r"an?\s+(?:fine|penalty|delay|ban|suspension|forfeit|replay|increase|decrease|reduction|rise|drop|lower|higher|"
     r"longer|shorter|better|worse|greater|smaller|fresh|further|new|second|late|warning|loss|long|chance)\b|"
     r"(?:dass|nichts|alles|viel|wenig|mehr|weniger|nicht|kein|keine)\b)",
+    re.IGNORECASE,
+)
+# "A late return is a matter for the board."
+PREDICATE: Final = re.compile(
+    r"(?:an?|the|one)\s+(?:\w{1,20}\s)?(?:matter|breach|offence|offense|responsibility|duty|condition|requirement|right|"
+    r"privilege|"
+    r"subject|cause|reason|problem|question|case|decision|task|job|good|bad|best|worst|most|first|only|last|next|same|"
+    r"better|great|oldest|nuisance|pleasure|mistake|sign|example|business|result|consequence|pity|shame|serious)\b",
+    re.IGNORECASE,
+)
+FINITE: Final = re.compile(
+    r"\b(?:is|are|was|were|be|must|may|shall|will|can|should|has|have|had|does|do|cannot|would|could|ist|sind|wird|werden|muss"
+    r"|kann|hat|haben)\b",
     re.IGNORECASE,
 )
 # How the definition of a word begins.
@@ -122,8 +138,15 @@ TELLING_APART: Final = re.compile(
     r"made|given|held|when|der|die|das|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
     re.IGNORECASE,
 )
+# The rule or section that a reference leads to; "of this document" adds nothing, "of the Act of 1990" does.
+PLACE: Final = re.compile(
+    r"((?:rule|regulation|section|article|clause|paragraph|part|chapter|schedule|appendix|annex|regel|artikel|abschnitt|"
+    r"anhang|§)s?\s*[A-Z]{0,3}\d{0,4}(?:\.\d{1,4}){0,4}[a-z]?(?:\(\w{1,4}\)){0,3}"
+    r"(?:\s+of\s+the\s+(?!handbook|document|manual|rules|code|policy|regulations)\w[^,;]{1,60}?(?=\s(?:and|save|but)\s|,|$))?)",
+    re.IGNORECASE,
+)
 TARGET: Final = re.compile(
-    r"(?:that\s+is\s+|which\s+is\s+)?(?:(?:given|set\s+out|assigned|ascribed|defined|stated|laid\s+down|specified|attributed|as)\s+)?"
+    r"(?:that\s+is\s+|which\s+is\s+)?(?:(?:given|set\s+out|assigned|ascribed|defined|stated|laid\s+down|specified|as)\s+)?"
     r"(?:to\s+(?:it|them|that\s+term|this\s+term|the\s+term)\s+)?(?:(?:given|defined|set\s+out)\s+)?"
     r"(?:(?:it\s+has|they\s+have|as)\s+)?(?:in|by|under|at)\s+(?:the\s+)?(?P<target>[^;.!?\n]{1,120}(?:\.\d{1,3}){0,4})",
     re.IGNORECASE,
