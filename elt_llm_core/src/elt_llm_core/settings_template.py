@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -44,12 +44,20 @@ def profile_as_yaml(profile: Profile) -> str:
     return "\n".join([*lines, ""])
 
 
-def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any]) -> str:
-    """Every key of a file of its own, explained: those `given` with their values, the others as comments."""
+def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: Collection[str] = ()) -> str:
+    """Every key of a file of its own, explained: those `given` with their values, the others as comments.
+
+    Of a section that is given every key is explained likewise. Keys in `leave_out` are not named at all.
+    """
     lines = [f"# {given['description']}"]
     for key, field in model.model_fields.items():
+        if key in leave_out:
+            continue
         lines += ["", *_explained(model, key, "")]
-        if key in given:
+        section = section_of(field.annotation)
+        if key in given and section is not None:
+            lines += [f"{key}:", *_key_lines(section, given[key])]
+        elif key in given:
             lines.append(_pair(key, given[key]))
         else:
             lines.append(f"#{_pair(key, to_jsonable_python(field.get_default(call_default_factory=True)))}")

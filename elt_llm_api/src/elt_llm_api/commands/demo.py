@@ -1,51 +1,61 @@
 """`elt-llm demo`: ingest the bundled samples and answer a question, with citations."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from elt_llm_core.errors import UsageError
 
 from elt_llm_api.commands.ask import open_asked
 from elt_llm_api.commands.ingest import print_report, run_ingest
 from elt_llm_api.options import CommandContext, json_option, pass_command_context
 from elt_llm_api.render import print_json
+from elt_llm_api.sample_files import DOCUMENTS, GOLD, INVENTORY, JOB_DOCUMENTS, MODEL, sample
+
+if TYPE_CHECKING:
+    from elt_llm_ingest.report import IngestReport
 
 COLLECTION = "demo"
 QUESTION = "How many days does a club have to lodge an appeal, and what does it cost?"
 
 
+JOB_COLLECTIONS = {"demo_rules": JOB_DOCUMENTS, "demo_model": MODEL, "demo_inventory": INVENTORY}
+
+
 @click.command()
+@click.option("--jobs", is_flag=True, help="Ingest all that the example jobs of elt-llm init read, too.")
 @json_option
 @pass_command_context
-def command(context: CommandContext, as_json: bool) -> int:
+def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
     """Ingest the samples into the collection 'demo' and answer a question from them.
 
     Nothing is fetched: the embedding model came with the installation, and the answer quotes the documents unless
-    llm.provider names a model. A second run finds nothing changed.
+    llm.provider names a model. A second run finds nothing changed. With --jobs, further documents, a model and an
+    inventory go into the collections demo_rules, demo_model and demo_inventory.
     """
     from elt_llm_api.render_answer import answer_lines
 
-    folder = samples_folder()
-    report = run_ingest(context, COLLECTION, (folder,), command_line="elt-llm demo", quiet=as_json)
+    report, *others = [
+        _ingest(context, name, sample(part), quiet=as_json)
+        for name, part in {COLLECTION: DOCUMENTS, **(JOB_COLLECTIONS if jobs else {})}.items()
+    ]
     if not as_json:
-        print_report(report)
         click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}\n')
     with open_asked(context, (COLLECTION,), None, looks_for_model=False) as engine:
         result = engine.ask(QUESTION)
     if as_json:
-        print_json({"ingest": report.to_json(), "result": result.model_dump(mode="json")})
-        return report.exit_code
+        told = {"jobs": [other.to_json() for other in others]} if jobs else {}
+        print_json({"ingest": report.to_json(), **told, "result": result.model_dump(mode="json")})
+        return max(it.exit_code for it in (report, *others))
     for line in answer_lines(result):
         click.echo(line)
     click.echo(f'\nNow ask your own: elt-llm ask "..." -c {COLLECTION}')
-    return report.exit_code
+    if jobs:
+        click.echo(f"Now run a job, after elt-llm init: elt-llm glossary --job glossary --gold {sample(GOLD)}")
+    return max(it.exit_code for it in (report, *others))
 
 
-def samples_folder() -> Path:
-    """The sample documents: in the workspace, or carried by the installed package. Raises UsageError if neither."""
-    here = Path(__file__).resolve()
-    candidates = (here.parents[1] / "samples", here.parents[4] / "samples" / "documents")
-    for candidate in candidates:
-        if candidate.is_dir():
-            return candidate
-    raise UsageError("The samples are not part of this installation.", hint="Run the demo from a clone of the project.")
+def _ingest(context: CommandContext, collection: str, path: Path, *, quiet: bool) -> "IngestReport":
+    report = run_ingest(context, collection, (path,), command_line="elt-llm demo", quiet=quiet)
+    if not quiet:
+        print_report(report)
+    return report

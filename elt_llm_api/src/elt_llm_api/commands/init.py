@@ -46,15 +46,20 @@ def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:
 
 def starting_files(*, ollama: bool) -> dict[str, str]:
     """Text by path within the folder."""
+    from elt_llm_consumer.job_examples import EXAMPLE_ALIASES
+    from elt_llm_consumer.job_examples import example_jobs as consumer_jobs
     from elt_llm_core.profiles import BUILT_IN_PROFILES
     from elt_llm_core.settings_template import profile_as_yaml, settings_as_yaml
     from elt_llm_ingest.job_examples import example_jobs
     from elt_llm_query.synthesis.prompts import PROMPT_NAMES, shipped_text
     from elt_llm_query.understanding.aliases import ALIASES_FILE, EXAMPLE
 
+    from elt_llm_api.sample_files import ALIASES, sample
+
     given = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
     profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in BUILT_IN_PROFILES.items()}
-    jobs = {f"config/{name}": text for name, text in example_jobs().items()}
-    aliases = {f"config/{ALIASES_FILE}": EXAMPLE}
+    jobs = {f"config/{name}": text for name, text in {**example_jobs(), **consumer_jobs()}.items()}
+    demo_aliases = sample(ALIASES).read_text(encoding="utf-8")
+    aliases = {f"config/{ALIASES_FILE}": EXAMPLE, f"config/{EXAMPLE_ALIASES}": demo_aliases}
     prompts = {f"config/prompts/{name}.yaml": shipped_text(name) for name in PROMPT_NAMES}
     return {"config/rag_config.yaml": settings_as_yaml(given), **aliases, **profiles, **prompts, **jobs}

@@ -1,0 +1,20 @@
+"""The samples: in the workspace, or carried by the installed package."""
+
+from pathlib import Path
+
+from elt_llm_core.errors import UsageError
+
+DOCUMENTS, JOB_DOCUMENTS, ALIASES = "documents", "jobs/documents", "jobs/aliases.yaml"
+MODEL, INVENTORY = "enterprise/model.drawio", "enterprise/inventory.xlsx"
+GOLD = "jobs/gold"
+
+
+def sample(name: str) -> Path:
+    """A file or folder of the samples. Raises UsageError if this installation does not carry it."""
+    here = Path(__file__).resolve()
+    for folder in (here.parent / "samples", here.parents[3] / "samples"):
+        if (folder / name).exists():
+            return folder / name
+    raise UsageError(
+        f"The sample {name} is not part of this installation.", hint="Run the command from a clone of the project."
+    )
