@@ -255,11 +255,9 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
 
     Of several collections those that are empty or damaged are left out, as long as one can be asked, and every result
-    says so. `embedding` is made from the settings if none is given; several are for collections built with different
-    ones. `caches` are made from the settings too; engines opened one after the other may share them: what they keep of
-    a generation is not taken for that of the next. `llm` writes the answers, and serves strategies and rerankers that
-    ask one; unset: that of the settings. `aliases` are other names that questions are looked for by as well, `prompts`
-    what a model is told.
+    says so. `embedding`, `caches` and `llm` are made from the settings if none are given. Several embeddings are for
+    collections built with different ones. Engines may share their caches: what they keep of one generation is not taken
+    for that of the next. `aliases` are other names to look for, `prompts` what a model is told.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
