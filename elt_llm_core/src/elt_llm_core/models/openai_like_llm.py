@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def create_openai_like_llm(settings: Settings) -> "LLM":
-    """The model of the settings: no retries of the client's own, no proxies, usage asked for.
-
-    Nothing is asked of the server. Raises SettingsError for what is not allowed, ModelError without the extra.
-    """
+    """The model of the settings, not asked anything yet. Raises SettingsError, ModelError without the extra."""
     model = settings.llm.model or settings.openai_like.llm_model
     server = described_openai_like(settings, model, "openai_like.llm_model")
     # The class is made here because its base is an extra, and brings a client that nothing else may import.
