@@ -94,7 +94,7 @@ def documents_read(context: JobContext) -> tuple[DocumentRead, ...]:
         DocumentRead(
             collection=it.collection, source=it.source, document_id=it.document_id, document_hash=it.document_hash
         )
-        for _, it in sorted(found.items())
+        for it in sorted(found.values(), key=lambda it: (it.collection, it.source, it.document_id))
     )
 
 
@@ -134,7 +134,7 @@ def _rows(result: JobResult) -> list[Row]:
 
 def _quotes(result: JobResult) -> tuple[QuoteTaken, ...]:
     taken = {
-        (it.collection, it.document_id, it.span): QuoteTaken(
+        (it.collection, it.source, it.document_id, it.span): QuoteTaken(
             collection=it.collection,
             source=it.source,
             document_id=it.document_id,

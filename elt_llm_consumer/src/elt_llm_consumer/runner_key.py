@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import elt_llm_query
 from elt_llm_core.models.writing import server_of
 from elt_llm_core.state.rows import ANY_DOCUMENT, Quoted
 
@@ -104,8 +105,9 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _code_hash() -> str:
-    """Of every source file of this package."""
+    """Of every source file of this package, and of the one that finds passages for it."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for folder in (Path(__file__).parent, Path(elt_llm_query.__file__ or "").parent):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,0 +1,109 @@
+"""A receipt beside each output, and whether it still holds."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from elt_llm_consumer.replay import Replay, replay
+from elt_llm_core.errors import UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings_loader import LoadedSettings
+from fake_jobs import ToldLLM, load, outputs_of, project, run, some_terms
+from folders import run_ingest, write_files
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> LoadedSettings:
+    """Four terms in two documents, written."""
+    loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
+    run(loaded)
+    return loaded
+
+
+def _receipt(loaded: LoadedSettings) -> Path:
+    return loaded.project / "out" / "rules-glossary.json.receipt.json"
+
+
+def _replayed(loaded: LoadedSettings) -> Replay:
+    return replay(_receipt(loaded), loaded, embedding=FakeEmbedding())
+
+
+def _ingest(loaded: LoadedSettings, **documents: str) -> None:
+    write_files(loaded.project / "docs", {f"{name.replace('_', '/')}.md": text for name, text in documents.items()})
+    run_ingest(loaded.data_dir, loaded.project / "docs", allow_delete=True)
+
+
+def test_every_output_has_a_receipt_that_tells_its_bytes(loaded: LoadedSettings) -> None:
+    written = outputs_of(loaded)
+    folder = loaded.project / "out"
+    assert len(written) == 5
+    for name, content in written.items():
+        receipt = json.loads((folder / f"{name}.receipt.json").read_text(encoding="utf-8"))
+        assert receipt["output_hash"] == hashlib.sha256(content).hexdigest()
+        assert [it["source"] for it in receipt["documents"]] == ["a/one.md", "b/two.md"]
+        assert receipt["counts"] == {"rows terms": 4, "rows folders": 2, "cells absent": 4, "cells found": 6}
+        assert receipt["job_file"] == "config/consumer/rules.yaml"
+
+
+def test_what_nobody_touched_holds(loaded: LoadedSettings) -> None:
+    replayed = _replayed(loaded)
+    assert replayed == Replay(str(_receipt(loaded)), (), (), (), (), (), ())
+    assert replayed.holds
+
+
+def test_a_changed_or_missing_output_is_told(loaded: LoadedSettings) -> None:
+    output = loaded.project / "out" / "rules-glossary.json"
+    output.write_bytes(output.read_bytes() + b" ")
+    assert _replayed(loaded).output == ("rules-glossary.json was changed after it was written",)
+    output.unlink()
+    assert _replayed(loaded).output == ("rules-glossary.json is gone",)
+
+
+def test_words_that_stand_there_no_more_are_told_and_so_are_documents(loaded: LoadedSettings) -> None:
+    _ingest(loaded, a_one=some_terms(2).replace("Term 01 means", "Term 01 is"), c_three="The weather was fine.\n")
+    (loaded.project / "docs" / "b" / "two.md").unlink()
+    run_ingest(loaded.data_dir, loaded.project / "docs", allow_delete=True)
+    replayed = _replayed(loaded)
+    assert replayed.documents == (
+        "library: a/one.md: changed",
+        "library: b/two.md: vanished",
+        "library: c/three.md: new",
+    )
+    reasons = [line.rpartition(": ")[2] for line in replayed.evidence]
+    assert reasons == ["other words stand there", "the document is gone", "the document is gone"]
+    assert not replayed.holds
+
+
+def test_settings_that_matter_are_compared_and_others_are_not(loaded: LoadedSettings) -> None:
+    config = loaded.config_dir / "rag_config.yaml"
+    given = config.read_text(encoding="utf-8")
+    config.write_text(f"{given}query: {{cache_size: 7}}\n", encoding="utf-8")
+    assert replay(_receipt(loaded), load(loaded.project), embedding=FakeEmbedding()).holds
+    config.write_text(f"{given}query: {{leg_top_k: 7}}\n", encoding="utf-8")
+    replayed = replay(_receipt(loaded), load(loaded.project), embedding=FakeEmbedding())
+    assert replayed.settings == ("query.leg_top_k: 50, now 7",)
+
+
+def test_another_model_is_told(loaded: LoadedSettings, tmp_path: Path) -> None:
+    with_model = replay(_receipt(loaded), loaded, embedding=FakeEmbedding(), llm=ToldLLM(tmp_path / "calls"))
+    assert any(line.startswith("llm.model: none, now") and "scripted" in line for line in with_model.settings)
+
+
+def test_a_job_file_or_a_collection_that_is_gone_is_told(loaded: LoadedSettings) -> None:
+    (loaded.config_dir / "consumer" / "rules.yaml").unlink()
+    replayed = _replayed(loaded)
+    assert replayed.settings[0].startswith("What it was made from cannot be read: ")
+    assert not replayed.holds
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"format": 1}', b"\xff"])
+def test_a_file_that_is_no_receipt_is_refused(content: bytes, loaded: LoadedSettings) -> None:
+    _receipt(loaded).write_bytes(content)
+    with pytest.raises(UsageError, match="is no receipt"):
+        _replayed(loaded)
+
+
+def test_a_receipt_says_when_and_the_outputs_do_not(loaded: LoadedSettings) -> None:
+    moment = json.loads(_receipt(loaded).read_text(encoding="utf-8"))["written_at"]
+    assert all(moment[:10].encode() not in content for content in outputs_of(loaded).values())
