@@ -27,6 +27,9 @@ from elt_llm_consumer.joining.named import (
 from elt_llm_consumer.names import Names
 from elt_llm_consumer.sections.catalog import CatalogField, CatalogSection
 
+_DEFINING = frozenset({"table", "list", "sentence"})
+"""Patterns of definitions that are whole statements; others stand within a rule."""
+
 
 @dataclass(frozen=True)
 class Term:
@@ -87,8 +90,9 @@ class Known:
 
     @cached_property
     def to_terms(self) -> Joined:
-        """Entities of the whole model joined to defined terms, by the keys of `terms`."""
-        drawn = self.drawn.values()
+        """Entities of the types that are taken joined to defined terms, by the keys of `terms`."""
+        types = self.section.entity_types
+        drawn = [one for one in self.drawn.values() if not types or one.type in types]
         return join(named_entities(drawn), self._named_terms, self.names, self.section.least_likeness)
 
     @cached_property
@@ -117,7 +121,7 @@ class Known:
         """The fields that are read from the texts, by name."""
         searcher = Searcher(self.context.engine, self.context.engines, self.subjects)
         return {
-            name: TextField(field, self.section, self.subjects, searcher)
+            name: TextField(field, self.section, self.subjects, searcher, self._defining)
             for name, field in self.fields.items()
             if field.kind == "text"
         }
@@ -125,6 +129,17 @@ class Known:
     def sheet_of(self, joined: Join | None) -> FactSheet | None:
         """The fact sheet of a join."""
         return self.sheets[joined.right] if joined else None
+
+    @cached_property
+    def _defining(self) -> frozenset[int]:
+        """Statements that define a term, and so are no rule about what they name."""
+        found = (
+            statement.number
+            for one in (definition.evidence for definition in self.definitions if definition.pattern in _DEFINING)
+            # Quotation marks and the full stop may stand outside.
+            for statement in self.subjects.within(one.collection, one.document_id, (one.span[0] - 3, one.span[1] + 3))
+        )
+        return frozenset(found)
 
     @cached_property
     def _named_terms(self) -> Sequence[Named]:
@@ -137,5 +152,6 @@ class Known:
         for definition in self.definitions:
             name = names_of(definition)[0]
             found[term_key(name)].append(definition)
-            called.setdefault(term_key(name), name)
+            known = called.setdefault(term_key(name), name)
+            called[term_key(name)] = known if known[:1].isupper() else name
         return {key: Term(key, called[key], tuple(definitions)) for key, definitions in found.items() if key}

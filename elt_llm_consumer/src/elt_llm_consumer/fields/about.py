@@ -1,15 +1,12 @@
 """Which statements of the texts speak of which name, and how plainly."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from elt_llm_consumer.fields.meetings import Meetings, taken_up_again
 from elt_llm_consumer.fields.statements import Statement
-from elt_llm_consumer.names import Mention, Names
-
-_RULE_OF_CAPITALS = 3
-"""Names written with a capital so often within sentences of a document are meant only where they are."""
-_SMALL_FOR_EACH = 2
+from elt_llm_consumer.names import Names
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,10 @@ class Subjects:
     def __init__(self, statements: Sequence[Statement], names: Names) -> None:
         self.statements = statements
         self.names = names
-        self._met = _Meetings(statements, names)
+        self._called: dict[tuple[str, ...], str] = {}
+        for name in names.names:
+            self._called.setdefault(names.key(name), name)
+        self._met = Meetings(statements, names)
         self._by_place: dict[tuple[str, str], list[Statement]] = defaultdict(list)
         for statement in statements:
             self._by_place[statement.document.collection, statement.document.document_id].append(statement)
@@ -39,16 +39,25 @@ class Subjects:
 
     def of(self, name: str) -> list[About]:
         """The statements that name it, or stand under a heading that is its name, in order."""
+        name = self._called.get(self.names.key(name), name)  # of names that are the same the first is met
         named = self._met.counted(name)
         titled = self._titled.get(name, set())
+        taken_up = {
+            number + 1: span
+            for number in named
+            if number + 1 < len(self.statements) and number + 1 not in named
+            for span in [taken_up_again(self.statements[number + 1], self.names.key(name), self.names)]
+            if span is not None
+        }
         return [
             About(
                 self.statements[number],
-                tuple((mention.start, mention.end) for mention in named.get(number, ())),
+                tuple((it.start, it.end) for it in named.get(number, ()))
+                or tuple(filter(None, [taken_up.get(number)])),
                 number in titled,
-                any(mention.certain for mention in named.get(number, ())) or number in titled,
+                any(it.certain for it in named.get(number, ())) or number in titled or number in taken_up,
             )
-            for number in sorted(named.keys() | titled)
+            for number in sorted(named.keys() | titled | taken_up.keys())
         ]
 
     def names_in(self, statement: Statement) -> list[str]:
@@ -68,68 +77,8 @@ class Subjects:
             if statement.headings and not statement.cells:
                 name = by_key.get("".join(self.names.key(statement.headings[-1])))
                 if name is not None:
-                    found[name].add(statement.number)
+                    found[self._called[self.names.key(name)]].add(statement.number)
         return found
-
-
-@dataclass
-class _Document:
-    """How one document writes a name within its sentences."""
-
-    capital: int = 0
-    small: int = 0
-
-    @property
-    def insists(self) -> bool:
-        """Whether it means the name only where it has a capital."""
-        return self.capital >= _RULE_OF_CAPITALS and self.capital * _SMALL_FOR_EACH >= self.small
-
-
-@dataclass
-class _Found:
-    at: dict[int, list[Mention]] = field(default_factory=lambda: defaultdict(list))
-    written: dict[str, _Document] = field(default_factory=lambda: defaultdict(_Document))
-
-
-class _Meetings:
-    """Every mention in every statement, and which of them count."""
-
-    def __init__(self, statements: Sequence[Statement], names: Names) -> None:
-        self._statements = statements
-        self._by_name: dict[str, _Found] = defaultdict(_Found)
-        self._by_statement: dict[int, list[Mention]] = defaultdict(list)
-        for statement in statements:
-            for mention in names.mentions(statement.text):
-                self._keep(statement, mention)
-
-    def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """By the number of the statement the mentions that count, with offsets in the document."""
-        if name not in self._by_name:
-            return {}
-        found = self._by_name[name]
-        by_number = {number: self._that_count(number, found) for number in found.at}
-        return {number: mentions for number, mentions in by_number.items() if mentions}
-
-    def in_statement(self, number: int) -> Iterable[Mention]:
-        """Those of one statement that count, in order."""
-        mentions = self._by_statement.get(number, ())
-        return [one for one in mentions if one in self._that_count(number, self._by_name[one.name])]
-
-    def _that_count(self, number: int, found: _Found) -> list[Mention]:
-        insists = found.written[self._statements[number].document.document_id].insists
-        refused: Collection[str] = {"longer name", "small letters"} if insists else {"longer name"}
-        return [mention for mention in found.at[number] if mention.doubt not in refused]
-
-    def _keep(self, statement: Statement, mention: Mention) -> None:
-        start, end = mention.start + statement.start, mention.end + statement.start
-        placed = Mention(start, end, mention.name, mention.written, mention.form, mention.doubt)
-        found = self._by_name[mention.name]
-        found.at[statement.number].append(placed)
-        self._by_statement[statement.number].append(placed)
-        if not statement.cells and " " not in mention.written:
-            written = found.written[statement.document.document_id]
-            written.capital += mention.doubt in {"", "kind of it"}
-            written.small += mention.doubt == "small letters"
 
 
 def most_common_headings(abouts: Iterable[About]) -> list[str]:

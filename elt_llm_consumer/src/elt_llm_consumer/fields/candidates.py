@@ -1,5 +1,6 @@
 """Statements as candidates for one field of one name: how plainly each speaks of it, and how well it fits."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ _MORE = 0.05
 _NEAR_WORDS = 5
 _SUBJECT_WORDS = 12
 _FIRST_WORDS = 3
+# "Rule 4" and D3.2 are places and no amounts.
+_FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,31 @@ class SentenceField:
 
     def _scored(self, about: About, searched: float) -> Candidate | None:
         text = about.statement.text
-        cues = self._cues.spans(text)
-        if (self._cues.listed and not cues) or (self._settings.rule and not self._rules.spans(text)):
+        told = _beside(self._cues.spans(text), about)
+        if about.statement.only_names or (self._cues.listed and not told):
             return None
-        told = cues or self._rules.spans(text)
+        if self._settings.rule:
+            rules = [*_beside(self._rules.spans(text), about), *_figures(about.statement)]
+            if not rules:
+                return None
+            told = told or rules
         score, why = _plainness(about, told)
         score *= 1.0 if about.surely else _UNSURE
-        more = self._cues.different(text) if cues else self._rules.different(text)
-        score += _MORE * (more > 1) + _MORE * searched
+        different = {text[start:end].casefold() for start, end in told}
+        score += _MORE * (len(different) > 1) + _MORE * searched
         return Candidate(about.statement, round(min(score, 1.0), 4), weights=(why,))
+
+
+def _beside(told: Sequence[tuple[int, int]], about: About) -> list[tuple[int, int]]:
+    """The telling words that are not part of the name itself: a "Vetting Certificate" is no certificate of anything."""
+    own = [(start - about.statement.start, end - about.statement.start) for start, end in about.mentions]
+    return [(start, end) for start, end in told if all(end <= first or start >= last for first, last in own)]
+
+
+def _figures(statement: Statement) -> list[tuple[int, int]]:
+    """Amounts, times and dates: a rule may be told by them alone, as in "is sent by 10.00 p.m."."""
+    begins = statement.begins - statement.start
+    return [match.span() for match in _FIGURE.finditer(statement.text) if match.start() >= begins and not match[1]]
 
 
 def _plainness(about: About, told: Sequence[tuple[int, int]]) -> tuple[float, str]:

@@ -25,10 +25,6 @@ class Cues:
         """Where the words stand, in order."""
         return [match.span() for match in self._pattern.finditer(text)] if self.listed else []
 
-    def different(self, text: str) -> int:
-        """How many different words there are of those listed."""
-        return len({text[start:end].casefold() for start, end in self.spans(text)})
-
 
 @cache
 def verbs() -> Cues:

@@ -39,6 +39,10 @@ class Statement:
     text: str
     headings: tuple[str, ...] = ()
     cells: tuple[TableCell, ...] = ()
+    follows: bool = False
+    """Whether it goes on in the paragraph of the statement before it."""
+    only_names: bool = False
+    """A row of headers: it names things and says nothing of them."""
 
 
 def statements(corpus: Corpus) -> list[Statement]:
@@ -48,9 +52,19 @@ def statements(corpus: Corpus) -> list[Statement]:
         for piece, cells in _with_cells(document):
             label = _LABEL.match(piece.text)
             begins = piece.start + (label.end() if label and label.end() < len(piece.text) else 0)
-            headings = tuple(map(bare_title, document.outline.section_path(piece.start)))
             found.append(
-                Statement(len(found), document, piece.start, piece.end, begins, piece.text, headings, tuple(cells))
+                Statement(
+                    len(found),
+                    document,
+                    piece.start,
+                    piece.end,
+                    begins,
+                    piece.text,
+                    tuple(map(bare_title, document.outline.section_path(piece.start))),
+                    tuple(cells),
+                    follows=not piece.new_paragraph and piece.kind == "prose" and label is None,
+                    only_names=bool(cells) and not any(cell.header for cell in cells),
+                )
             )
     return found
 
@@ -84,13 +98,13 @@ def _rows(table: Sequence[Piece], before: list[str]) -> tuple[list[str], list[tu
     if _is_contents(table):
         return [], []
     goes_on = bool(before) and len(first) == len(before) and first != before
-    headers, body = (before, table) if goes_on else (first, table[1:])
-    return headers, [(row, _headed(row, headers)) for row in body]
+    headers = before if goes_on else first
+    return headers, [(row, _headed(row, headers if goes_on or row is not table[0] else [])) for row in table]
 
 
 def _headed(row: Piece, headers: Sequence[str]) -> list[TableCell]:
     cells = _cells(row)
-    fits = len(cells) == len(headers)
+    fits = len(cells) == len(headers)  # a row of headers has none
     return [
         TableCell(row.start + start, row.start + end, text, headers[place] if fits else "")
         for place, (text, start, end) in enumerate(cells)

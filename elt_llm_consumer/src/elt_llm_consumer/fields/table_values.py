@@ -40,13 +40,27 @@ class TableField:
                 found.append(Candidate(statement, score, value.text, (f"under '{value.header}'",)))
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
+    def answering(self, name: str, rows: Sequence[tuple[Statement, TableCell]]) -> list[Candidate]:
+        """Who is listed with a name among what he or she answers for, such as an office and its duties."""
+        keys = {self._names.key(form) for form in self._names.forms(name)}
+        found = []
+        for statement, duties in rows:
+            who = _subject(statement.cells)
+            if who.start != duties.start and self._listed(duties, keys):
+                value = f"{who.text}: {duties.header}: {duties.text}"
+                found.append(Candidate(statement, _LISTED, value, (f"listed under '{duties.header}'",)))
+        return found
+
+    def _listed(self, cell: TableCell, keys: set[tuple[str, ...]]) -> float:
+        items = _BETWEEN.split(cell.text)
+        return max((self._is_about(item, keys, _LISTED, _LISTED_RECORD) for item in items), default=0.0)
+
     def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: set[tuple[str, ...]]) -> float:
         if cell.start == _subject(cells).start:
             own = self._is_about(cell.text, keys, _OWN_ROW, _OWN_RECORD)
             if own:
                 return own
-        items = _BETWEEN.split(cell.text)
-        return max((self._is_about(item, keys, _LISTED, _LISTED_RECORD) for item in items), default=0.0)
+        return self._listed(cell, keys)
 
     def _is_about(self, text: str, keys: set[tuple[str, ...]], itself: float, record: float) -> float:
         key = self._names.key(text)

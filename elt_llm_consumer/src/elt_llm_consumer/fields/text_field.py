@@ -1,6 +1,6 @@
 """One field of one entity from the texts: a value with its evidence, or the statement that there is none."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from elt_llm_core.results import RetrievedChunk
@@ -29,16 +29,27 @@ class FieldFacts:
 class TextField:
     """Reads one field, of any entity, from the texts. Made once; may be asked from many threads."""
 
-    def __init__(self, settings: CatalogField, section: CatalogSection, subjects: Subjects, searcher: Searcher) -> None:
+    def __init__(
+        self,
+        settings: CatalogField,
+        section: CatalogSection,
+        subjects: Subjects,
+        searcher: Searcher,
+        defining: Collection[int],
+    ) -> None:
+        """`defining` are the numbers of statements that define terms and say nothing else."""
         self.settings = settings
         self._subjects, self._searcher = subjects, searcher
+        self._defining = frozenset() if settings.definitions else frozenset(defining)
         self._sentences = SentenceField(settings, section.rule_words)
         self._table = TableField(settings.headers, section.record_words, subjects.names)
         self._rows = self._table.rows(subjects.statements) if settings.headers else []
+        self._duties = TableField(settings.listed_under, section.record_words, subjects.names)
+        self._duty_rows = self._duties.rows(subjects.statements) if settings.listed_under else []
 
     def facts(self, name: str, *, deeper: bool = False, with_passages: bool = False) -> FieldFacts:
         """What there is for `name`; `deeper` looks for twice as much. Raises RetrievalError."""
-        abouts = self._subjects.of(name)
+        abouts = [one for one in self._subjects.of(name) if one.statement.number not in self._defining]
         values = self._table.candidates(name, self._rows)
         if not abouts and not values:
             return FieldFacts(absent("The texts do not name it."))
@@ -46,7 +57,9 @@ class TextField:
         if values and wanted <= 1:
             return FieldFacts(_of_table(values))
         searched = self._searcher.search(self.settings, name, deeper=deeper) if abouts else NOTHING
-        sentences = self._sentences.candidates(abouts, searched.scores)
+        answering = self._duties.answering(name, self._duty_rows)
+        sentences = [*self._sentences.candidates(abouts, searched.scores), *answering]
+        sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _together(values, sentences, wanted, searched)
         passages = _passages(sentences[:wanted], searched) if with_passages else ()
         return FieldFacts(cell, passages)

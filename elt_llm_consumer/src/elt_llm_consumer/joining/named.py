@@ -46,7 +46,8 @@ def names_of(definition: Definition) -> tuple[str, ...]:
     """The term, its abbreviation and its other names; of "AGM: Annual General Meeting" the long form comes first."""
     initials = "".join(word[0] for word in words(definition.text))
     short, folded = definition.term, "".join(words(definition.term))
-    spelt_out = short.isupper() and _INITIALS[0] <= len(short) <= _INITIALS[1] and folded in _likely(initials)
+    likely = short.isupper() and _INITIALS[0] <= len(short) <= _INITIALS[1] and folded in _likely(initials)
+    spelt_out = likely or definition.pattern == "abbreviation"
     names = (definition.text.rstrip(" ."), short) if spelt_out else (short, definition.abbreviation)
     return tuple(name for name in dict.fromkeys((*names, *definition.aliases)) if words(name))
 

@@ -28,10 +28,14 @@ class CatalogField(Section):
         "", max_length=500, description="What is searched for; {entity} stands for its name. Empty: nothing is."
     )
     headers: tuple[str, ...] = Field((), description="Headings of table columns whose cells are the value.")
+    listed_under: tuple[str, ...] = Field(
+        (), description="Headings of table columns that list what the row's subject answers for, such as Duties."
+    )
+    definitions: bool = Field(False, description="Whether a definition counts as a sentence of this field as well.")
     cues: tuple[str, ...] = Field(
         (), description="Words of which a sentence must hold one; * at the end stands for any ending."
     )
-    rule: bool = Field(False, description="Whether a sentence must demand, allow, forbid or limit something.")
+    rule: bool = Field(False, description="Whether a sentence must demand, allow, forbid or limit: a figure does too.")
     at_most: int = Field(3, ge=1, le=50, description="Sentences taken, best first.")
     least_score: float = Field(0.6, ge=0, le=1, description="How surely a sentence must speak of the entity.")
     top_k: int = Field(8, ge=1, le=100, description="Passages searched for.")

@@ -30,13 +30,18 @@ SHIPPED_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "domain_context": {
         "question": "What is {entity}, what is it for and what does it belong to?",
         "cues": ("is", "are", "consist*", "compris*", "includ*", "contain*", "cover*", "serv*", "has", "have"),
+        "definitions": True,
         "prompt": "Describe in at most three sentences what {entity} is, what it is for and what it belongs to.",
     },
     "governance_rules": {
         "question": "Who decides, approves, owns or is responsible for {entity}?",
+        "listed_under": (
+            *("duties", "looks after", "responsible for", "responsibilities", "responsibility", "remit", "tasks"),
+            *("answers for", "in charge of", "accountable for", "competence", "competences", "functions"),
+        ),
         "cues": (
             *("approv*", "appoint*", "decid*", "decision*", "responsible", "answerable", "owner", "owns", "owned"),
-            *("authoris*", "authoriz*", "oversee*", "supervis*", "review*", "keeps", "kept", "maintain*", "grant*"),
+            *("authoris*", "authoriz*", "oversee*", "supervis*", "review*", "keeps", "maintain*", "grant*", "only by"),
             *(
                 "refus*",
                 "delegat*",
@@ -48,7 +53,18 @@ SHIPPED_FIELDS: Mapping[str, Mapping[str, Any]] = {
                 "issue*",
                 "inspect*",
             ),
-            *("in charge of", "elected", "accepted", "accepts", "checks", "checked", "awards", "awarded", "imposes"),
+            *(
+                "in charge of",
+                "corrected",
+                "elected",
+                "accepted",
+                "accepts",
+                "checks",
+                "checked",
+                "awards",
+                "awarded",
+                "imposes",
+            ),
         ),
         "prompt": "State who decides on, approves, owns or answers for {entity}, and under which conditions.",
     },
@@ -106,7 +122,7 @@ SHIPPED_FIELDS: Mapping[str, Mapping[str, Any]] = {
         "question": "Which agreements, contracts, forms or consents go with {entity}?",
         "cues": (
             *("agreement*", "contract*", "written consent", "consent of", "declaration*", "undertaking*", "memorandum"),
-            *("licence", "form", "forms", "signed", "terms of", "bond", "certificate*", "policy"),
+            *("licence", "form", "forms", "signed", "terms of", "bond"),
         ),
         "prompt": "Name the agreements, contracts, forms and consents that go with {entity}.",
     },
