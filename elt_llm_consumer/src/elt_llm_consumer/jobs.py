@@ -14,6 +14,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 def create_job(kind: str, context: JobContext) -> Job:
     """A job of that kind over the context. Raises UsageError for a kind there is not, and as the job does."""
     match kind:
+        case "glossary":
+            from elt_llm_consumer.glossary.job import GlossaryJob
+
+            return GlossaryJob(context)
         case "coverage":
             from elt_llm_consumer.coverage.job import CoverageJob
 

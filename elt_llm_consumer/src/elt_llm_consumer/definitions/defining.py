@@ -45,7 +45,7 @@ def is_phrase(body: str) -> bool:
 
 
 def _is_definition(text: str, subject: Subject, body: str, *, region: bool) -> bool:
-    """Whether "is" defines: under a heading that says so, in "A Thing is a", of marked terms, after "In these Rules"."""
+    """Whether "is" defines: under a heading that says so, in "A Thing is a", for marked terms, after a lead."""
     if not _CLASS.match(body) or NOT_BODY.match(body):
         return False
     if region:

@@ -2,9 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from elt_llm_consumer.corpus import Corpus, CorpusDocument
-from elt_llm_consumer.definitions.abbreviations import abbreviations
+from elt_llm_consumer.definitions.abbreviations import abbreviations, is_short_form, long_form
 from elt_llm_consumer.definitions.brackets import brackets
 from elt_llm_consumer.definitions.definition import Definition, Draft
 from elt_llm_consumer.definitions.filters import Filters
@@ -42,13 +43,16 @@ def _drafts(layout: Layout, settings: GlossarySection) -> Iterator[Draft]:
 
 
 def _marked(layout: Layout, draft: Draft) -> Draft:
-    """The draft, with where to look if its definition only says that."""
+    """The draft as an abbreviation if it only spells one out, as a reference if it only says where to look."""
+    short = one_line(layout.text[slice(*draft.term)])
+    if draft.pattern in ("table", "list", "sentence") and is_short_form(short):
+        spelt = one_line(layout.text[slice(*draft.body)]).rstrip(" .")
+        if long_form(short, spelt) == (0, len(spelt)):
+            return replace(draft, pattern="abbreviation")
     see = None if draft.refers_to else SEE.match(layout.text[slice(*draft.body)])
     if see is None:
         return draft
-    return Draft(
-        draft.term, draft.body, "reference", draft.score, draft.abbreviation, see["target"].strip(), draft.aliases
-    )
+    return replace(draft, pattern="reference", refers_to=see["target"].strip())
 
 
 def _once(drafts: Iterable[Draft]) -> list[Draft]:

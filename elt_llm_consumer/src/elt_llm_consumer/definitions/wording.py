@@ -67,7 +67,8 @@ VERB: Final = re.compile(
     | (?P<refers>(?:shall\s+)?(?:refers?|relates?)\s+to(?!\w)|denotes?(?!\w)|signif(?:y|ies)(?!\w)|stands?\s+for(?!\w)
         |describes?(?=\s+(?:an?|any|the)\s)|designates?(?!\w))
     | (?P<includes>(?:shall\s+)?includes?(?!\w)|excludes?(?!\w))
-    | (?P<german>bezeichnet|bezeichnen|bedeutet|bedeuten|steht\s+für|stehen\s+für|(?:ist|sind|wird|werden)\s+definiert\s+als
+    | (?P<german>bezeichnet|bezeichnen|bedeutet|bedeuten|steht\s+für|stehen\s+für
+        |(?:ist|sind|wird|werden)\s+definiert\s+als
         |meint(?!\w))
     | (?P<is>is|are|ist|sind)(?!\w)
     )""",

@@ -1,0 +1,86 @@
+"""Whether two definitions of a term say the same, and if not, what they differ in."""
+
+from dataclasses import dataclass
+
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.normalise import words
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.answer.grounding import GroundedSentence, ground
+
+_SAID_AS = "It is {}."
+_NEARLY_ALL = 0.8
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """`agree`: neither says what the other does not bear out. `reasons` are sentences on what differs."""
+
+    agree: bool
+    reasons: tuple[str, ...] = ()
+
+
+class Agreements:
+    """Compares definitions as claims are held against passages: numbers, denials, names, words and meaning."""
+
+    def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
+        self._embedding, self._tokeniser = embedding, tokeniser
+
+    def compare(self, one: str, other: str) -> Agreement:
+        """Compare two texts. Raises ModelError if embedding fails.
+
+        They agree if each bears out the other, or if the longer bears out the shorter and has nearly all its words: it
+        only says more.
+        """
+        if words(one) == words(other):
+            return Agreement(agree=True)
+        shorter, longer = sorted((one, other), key=lambda text: (len(text), text))
+        held = self._held(shorter, longer)
+        back = self._held(longer, shorter)
+        if _is_supported(held) and (_is_supported(back) or (self._share(shorter, longer) and not _differs(back))):
+            return Agreement(agree=True)
+        reasons = dict.fromkeys(reason for sentence in (*held, *back) for reason in sentence.reasons)
+        return Agreement(agree=False, reasons=tuple(reasons))
+
+    def supports(self, written: str, said: str) -> bool:
+        """Whether everything in `written` is borne out by `said`. Raises ModelError if embedding fails."""
+        return _is_supported(self._held(written, said))
+
+    def _held(self, claim: str, source: str) -> list[GroundedSentence]:
+        grounded = ground(_sentence(claim), [_passage(_sentence(source))], self._embedding, self._tokeniser)
+        return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
+
+    def _share(self, shorter: str, longer: str) -> bool:
+        ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (shorter, longer))
+        return bool(ours) and len(ours & theirs) >= _NEARLY_ALL * len(ours)
+
+
+def _is_supported(sentences: list[GroundedSentence]) -> bool:
+    return bool(sentences) and all(sentence.verdict == "supported" for sentence in sentences)
+
+
+def _differs(sentences: list[GroundedSentence]) -> bool:
+    """Whether a number or a denial stands against it, and not only words that the shorter text lacks."""
+    reasons = [reason for sentence in sentences for reason in sentence.reasons]
+    return any(reason.startswith(("Denied", "Names or numbers have changed")) for reason in reasons)
+
+
+def _sentence(text: str) -> str:
+    return _SAID_AS.format(text.strip().rstrip(".;,"))
+
+
+def _passage(text: str) -> RetrievedChunk:
+    return RetrievedChunk(
+        node_id="definition",
+        collection="",
+        source_id="",
+        source_title="",
+        source="",
+        document_hash="",
+        text=text,
+        context="",
+        span=(0, len(text)),
+        page=None,
+        section=None,
+        score=1.0,
+    )
