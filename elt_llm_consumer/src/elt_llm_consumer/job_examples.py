@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
 from elt_llm_core.settings_template import model_as_yaml
 
 from elt_llm_consumer.job_file import CONSUMER_FOLDER, ConsumerJob
-from elt_llm_consumer.jobs import Kind
 
 EXAMPLE_ALIASES = "demo_aliases.yaml"
 """The file of other names beside the general one, in the configuration's folder."""
@@ -43,10 +42,9 @@ _JOBS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 def example_jobs() -> dict[str, str]:
     """YAML text by path within the configuration's folder."""
-    kinds = get_args(Kind)
     return {
         f"{CONSUMER_FOLDER}/{name}.yaml": model_as_yaml(
-            ConsumerJob, {"running": {}, name: {}, **given}, leave_out=[kind for kind in kinds if kind != name]
+            ConsumerJob, {"running": {}, name: {}, **given}, leave_out=_JOBS.keys() - {name}
         )
         for name, given in _JOBS.items()
     }
