@@ -1,14 +1,12 @@
 """Which jobs there are, and how one of each is made."""
 
-from typing import Literal, get_args
-
 from elt_llm_core.errors import UsageError
 
 from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.kinds import KINDS, Kind
 from elt_llm_consumer.tasks import Job
 
-Kind = Literal["glossary", "catalog", "coverage", "handbook"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+__all__ = ["KINDS", "Kind", "create_job", "recipe_of"]
 
 
 def create_job(kind: str, context: JobContext) -> Job:
@@ -18,6 +16,10 @@ def create_job(kind: str, context: JobContext) -> Job:
             from elt_llm_consumer.glossary.job import GlossaryJob
 
             return GlossaryJob(context)
+        case "catalog":
+            from elt_llm_consumer.catalog.job import CatalogJob
+
+            return CatalogJob(context)
         case "coverage":
             from elt_llm_consumer.coverage.job import CoverageJob
 

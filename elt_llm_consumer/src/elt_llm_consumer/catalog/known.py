@@ -27,7 +27,7 @@ from elt_llm_consumer.joining.named import (
 from elt_llm_consumer.names import Names
 from elt_llm_consumer.sections.catalog import CatalogField, CatalogSection
 
-_DEFINING = frozenset({"table", "list", "sentence"})
+_DEFINING = frozenset({"table", "list", "sentence", "reference"})
 """Patterns of definitions that are whole statements; others stand within a rule."""
 
 

@@ -9,13 +9,19 @@ from elt_llm_consumer.fields.cues import Cues, verbs
 from elt_llm_consumer.fields.statements import Statement
 from elt_llm_consumer.sections.catalog import CatalogField
 
-_ROW, _TITLED, _SUBJECT, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.7, 0.62, 0.45
+_ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
 _UNSURE = 0.95
 _MORE = 0.05
 """What a second word of the field, or a place among the passages found by search, is worth at most."""
 _NEAR_WORDS = 5
 _SUBJECT_WORDS = 12
 _FIRST_WORDS = 3
+_SENTENCE_WORDS = 5
+"""A table cell of fewer words names things and says nothing of them."""
+_PREPOSITIONS = frozenset(
+    {"of", "in", "at", "for", "from", "to", "with", "by", "on", "under", "within", "without", "after", "before", "into"}
+    | {"about", "between", "than", "during", "von", "in", "an", "auf", "bei", "mit", "nach", "vor", "aus", "zu", "für"}
+)
 # "Rule 4" and D3.2 are places and no amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
@@ -47,8 +53,16 @@ class SentenceField:
 
     def candidates(self, abouts: Sequence[About], found: Mapping[int, float]) -> list[Candidate]:
         """Those that tell the field surely enough, best first; `found` has by number what a search thinks of them."""
+        return self._from(abouts, found, self._settings.least_score)
+
+    def depends_on_search(self, abouts: Sequence[About], wanted: int) -> bool:
+        """Whether what a search finds could change which `wanted` candidates are taken."""
+        likely = self._from(abouts, {}, self._settings.least_score - _MORE)
+        return len(likely) > wanted or any(one.score < self._settings.least_score for one in likely)
+
+    def _from(self, abouts: Sequence[About], found: Mapping[int, float], least: float) -> list[Candidate]:
         scored = [self._scored(about, found.get(about.statement.number, 0.0)) for about in abouts]
-        kept = [one for one in scored if one is not None and one.score >= self._settings.least_score]
+        kept = [one for one in scored if one is not None and one.score >= least]
         return sorted(kept, key=lambda one: (-one.score, one.statement.number))
 
     def _scored(self, about: About, searched: float) -> Candidate | None:
@@ -84,16 +98,21 @@ def _plainness(about: About, told: Sequence[tuple[int, int]]) -> tuple[float, st
     statement = about.statement
     if statement.cells:
         first = next((cell for cell in statement.cells if len(cell.text) > 1), statement.cells[0])
-        if any(first.start == start and end == first.end for start, end in about.mentions):
-            return _ROW, "row of its own"
-        return (_NAMED, "in a row") if about.mentions else (0.0, "")
+        own = any(first.start == start and end == first.end for start, end in about.mentions)
+        return (_ROW, "row of its own") if own and _says(statement, told) else (_NAMED, "in a row")
     if not about.mentions:
         return (_HEADING, "under its heading") if about.under_heading else (0.0, "")
     places = [_standing(statement, start, end, told) for start, end in about.mentions]
     best = max(places)
     if about.under_heading:
         return max(_TITLED, best), "named under its heading"
-    return best, {_SUBJECT: "subject", _NEAR: "near"}.get(best, "named")
+    return best, {_SUBJECT: "subject", _BEFORE_VERB: "before the verb", _NEAR: "near"}.get(best, "named")
+
+
+def _says(statement: Statement, told: Sequence[tuple[int, int]]) -> bool:
+    """Whether a telling word stands in a cell that is long enough to say something."""
+    long = [cell for cell in statement.cells if len(cell.text.split()) >= _SENTENCE_WORDS]
+    return any(cell.start <= statement.start + start < cell.end for cell in long for start, _ in told)
 
 
 def _standing(statement: Statement, start: int, end: int, told: Sequence[tuple[int, int]]) -> float:
@@ -102,9 +121,10 @@ def _standing(statement: Statement, start: int, end: int, told: Sequence[tuple[i
     own = start - statement.start, end - statement.start
     begins = statement.begins - statement.start
     verb = min((place for place, _ in verbs().spans(text) if place >= begins), default=None)
-    before = len(text[begins : own[0]].split())
-    if before <= _FIRST_WORDS or (verb is not None and own[0] < verb and before <= _SUBJECT_WORDS):
-        return _SUBJECT
+    before = text[begins : own[0]].split()
+    if len(before) <= _FIRST_WORDS or (verb is not None and own[0] < verb and len(before) <= _SUBJECT_WORDS):
+        governed = any(word.casefold() in _PREPOSITIONS for word in before[-_FIRST_WORDS:])
+        return _BEFORE_VERB if governed else _SUBJECT
     distances = [len(text[last:first].split()) for first, last in (_ordered(own, cue) for cue in told)]
     return _NEAR if min(distances, default=_NEAR_WORDS + 1) <= _NEAR_WORDS else _NAMED
 

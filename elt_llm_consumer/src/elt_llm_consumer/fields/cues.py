@@ -14,12 +14,15 @@ _VERBS = (
 
 
 class Cues:
-    """Finds listed words, in any case; * at the end of a word stands for up to twenty letters more."""
+    """Finds listed words; * at the end of one stands for up to twenty letters more.
+
+    Words in small letters are met in any case, one with a capital only so: an Act is no act.
+    """
 
     def __init__(self, listed: Iterable[str]) -> None:
         self.listed = tuple(dict.fromkeys(cue.strip() for cue in listed if cue.strip(" *")))
         by_length = sorted(self.listed, key=lambda cue: (-len(cue), cue))
-        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_as_pattern, by_length))})(?!\w)", re.IGNORECASE)
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_as_pattern, by_length))})(?!\w)")
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the words stand, in order."""
@@ -34,4 +37,5 @@ def verbs() -> Cues:
 
 def _as_pattern(cue: str) -> str:
     escaped = re.sub(r"(?:\\\s|\s)+", r"\\s{1,3}", re.escape(cue.rstrip("*")))
-    return escaped + (_ENDING if cue.endswith("*") else "")
+    pattern = escaped + (_ENDING if cue.endswith("*") else "")
+    return f"(?i:{pattern})" if cue == cue.lower() else pattern

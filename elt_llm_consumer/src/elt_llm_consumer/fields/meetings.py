@@ -11,6 +11,12 @@ from elt_llm_consumer.names import Mention, Names
 _RULE_OF_CAPITALS = 3
 """Names written with a capital so often within sentences of a document are meant only where they are."""
 _SMALL_FOR_EACH = 2
+# "may appeal", "it concerns": after these one word in small letters is what is done, not a thing.
+_IS_VERB = re.compile(
+    r"(?<!\w)(?:may|must|shall|should|can|cannot|could|will|would|to|it|he|she|they|we|you|who|which|not|never)\s{1,3}$",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 12
 _TAKES_UP = re.compile(
     r"(?:the|a|an|this|that|such a|each|every|any|no|der|die|das|dieser|diese|dieses|jeder|jede|jedes) (\w{2,40})",
     re.IGNORECASE,
@@ -66,6 +72,8 @@ class Meetings:
         return [mention for mention in found.at[number] if mention.doubt not in refused]
 
     def _keep(self, statement: Statement, mention: Mention) -> None:
+        if mention.doubt == "small letters" and _IS_VERB.search(statement.text[: mention.start][-_LOOK_BACK:]):
+            return
         start, end = mention.start + statement.start, mention.end + statement.start
         placed = Mention(start, end, mention.name, mention.written, mention.form, mention.doubt)
         found = self._by_name[mention.name]

@@ -14,6 +14,8 @@ from elt_llm_consumer.rows import Cell, Evidence, absent, found
 from elt_llm_consumer.sections.catalog import CatalogField, CatalogSection
 
 _DEEPER = 2
+_BESIDE_TABLE = 0.85
+"""Where a table has the value, a sentence is added only if it is plainly about the entity."""
 _SAME_RANK = 0.11
 """Rows whose scores differ by no more may contradict each other; a weaker one does not."""
 
@@ -56,7 +58,8 @@ class TextField:
         wanted = self.settings.at_most * (_DEEPER if deeper else 1)
         if values and wanted <= 1:
             return FieldFacts(_of_table(values))
-        searched = self._searcher.search(self.settings, name, deeper=deeper) if abouts else NOTHING
+        needed = with_passages or self._sentences.depends_on_search(abouts, wanted)
+        searched = self._searcher.search(self.settings, name, deeper=deeper) if abouts and needed else NOTHING
         answering = self._duties.answering(name, self._duty_rows)
         sentences = [*self._sentences.candidates(abouts, searched.scores), *answering]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
@@ -70,7 +73,8 @@ def _together(values: Sequence[Candidate], sentences: Sequence[Candidate], wante
     table = _of_table(values) if values else None
     if table is not None and (table.verdict == "conflict" or not sentences or wanted <= 1):
         return _with_note(table, note)
-    best = [*_once(values)[:1], *_once(sentences)][:wanted]
+    sure = [one for one in sentences if not values or one.score >= _BESIDE_TABLE]
+    best = [*_once(values)[:1], *_once(sure)][:wanted]
     if not best:
         return absent(" ".join(filter(None, ["The texts name it, but say nothing of this.", note])))
     said = tuple(candidate.said for candidate in best)

@@ -105,14 +105,14 @@ SHIPPED_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "retention": {
         "question": "How long is information about {entity} kept, and when is it destroyed?",
         "headers": ("kept for", "retention", "retention period", "period of retention", "keep for", "retained for"),
-        "cues": ("kept for", "is kept", "are kept", "retained", "retention", "destroyed", "erased", "deleted"),
+        "cues": ("kept for", "kept until", "retained", "retention", "destroyed", "erased", "deleted"),
         "at_most": 2,
         "prompt": "State how long information about {entity} is kept and when it is destroyed.",
     },
     "regulatory_context": {
         "question": "Which laws, regulators or outside authorities govern {entity}?",
         "cues": (
-            *("law", "laws", "legal", "legally", "act", "statut*", "regulator*", "directive", "legislation"),
+            *("law", "laws", "legal", "legally", "Act", "Acts", "statut*", "regulator*", "directive", "legislation"),
             *("court*", "authority", "authorities", "federation", "government", "ombudsman", "criminal record"),
             *("licence", "licensed", "license", "insurer*", "compliance", "public liability"),
         ),
