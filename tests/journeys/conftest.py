@@ -70,3 +70,16 @@ def answers(demo: Demo) -> dict[str, Any]:
 
     report: dict[str, Any] = made_once(demo.folder, "answers", make)
     return report
+
+
+@pytest.fixture(scope="session")
+def sample_jobs(shared_folder: Path) -> tuple[Path, Ended]:
+    """A project of `elt-llm init` after `elt-llm demo --jobs`, and what the demo said."""
+    folder = shared_folder / "jobs"
+
+    def make() -> dict[str, Any]:
+        folder.mkdir()
+        assert run_process("init", folder=folder).code == 0
+        return asdict(run_process("demo", "--jobs", "--json", folder=folder))
+
+    return folder, Ended(**made_once(shared_folder, "sample-jobs", make))
