@@ -11,7 +11,8 @@ from elt_llm_api.render import aligned, counted, local_time, one_line, plain
 if TYPE_CHECKING:
     from elt_llm_consumer.replay import Replay
     from elt_llm_consumer.review.importing import ImportReport
-    from elt_llm_consumer.review.standing import ReviewOverview, StaleRow
+    from elt_llm_consumer.review.overview import ReviewOverview
+    from elt_llm_consumer.review.stale import StaleRow
     from elt_llm_consumer.runner_report import Cost, RunReport
 
 _MOST_SHOWN = 40

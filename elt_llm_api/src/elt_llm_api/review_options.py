@@ -40,8 +40,8 @@ def review_options(function: Function) -> Function:
 @contextmanager
 def reviewed_job(context: CommandContext, job: str, kind: str | None) -> Iterator[ReviewedJob]:
     """The job with its state open. Raises UsageError where nothing was written of it, or the kind is in doubt."""
-    from elt_llm_consumer.jobs import KINDS
-    from elt_llm_consumer.review.standing import kinds_shown
+    from elt_llm_consumer.kinds import KINDS
+    from elt_llm_consumer.review.overview import kinds_shown
     from elt_llm_core.state.database import open_state
     from elt_llm_core.state.rows import JobName
 

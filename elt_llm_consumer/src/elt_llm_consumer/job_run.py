@@ -17,12 +17,13 @@ from elt_llm_core.store.database import Database
 
 from elt_llm_consumer.context import JobContext, open_job
 from elt_llm_consumer.finishing import finished, read_curated, show
+from elt_llm_consumer.hashing import hashed
 from elt_llm_consumer.job_file import JobFile
 from elt_llm_consumer.jobs import create_job, recipe_of
 from elt_llm_consumer.rows import JobResult
 from elt_llm_consumer.runner import JobRunner, Ran
 from elt_llm_consumer.runner_choice import Choice
-from elt_llm_consumer.runner_key import hashed, model_name
+from elt_llm_consumer.runner_key import model_name
 from elt_llm_consumer.runner_plan import Plan
 from elt_llm_consumer.runner_report import Cost, RunReport
 from elt_llm_consumer.tasks import Job

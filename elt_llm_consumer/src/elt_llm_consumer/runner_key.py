@@ -1,18 +1,18 @@
 """What a finished row is known by: the hash of all that it was made from."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import elt_llm_query
 from elt_llm_core.models.writing import server_of
 from elt_llm_core.state.rows import ANY_DOCUMENT, Quoted
 
+import elt_llm_query
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.corpus import Corpus, CorpusDocument
+from elt_llm_consumer.hashing import hashed
 from elt_llm_consumer.rows import Row
 from elt_llm_consumer.tasks import Material
 
@@ -45,17 +45,21 @@ class RowKeys:
     """Hashes materials of one job, with one model and one set of settings."""
 
     def __init__(self, context: JobContext, kind: str, recipe: int) -> None:
-        made_by = f"recipe {recipe}" if context.llm else f"program {_code_hash()}"
+        self._written_by = f"recipe {recipe}" if context.llm else ""
+        self._code = f"program {_code_hash()}"
         self._fixed = {
             "kind": kind,
-            "made_by": made_by,
             "settings": settings_that_matter(context, kind),
             "embedding": context.embedding.fingerprint.key.hex(),
         }
 
     def of(self, material: Material) -> str:
-        """SHA-256, 64 hex digits, equal for equal material, settings and model."""
-        return hashed({**self._fixed, "inputs": material.inputs, "prompts": list(material.prompts)})
+        """SHA-256, 64 hex digits, equal for equal material, settings and model.
+
+        A row that no model writes costs little: any other version of the program makes it anew.
+        """
+        made_by = self._written_by if self._written_by and material.prompts else self._code
+        return hashed({**self._fixed, "made_by": made_by, "inputs": material.inputs, "prompts": list(material.prompts)})
 
 
 class Sources:
@@ -85,12 +89,6 @@ class Sources:
         if by_model and not read:
             read = {(collection, ANY_DOCUMENT, "") for collection, _ in self.documents}
         return frozenset(cited | read)
-
-
-def hashed(value: object) -> str:
-    """SHA-256 of a JSON value, 64 hex digits, whatever the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _strings(value: object) -> Iterator[str]:

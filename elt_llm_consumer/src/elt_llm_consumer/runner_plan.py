@@ -10,10 +10,11 @@ from elt_llm_core.progress import Progress
 from elt_llm_core.state.rows import JobName, JobRows, KeptRow, Place
 
 from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.hashing import hashed
 from elt_llm_consumer.rows import Row
 from elt_llm_consumer.runner_choice import Choice
 from elt_llm_consumer.runner_kept import still_holds
-from elt_llm_consumer.runner_key import RowKeys, Sources, hashed, model_name
+from elt_llm_consumer.runner_key import RowKeys, Sources, model_name
 from elt_llm_consumer.runner_model import TokenCount
 from elt_llm_consumer.runner_report import Cost, Failure, failure_of
 from elt_llm_consumer.runner_workers import in_parallel

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from elt_llm_consumer.export.atomic import write_whole
 from elt_llm_consumer.review.importing import ImportReport, import_reviews
+from elt_llm_consumer.review.overview import overview
 from elt_llm_consumer.review.sheet import SheetRow, read_sheet
-from elt_llm_consumer.review.standing import overview, read_sources, stale_rows
+from elt_llm_consumer.review.stale import read_sources, stale_rows
 from elt_llm_consumer.runner_choice import Choice
 from elt_llm_core.errors import UsageError
 from elt_llm_core.forgetting import forget

@@ -15,7 +15,7 @@ from elt_llm_api.review_options import review_options, reviewed_job
 @pass_command_context
 def command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
     """List each row of which a quote is not at its place any more, or whose document changed around it."""
-    from elt_llm_consumer.review.standing import read_sources, stale_rows
+    from elt_llm_consumer.review.stale import read_sources, stale_rows
 
     from elt_llm_api.render_jobs import print_stale
 

@@ -13,7 +13,7 @@ from elt_llm_api.review_options import review_options, reviewed_job
 @pass_command_context
 def command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
     """List the reviews of a job: fresh, stale where the row says something else by now, or without a row."""
-    from elt_llm_consumer.review.standing import overview
+    from elt_llm_consumer.review.overview import overview
 
     from elt_llm_api.render_jobs import print_overview
 

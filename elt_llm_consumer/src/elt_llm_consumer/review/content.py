@@ -4,8 +4,8 @@ from typing import Any
 
 from elt_llm_core.state.rows import Quoted
 
+from elt_llm_consumer.hashing import hashed
 from elt_llm_consumer.rows import Cell, Row
-from elt_llm_consumer.runner_key import hashed
 
 
 def content_digest(row: Row) -> str:

@@ -1,15 +1,13 @@
-"""How reviews and the texts under them stand: what was said of which rows, and what has changed since."""
+"""Which rows a job wrote that rest on text which has changed since."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from elt_llm_core.collection import open_generation
 from elt_llm_core.errors import UnknownCollection
 from elt_llm_core.settings_loader import LoadedSettings
-from elt_llm_core.state.reviews import JobReviews
+from elt_llm_core.state.reviews import JobReviews, KeptReview
 from elt_llm_core.state.rows import JobName, JobRows, Place
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.store import open_store
@@ -17,35 +15,6 @@ from elt_llm_core.store.store import open_store
 from elt_llm_consumer.corpus import CorpusDocument, read_corpus
 from elt_llm_consumer.job_file import JobFile
 from elt_llm_consumer.rows import Evidence, Row
-
-
-@dataclass(frozen=True)
-class Reviewed:
-    """One row's review; `state`: fresh, stale (the row says something else now) or without a row."""
-
-    table: str
-    key: str
-    name: str
-    status: str
-    reviewer: str
-    comment: str
-    reviewed_at: str
-    state: str
-
-
-@dataclass(frozen=True)
-class ReviewOverview:
-    """All reviews of a job, and how many of its rows have which status."""
-
-    job: str
-    kind: str
-    rows: int
-    counts: Mapping[str, int]
-    reviews: tuple[Reviewed, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -57,25 +26,6 @@ class StaleRow:
     name: str
     status: str
     changes: tuple[str, ...]
-
-
-def kinds_shown(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:
-    """The kinds of a job of which something was written."""
-    return [kind for kind in kinds if JobRows(state).shown(JobName(job, kind))]
-
-
-def overview(state: Database, name: JobName) -> ReviewOverview:
-    """How the reviews of a job stand; rows nobody spoke of are PENDING."""
-    shown, reviews = JobRows(state).shown(name), JobReviews(state).all(name)
-    counts = Counter(reviews[place].status if place in reviews else "PENDING" for place in shown)
-    found = []
-    for place, review in reviews.items():
-        row = shown.get(place)
-        fresh = "fresh" if row and row.digest == review.digest else "stale"
-        called = Row.model_validate_json(row.content).name if row else place.key
-        said = (review.status, review.reviewer, review.comment, review.reviewed_at)
-        found.append(Reviewed(place.table, place.key, called, *said, fresh if row else "without a row"))
-    return ReviewOverview(name.job, name.kind, len(shown), dict(sorted(counts.items())), tuple(found))
 
 
 def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
@@ -103,8 +53,8 @@ def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str
     return found
 
 
-def _status(reviews: Mapping[Place, Any], place: Place) -> str:
-    return str(reviews[place].status) if place in reviews else "PENDING"
+def _status(reviews: Mapping[Place, KeptReview], place: Place) -> str:
+    return reviews[place].status if place in reviews else "PENDING"
 
 
 def _changes(row: Row, documents: Mapping[tuple[str, str], CorpusDocument]) -> Iterator[str]:
