@@ -92,7 +92,7 @@ class EntityTask(_CatalogTask):
             for name, field in known.fields.items()
             if field.kind != "text"
         }
-        before = {"source": self._source(term), "defined_term": self._defined_term(term, to_term)}
+        before = {"source": self._source(term), "handbook_term": self._defined_term(term, to_term)}
         before["inventory_match"] = self._inventory_match(sheet, to_sheet)
         return self._material(before, own, {"relationships": self._relationships()})
 
@@ -160,7 +160,7 @@ class TermTask(_CatalogTask):
         defined = told(term.name, [term.definitions[0].evidence], "The texts define it.")
         source = told("HANDBOOK_ONLY", [term.definitions[0].evidence], "The texts define it, and nobody drew it.")
         return self._material(
-            {"source": source, "defined_term": defined, **self._proposal.cells},
+            {"source": source, "handbook_term": defined, **self._proposal.cells},
             own,
             {"relationships": absent("The model does not draw it.")},
         )

@@ -16,7 +16,7 @@ from elt_llm_consumer.rows import JobResult, Row, Table
 from elt_llm_consumer.runner_key import model_name
 from elt_llm_consumer.tasks import RowTask
 
-_BEFORE = ("source", "defined_term", "inventory_match", "proposed_domain", "domain_status")
+_BEFORE = ("source", "handbook_term", "inventory_match", "proposed_domain", "domain_status")
 
 
 class CatalogJob:

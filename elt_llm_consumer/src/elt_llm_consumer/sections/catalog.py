@@ -34,8 +34,8 @@ class CatalogField(Section):
     definitions: bool = Field(False, description="Whether a definition counts as a sentence of this field as well.")
     cues: tuple[str, ...] = Field(
         (),
-        description="Words of which a sentence must hold one; * at the end stands for any ending. Small letters are met "
-        "in any case, a capital only as a capital.",
+        description="Words of which a sentence must hold one; * at the end stands for any ending. Small letters are "
+        "met in any case, a capital only as a capital.",
     )
     rule: bool = Field(False, description="Whether a sentence must demand, allow, forbid or limit: a figure does too.")
     at_most: int = Field(3, ge=1, le=50, description="Sentences taken, best first.")

@@ -113,7 +113,17 @@ SHIPPED_FIELDS: Mapping[str, Mapping[str, Any]] = {
         "question": "Which laws, regulators or outside authorities govern {entity}?",
         "cues": (
             *("law", "laws", "legal", "legally", "Act", "Acts", "statut*", "regulator*", "directive", "legislation"),
-            *("court*", "authority", "authorities", "federation", "government", "ombudsman", "criminal record"),
+            *(
+                "a court",
+                "courts",
+                "court of",
+                "authority",
+                "authorities",
+                "federation",
+                "government",
+                "ombudsman",
+                "criminal record",
+            ),
             *("licence", "licensed", "license", "insurer*", "compliance", "public liability"),
         ),
         "prompt": "Name the laws, regulators and outside authorities that govern {entity}, and how.",
@@ -122,7 +132,7 @@ SHIPPED_FIELDS: Mapping[str, Mapping[str, Any]] = {
         "question": "Which agreements, contracts, forms or consents go with {entity}?",
         "cues": (
             *("agreement*", "contract*", "written consent", "consent of", "declaration*", "undertaking*", "memorandum"),
-            *("licence", "form", "forms", "signed", "terms of", "bond"),
+            *("licence", "on the form", "on a form", "form issued", "form in", "forms", "signed", "terms of", "bond"),
         ),
         "prompt": "Name the agreements, contracts, forms and consents that go with {entity}.",
     },
