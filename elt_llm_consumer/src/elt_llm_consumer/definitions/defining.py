@@ -3,7 +3,7 @@
 import re
 
 from elt_llm_consumer.definitions.subject import Subject
-from elt_llm_consumer.definitions.wording import DEFINING, FINITE, NOT_BODY, PREDICATE, TELLING_APART
+from elt_llm_consumer.definitions.wording import DEFINING, FINITE, NOT_BODY, PREDICATE, STRONGLY_APART, TELLING_APART
 
 _CLASS = re.compile(
     r"(?:an?|the|any|every|each|one|those|all|persons?|people|someone|somebody|anyone|anybody|anything|something|either"
@@ -52,6 +52,8 @@ def _is_definition(text: str, subject: Subject, body: str, *, region: bool) -> b
         return tells_apart(body) or subject.marked
     generic = subject.bold or subject.one
     if not (subject.led or generic) and (not subject.marked or _IDENTIFIES.match(body)):
+        return False
+    if subject.one and not STRONGLY_APART.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])):
         return False
     if PREDICATE.match(body) or not (subject.sure and tells_apart(body)):
         return False

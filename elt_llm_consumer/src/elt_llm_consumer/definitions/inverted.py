@@ -29,18 +29,22 @@ _PATTERNS: Final = (
     re.compile(rf"by\s+{_ARTICLE}{_term('a')}\s*,?\s+(?:is|are)\s+meant\s+(?P<body>\S)", re.IGNORECASE),
     re.compile(rf"by\s+{_ARTICLE}{_term('a')}\s*,?\s+we\s+mean\s+(?P<body>\S)", re.IGNORECASE),
     re.compile(
-        rf"(?:[^,;:.]{{1,80}},\s+)?we\s+use\s+{_ARTICLE}{_term('a')}\s+to\s+(?:mean|refer\s+to|denote|describe)\s+(?P<body>\S)",
+        rf"(?:[^,;:.]{{1,80}}?,?\s+)?we\s+use\s+{_ARTICLE}{_term('a')}\s+to\s+(?:mean|refer\s+to|denote|describe)\s+(?P<body>\S)",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?:[^,;:.]{{1,80}},\s+)?we\s+define\s+{_ARTICLE}{_term('a')}\s+as\s+(?P<body>\S)", re.IGNORECASE),
+    re.compile(rf"(?:[^,;:.]{{1,80}}?,?\s+)?we\s+define\s+{_ARTICLE}{_term('a')}\s+as\s+(?P<body>\S)", re.IGNORECASE),
     re.compile(
-        rf"unter\s+{_ARTIKEL}{_term('a')}\s+(?:versteht\s+(?:man|diese\s+\w+)(?:\s+{_DOKUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_DOKUMENT})?)"
+        rf"unter\s+{_ARTIKEL}{_term('a')}\s+(?:versteht\s+(?:man|diese\s+\w+)(?:\s+{_DOKUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_DOKUMENT})?(?=[^.]{{1,300}}\s(?:verstanden|zu\s+verstehen)\b))"
         r"\s+(?P<body>(?:ein|eine|einen|der|die|das|den|jede|alle)\w{0,3}\s)",
         re.IGNORECASE,
     ),
     re.compile(
         rf"{_DOKUMENT}\s+(?:ist|sind|bezeichnet|bezeichnen|bedeutet|heißt)\s+(?:(?:ein|eine|der|die|das)\s+)?{_term('a')}"
         r",?\s+(?P<body>(?:ein|eine|einen|der|die|das|den|jede|jeder|jedes|wer|alle)\s)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"als\s+{_ARTIKEL}{_term('a')}\s+(?:gilt|gelten)\s+(?P<body>(?:ein|eine|der|die|das|jede|jeder|jedes|wer|alle|nur)\s)",
         re.IGNORECASE,
     ),
     re.compile(

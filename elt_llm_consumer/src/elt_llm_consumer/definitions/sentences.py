@@ -12,7 +12,7 @@ from elt_llm_consumer.definitions.inverted import beside, inverted
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.spans import Extent, trimmed_definition
 from elt_llm_consumer.definitions.subject import Subject, read_subject
-from elt_llm_consumer.definitions.wording import ARTICLE, PLACE, TARGET, VERB
+from elt_llm_consumer.definitions.wording import ARTICLE, PLACE, SAME_AS, TARGET, VERB
 
 # ruff: noqa: RUF001 - the look-alike dashes are what this file is about.
 _LEAD = re.compile(r"[\s:,–—-]{1,6}(?:that\s+is\s+)?")
@@ -51,7 +51,10 @@ def _after_verb(
     """The definitions of a subject whose verb is this one."""
     text, piece, kind = layout.text, layout.pieces[number], verb.lastgroup or ""
     begin = _skip(text, verb.end())
-    if kind == "meaning" and (target := TARGET.match(text, begin, piece.end)):
+    target = (
+        (TARGET.match(text, begin, piece.end) or SAME_AS.match(text, begin, piece.end)) if kind == "meaning" else None
+    )
+    if target is not None:
         meaning = text.index("the", verb.start())
         body = trimmed_definition(text, meaning, extent.end(number, piece.end))
         yield from _each(subject, body, "reference", _SURE, refers_to=_place(target["target"]))
@@ -59,6 +62,8 @@ def _after_verb(
     long = _spelt_out(text, subject, begin, piece.end) if kind == "refers" else None
     if long is not None:
         yield from _each(subject, long, "abbreviation", _SURE)
+    elif kind == "meaning" and not (verb.group().endswith("of") or text[verb.end() : begin].strip()):
+        return
     elif defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
         body = trimmed_definition(text, begin, extent.end(number, piece.end))
         yield from _each(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))

@@ -7,6 +7,7 @@ from elt_llm_consumer.definitions.wording import (
     ABOUT,
     ALSO,
     ARTICLE,
+    DOCUMENTS,
     ITEM_MARK,
     LEAD_IN,
     NAMED,
@@ -30,6 +31,9 @@ QUOTED = re.compile(
 )
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
+# "The following definition applies: "Goods" means ..."
+_AFTER_COLON = re.compile(r":\s+(?=[\"“„«])")
+_DOCUMENT = re.compile(rf"\b(?:this|these|our)\s+(?:\w{{1,20}}\s)?{DOCUMENTS}\b", re.IGNORECASE)
 _LIMIT = 320  # characters of a subject with all that stands before it
 _MOST_WORDS = 8
 
@@ -80,6 +84,9 @@ def read_subject(text: str, start: int, end: int) -> Subject | None:
     for _ in range(3):
         lead = LEAD_IN.match(text, begin, end) or SHORT_LEAD_IN.match(text, begin, end)
         begin = lead.end() if lead else begin
+    introduced = _AFTER_COLON.search(text, begin, end)
+    begin = introduced.end() if introduced else begin
+    told = begin > start and _DOCUMENT.search(text, start, begin) is not None
     named = NAMED.match(text, begin, end)
     if named is not None and named.end() < end:
         begin = named.end()
@@ -88,7 +95,7 @@ def read_subject(text: str, start: int, end: int) -> Subject | None:
     quoted = QUOTED.match(text, place, end)
     if quoted is not None:
         return _marked(text, quoted, end, led=begin > start)
-    return _plain(text, place, end, article=article, led=begin > start, named=named is not None)
+    return _plain(text, place, end, article=article, led=begin > start, named=named is not None or told)
 
 
 def _marked(text: str, quoted: "re.Match[str]", end: int, *, led: bool) -> Subject | None:

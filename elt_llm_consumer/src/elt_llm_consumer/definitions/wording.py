@@ -5,7 +5,7 @@ from typing import Final
 
 # ruff: noqa: RUF001 - the look-alike quotes and dashes are what this file is about.
 
-_DOCUMENTS: Final = (
+DOCUMENTS: Final = (
     r"(?:rules?|regulations?|polic(?:y|ies)|handbook|documents?|manual|standards?|guide|guidance|guidelines?|parts?"
     r"|sections?|chapters?|schedules?|agreement|act|order|code|appendix|annex|article|clause|context|procedures?"
     r"|paragraph|bylaws|by-laws|statutes|terms|charter|constitution|contract|specification|framework|notice|report)"
@@ -20,12 +20,12 @@ RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"�
 # "In these Rules, unless the context requires otherwise,"
 LEAD_IN: Final = re.compile(
     r"(?:(?:and|but)\s+)?(?:in|for|within|throughout|under|as\s+used\s+in|when\s+used\s+in|where\s+used\s+in|unless|"
-    r"except\s+where|save\s+where|wherever|solely\s+for|with\s+regard\s+to|where\s+the\s+context)\b[^,;:.!?]{1,140},\s+",
+    r"except\s+where|save\s+where|wherever|solely\s+for|with\s+regard\s+to|where\s+the\s+context)\b[^,;:.!?]{1,140}[,:]\s+",
     re.IGNORECASE,
 )
 SHORT_LEAD_IN: Final = re.compile(
     rf"(?:in|for\s+the\s+purposes?\s+of|throughout|within|under)\s+(?:these|this|our|the\s+present|the)\s+"
-    rf"(?:[A-Z]?[a-z]{{2,20}}\s+)?{_DOCUMENTS}(?:\s+[A-Z]?\d{{0,3}}(?=\s))?\s+",
+    rf"(?:[A-Z]?[a-z]{{2,20}}\s+)?{DOCUMENTS}(?:\s+[A-Z]?\d{{0,3}}(?=\s))?\s+",
     re.IGNORECASE,
 )
 # "The term", "any reference to"
@@ -108,7 +108,7 @@ NOT_BODY: Final = re.compile(
     r"(?:that\b|nothing\b|everything\b|something\b|business\b|well\b|trouble\b|war\b|much\b|little\b|more\b|less\b|"
     r"fewer\b|a\s+lot\b|a\s+great\s+deal\b|so\b|it\b|we\b|you\b|they\b|he\b|she\b|there\b|no\b|not\b|what\b|"
     r"having\s+to\b|being\s+able\b|either\b|neither\b|even\b|only\b|harm\b|if\b|when\b|"
-    r"different\s+things\b|the\s+same\b|the\s+world\b|the\s+difference\b|the\s+end\b|the\s+loss\b|a\s+loss\b|"
+    r"different\s+things\b|the\s+same\b|the\s+world\b|the\s+end\b|the\s+loss\b|a\s+loss\b|"
     r"an?\s+(?:fine|penalty|delay|ban|suspension|forfeit|replay|increase|decrease|reduction|rise|drop|lower|higher|"
     r"longer|shorter|better|worse|greater|smaller|fresh|further|new|second|late|warning|loss|long|chance)\b|"
     r"(?:dass|nichts|alles|viel|wenig|mehr|weniger|nicht|kein|keine)\b)",
@@ -119,8 +119,18 @@ PREDICATE: Final = re.compile(
     r"(?:an?|the|one)\s+(?:\w{1,20}\s)?(?:matter|breach|offence|offense|responsibility|duty|condition|requirement|right|"
     r"privilege|"
     r"subject|cause|reason|problem|question|case|decision|task|job|good|bad|best|worst|most|first|only|last|next|same|"
-    r"better|great|oldest|nuisance|pleasure|mistake|sign|example|business|result|consequence|pity|shame|serious)\b",
+    r"better|great|oldest|nuisance|pleasure|mistake|sign|example|reference|phrase|word|saying|greeting|business|result|consequence|pity|shame|serious)\b",
     re.IGNORECASE,
+)
+# The same for "A Thing is a ...", where "a proud thing to own" tells nothing.
+STRONGLY_APART: Final = re.compile(
+    r"\b(?:that|which|who|whose|whom|where|of|for|from|by|with|without|between|other\s+than|used|made|given|held|lodged"
+    r"|signed|kept|issued|set|sent|paid|taken|drawn|played|under)\b",
+    re.IGNORECASE,
+)
+# "Words here have the same meaning as "Site"."
+SAME_AS: Final = re.compile(
+    r"as\s+(?:the\s+)?(?:(?:term|word)\s+)?[\"“'‘*]{1,3}(?P<target>[^\"“”'‘’*\n]{2,60})", re.IGNORECASE
 )
 FINITE: Final = re.compile(
     r"\b(?:is|are|was|were|be|must|may|shall|will|can|should|has|have|had|does|do|cannot|would|could|ist|sind|wird|werden|muss"
