@@ -31,7 +31,7 @@ def gold_term(term: str, definition: str, pattern: str = "means", **more: Any) -
 
 @pytest.fixture
 def gold(tmp_path: Path) -> Path:
-    conflict = {"conflict": True, "also": ["conflict"]}
+    conflict: dict[str, Any] = {"conflict": True, "also": ["conflict"]}
     terms = [
         gold_term("Loan", "a book that is lent for a time"),
         gold_term("Reader", "Reader", "abbreviation", abbreviation="RD"),
@@ -133,14 +133,14 @@ def catalog(*rows: Row) -> JobResult:
 
 @pytest.fixture
 def gold_catalog(gold: Path) -> Path:
-    sheets = [
+    sheets: list[dict[str, Any]] = [
         {"entity": "Loan", "fact_sheet_id": "s1", "term": "Loan", "term_join": "name", "must_not_match": ["Day"]},
         {"entity": "Shelf", "fact_sheet_id": None, "must_not_match": ["Loan"]},
         {"entity": None, "fact_sheet": "Other"},
     ]
     write(gold, "entities.jsonl", sheets)
     words = [{"words": "lent for a time"}]
-    fields = [
+    fields: list[dict[str, Any]] = [
         {"entity": "Loan", "field": "formal_definition", "verdict": "found", "any_of": words},
         {"entity": "Loan", "field": "business_rules", "verdict": "either"},
         {"entity": "Loan", "field": "not_a_column", "verdict": "found", "any_of": words},

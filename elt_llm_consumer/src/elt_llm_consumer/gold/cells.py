@@ -1,10 +1,26 @@
 """Reading what a comparison needs out of rows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from elt_llm_consumer.corpus import Corpus
 from elt_llm_consumer.gold.report import Share
+from elt_llm_consumer.gold.sameness import term_key
 from elt_llm_consumer.rows import Cell, Evidence, JobResult, Row
+
+
+class RowsByName:
+    """Finds rows by name: as written, otherwise as the same term; of several the first."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._written: dict[str, Row] = {}
+        self._same: dict[tuple[str, ...], Row] = {}
+        for row in rows:
+            self._written.setdefault(row.name, row)
+            self._same.setdefault(term_key(row.name), row)
+
+    def get(self, name: str) -> Row | None:
+        """The row of that name, None if there is none."""
+        return self._written.get(name) or self._same.get(term_key(name))
 
 
 def texts_of(cell: Cell | None) -> tuple[str, ...]:

@@ -1,13 +1,11 @@
 """Classes of coverage and gaps held against gold."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from elt_llm_consumer.gold.cells import first_of
+from elt_llm_consumer.gold.cells import RowsByName, first_of
 from elt_llm_consumer.gold.files import Class, Gap, GoldCoverage, GoldGap, read_gold
 from elt_llm_consumer.gold.report import Share
-from elt_llm_consumer.gold.sameness import term_key
 from elt_llm_consumer.rows import JobResult, Table
 
 COVERAGE, GAPS = "coverage", "gaps"
@@ -21,11 +19,11 @@ def compare_coverage(result: JobResult, folder: Path) -> tuple[list[Share], list
 
 
 def _classes(table: Table, folder: Path) -> tuple[Share, list[str]]:
-    given = _by_name(table, get_args(Class))
+    given = _Given(table, get_args(Class))
     right, remarks = 0, []
     gold = read_gold(folder, "coverage.jsonl", GoldCoverage)
     for one in gold:
-        found = given.get(term_key(one.entity))
+        found = given.get(one.entity)
         right += found in (one.coverage, *one.also_right)
         if found not in (one.coverage, *one.also_right):
             remarks.append(f"coverage of {one.entity}: {found or 'no row'}, gold says {one.coverage}")
@@ -33,20 +31,23 @@ def _classes(table: Table, folder: Path) -> tuple[Share, list[str]]:
 
 
 def _gaps(table: Table, folder: Path) -> tuple[list[Share], list[str]]:
-    given = _by_name(table, get_args(Gap))
+    given = _Given(table, get_args(Gap))
     counted = [one for one in read_gold(folder, "gaps.jsonl", GoldGap) if not one.optional]
     shares, remarks = [], []
     for gap in get_args(Gap):
         of_gap = [one for one in counted if one.gap == gap]
-        wrong = [one for one in of_gap if given.get(term_key(one.name)) != gap]
+        wrong = [one for one in of_gap if given.get(one.name) != gap]
         shares.append(Share(f"gaps, {gap}", len(of_gap) - len(wrong), len(of_gap)))
-        remarks += [f"gap of {one.name}: {given.get(term_key(one.name)) or 'no row'}, gold says {gap}" for one in wrong]
+        remarks += [f"gap of {one.name}: {given.get(one.name) or 'no row'}, gold says {gap}" for one in wrong]
     return shares, remarks
 
 
-def _by_name(table: Table, classes: tuple[str, ...]) -> Mapping[tuple[str, ...], str | None]:
-    """Class by name; of rows of one name the first."""
-    given: dict[tuple[str, ...], str | None] = {}
-    for row in table.rows:
-        given.setdefault(term_key(row.name), first_of(row, classes))
-    return given
+class _Given:
+    """The class that a row of a name has."""
+
+    def __init__(self, table: Table, classes: tuple[str, ...]) -> None:
+        self._rows, self._classes = RowsByName(table.rows), classes
+
+    def get(self, name: str) -> str | None:
+        row = self._rows.get(name)
+        return None if row is None else first_of(row, self._classes)

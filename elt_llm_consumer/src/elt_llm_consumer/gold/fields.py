@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from elt_llm_consumer.gold.cells import texts_of
+from elt_llm_consumer.gold.cells import RowsByName, texts_of
 from elt_llm_consumer.gold.files import GoldField, read_gold
 from elt_llm_consumer.gold.report import Share
-from elt_llm_consumer.gold.sameness import says, term_key
+from elt_llm_consumer.gold.sameness import says
 from elt_llm_consumer.rows import Cell, Table
 
 
@@ -16,10 +16,10 @@ def compare_fields(entities: Table, folder: Path) -> tuple[list[Share], list[str
     A cell that is found, inferred or a conflict has something. Fields that the catalog does not have are not counted;
     an entity that it lacks has nothing.
     """
-    rows = {term_key(row.name): row for row in entities.rows}
+    rows = RowsByName(entities.rows)
     gold = [one for one in read_gold(folder, "fields.jsonl", GoldField) if one.verdict != "either"]
     counted = [one for one in gold if one.field in entities.columns]
-    cells = [row.cells.get(one.field) if (row := rows.get(term_key(one.entity))) else None for one in counted]
+    cells = [row.cells.get(one.field) if (row := rows.get(one.entity)) else None for one in counted]
     judged = list(zip(counted, cells, strict=True))
     both = [(one, cell) for one, cell in judged if one.verdict == "found" and cell is not None and _has_value(cell)]
     right = [one for one, cell in both if _has_words(one, cell)]

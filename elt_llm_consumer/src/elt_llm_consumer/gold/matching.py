@@ -7,7 +7,7 @@ it, otherwise from the definition that the row quotes.
 from collections.abc import Sequence
 from pathlib import Path
 
-from elt_llm_consumer.gold.cells import cell_texts
+from elt_llm_consumer.gold.cells import RowsByName, cell_texts
 from elt_llm_consumer.gold.files import GoldEntity, GoldTerm, read_gold
 from elt_llm_consumer.gold.report import Share, f1
 from elt_llm_consumer.gold.sameness import holds, term_key
@@ -21,12 +21,12 @@ def compare_matching(entities: Table, folder: Path) -> tuple[list[Share], list[s
     """F1 of entity and fact sheet, of entity and term, of both together, and near-duplicates that were kept apart."""
     gold = [one for one in read_gold(folder, "entities.jsonl", GoldEntity) if one.entity is not None]
     terms = [one for one in read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
-    rows = {term_key(row.name): row for row in entities.rows}
+    rows = RowsByName(entities.rows)
     sheets = _Compared("fact sheet")
     defined = _Compared("term")
     near, crossed = 0, []
     for one in gold:
-        row = rows.get(term_key(one.entity or ""))
+        row = rows.get(one.entity or "")
         sheets.count(one.entity or "", {one.fact_sheet_id} if one.fact_sheet_id else set(), _sheets_of(row))
         found = _terms_of(row, terms)
         wanted: set[object] = set()
