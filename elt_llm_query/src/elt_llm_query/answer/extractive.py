@@ -85,7 +85,7 @@ class ExtractiveAnswerer:
         asking = self._asking(asked, self._weights(read, idf, known))
         scored = score_sentences(asking, read, found)
         chosen = choose(scored, max_sentences, twofold=asked.twofold)
-        evidence = gather_evidence(asking, read, scored, weighty(chosen, twofold=asked.twofold))
+        evidence = gather_evidence(asking, read, scored, weighty(scored, max_sentences, twofold=asked.twofold))
         decision = decide(evidence, weighing=weighing)
         reasoning = _reasoning(asked, read, scored, evidence)
         if self._abstain and not decision.answered:

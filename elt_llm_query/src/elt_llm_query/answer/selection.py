@@ -12,7 +12,8 @@ from elt_llm_query.answer.sentence_scores import ScoredSentence
 
 _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
-_NEAR_BEST = 0.72
+_NEAR_BEST = 0.42  # of a score; the best sentences have 0.6 to 1.3
+_NEARER_BY_COVERAGE = 0.3
 _NEAR_BEST_OF_TWO = 0.65
 _VERY_NEAR_BEST = 0.86
 _VERY_NEAR_BEST_OF_TWO = 0.78
@@ -25,23 +26,37 @@ def choose(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False
 
     A question for two things is `twofold`: the sentence with the second may be less near to the whole question.
     """
-    enough = _NEAR_BEST_OF_TWO if twofold else _NEAR_BEST
+    return _unlike(scored, most, _least(scored[0], twofold=twofold)) if scored else []
+
+
+def weighty(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
+    """Those sentences, at most `most`, best first, that decide whether there is an answer at all.
+
+    What else is quoted helps the reader; as evidence it would hide what the best sentences lack.
+    """
+    enough = _VERY_NEAR_BEST_OF_TWO if twofold else _VERY_NEAR_BEST
+    return _unlike(scored, most, enough * scored[0].score) if scored else []
+
+
+def _unlike(scored: Sequence[ScoredSentence], most: int, least: float) -> list[ScoredSentence]:
+    """The best, and those with that score or more, none of which says the same as another."""
     chosen: list[ScoredSentence] = []
     for sentence in scored:
-        if len(chosen) == most or (chosen and sentence.score < enough * chosen[0].score):
+        if len(chosen) == most or (chosen and sentence.score < least):
             break
         if not any(same(sentence, other) for other in chosen):
             chosen.append(sentence)
     return chosen
 
 
-def weighty(chosen: Sequence[ScoredSentence], *, twofold: bool = False) -> list[ScoredSentence]:
-    """Those of the chosen sentences, best first, that decide whether there is an answer at all.
+def _least(best: ScoredSentence, *, twofold: bool) -> float:
+    """The score from which a further sentence is quoted: the nearer to the best, the more of the question that covers.
 
-    What is quoted beside them helps the reader; as evidence it would hide what the best sentences lack.
+    Chosen by what it costs in answers and saves in sentences, see docs/decisions/0003-abstention.md.
     """
-    enough = _VERY_NEAR_BEST_OF_TWO if twofold else _VERY_NEAR_BEST
-    return [sentence for sentence in chosen if sentence is chosen[0] or sentence.score >= enough * chosen[0].score]
+    if twofold:
+        return _NEAR_BEST_OF_TWO * best.score
+    return best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage
 
 
 def same(left: ScoredSentence, right: ScoredSentence) -> bool:
