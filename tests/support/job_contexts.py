@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.job_file import ConsumerJob, JobFile
-from elt_llm_consumer.structured import ModelSource
-from elt_llm_core.enterprise_model import End, EnterpriseModel, Entity, Relationship
+from elt_llm_consumer.structured import InventorySource, ModelSource
+from elt_llm_core.enterprise_model import End, EnterpriseModel, Entity, FactSheet, Inventory, Relationship
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.outline import Outline, Section
 from elt_llm_core.settings import Settings
@@ -58,10 +58,17 @@ def model_of(
     return ModelSource(EnterpriseModel(entities=entities, relationships=related), corpus_of(told, "model"))
 
 
+def inventory_of(sheets: Sequence[FactSheet]) -> InventorySource:
+    """An inventory of these fact sheets; each has its document."""
+    told = {f"inventory.xlsx#fact-sheet/{one.id}": f"{one.name}.\n\n{one.description}" for one in sheets}
+    return InventorySource(Inventory(fact_sheets=tuple(sheets)), corpus_of(told, "inventory"))
+
+
 def context_of(
     texts: Mapping[str, str],
     *,
     model: ModelSource | None = None,
+    inventory: InventorySource | None = None,
     aliases: Mapping[str, Sequence[str]] | None = None,
     llm: "LLM | None" = None,
     **sections: object,
@@ -73,7 +80,7 @@ def context_of(
         settings=Settings(),
         corpus=corpus_of(texts),
         model=model,
-        inventory=None,
+        inventory=inventory,
         aliases=aliases_from(aliases or {}),
         embedding=FakeEmbedding(),
         llm=llm,

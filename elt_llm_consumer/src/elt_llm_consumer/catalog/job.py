@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_consumer.catalog.entity_task import TABLE, EntityTask, TermTask
 from elt_llm_consumer.catalog.known import Known
@@ -70,9 +71,9 @@ class CatalogJob:
 
     def _writer(self) -> Writer | None:
         context = self._context
-        if context.llm is None or context.engine is None:
+        if context.llm is None:
             return None
-        tokeniser = context.engine.generations[0].keyword.tokeniser
+        tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()
         return Writer(context.corpus, context.embedding, tokeniser, model_name(context))
 
     def _figures(self, entities: Sequence[Row], relationships: Sequence[Row]) -> dict[str, int | float | str]:

@@ -77,17 +77,18 @@ def bare_title(title: str) -> str:
 def _with_cells(document: CorpusDocument) -> Iterator[tuple[Piece, list[TableCell]]]:
     table: list[Piece] = []
     headers: list[str] = []
+    ruled = False
     for piece in (*document.pieces, None):
+        if piece is not None and piece.kind == "rule" and table:
+            ruled = ruled or len(table) == 1
+            continue
+        if table and (piece is None or piece.kind != "row" or piece.new_paragraph):
+            headers, rows = _rows(table, [] if ruled else headers)
+            yield from rows
+            table, ruled = [], False
         if piece is not None and piece.kind == "row":
             table.append(piece)
-            continue
-        if piece is not None and piece.kind == "rule" and table:
-            continue
-        if table:
-            headers, rows = _rows(table, headers)
-            yield from rows
-            table = []
-        if piece is not None and piece.kind in {"prose", "item"}:
+        elif piece is not None and piece.kind in {"prose", "item"}:
             headers = []  # another table may follow, where after a page's furniture the same one goes on
             yield piece, []
 
