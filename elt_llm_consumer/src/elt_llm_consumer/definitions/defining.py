@@ -5,6 +5,7 @@ import re
 from elt_llm_consumer.definitions.subject import Subject
 from elt_llm_consumer.definitions.wording import DEFINING, FINITE, NOT_BODY, PREDICATE, STRONGLY_APART, TELLING_APART
 
+# ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
 _CLASS = re.compile(
     r"(?:an?|the|any|every|each|one|those|all|persons?|people|someone|somebody|anyone|anybody|anything|something|either"
     r"|eine?|der|die|das|jede[rs]?)\s",
@@ -16,10 +17,17 @@ _FEWEST_WORDS, _REACH = 4, 14
 
 
 def defines(text: str, subject: Subject, kind: str, begin: int, end: int, *, region: bool) -> bool:
-    """Whether text[begin:end], after a verb of that kind, defines the subject; `region`: under such a heading."""
+    """Whether text[begin:end], after a verb of that kind, defines the subject; `region`: under such a heading.
+
+    Where nothing stands there, the definition is the list below, if a colon leads to it.
+    """
     body = text[begin:end]
-    if not any(map(str.isalpha, body)) and not body.rstrip().endswith(":"):
-        return False
+    if not any(map(str.isalpha, body)):
+        return (
+            subject.sure
+            and kind not in ("is", "refers")
+            and text[max(0, begin - 20) : begin].rstrip(" \n\t-–—").endswith(":")
+        )
     if kind == "is":
         return _is_definition(text, subject, body, region=region)
     if kind == "includes":
@@ -62,4 +70,4 @@ def _is_definition(text: str, subject: Subject, body: str, *, region: bool) -> b
 
 def _is_name(term: str) -> bool:
     """Whether a term is words, and no path, option or letter."""
-    return len(term) > 2 and term[0].isalpha() and all(sign.isalpha() or sign in " -'’\n" for sign in term)  # noqa: RUF001
+    return len(term) > 2 and term[0].isalpha() and all(sign.isalpha() or sign in " -'’\n" for sign in term)

@@ -27,7 +27,7 @@ _GENERIC = re.compile(
     re.IGNORECASE,
 )
 _MOST_WORDS = 9
-_SHORTEST_BELOW = 20  # characters of a definition on a line of its own
+_SHORTEST_BELOW = 10  # characters of a definition on a line of its own
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Entries:
             if not self._is_text(line):
                 break
             if not (marker_style(line.text) and _opens(lines[last])):
-                ended = bool(_FINAL.search(lines[last].text))
+                ended = bool(_FINAL.search(lines[last].text)) or (marker_style(lines[last].text) and line.apart)
                 next_term = self.is_term(line.text) and not _FINAL.search(line.text)
                 if ended and (next_term or line.apart):
                     break

@@ -1,5 +1,6 @@
 """Every definition in the texts of a job."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,6 +18,8 @@ from elt_llm_consumer.definitions.tables import Tables
 from elt_llm_consumer.definitions.wording import SEE
 from elt_llm_consumer.sections.glossary import GlossarySection
 
+# Between the rows of a table over which one cell runs.
+_BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
 _DEFAULT = GlossarySection()
 
 
@@ -98,7 +101,7 @@ def _definition(layout: Layout, draft: Draft) -> Definition:
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
     return Definition(
         name,
-        one_line(layout.without_furniture(*draft.body)),
+        one_line(_BARS.sub(" ", layout.without_furniture(*draft.body))),
         draft.pattern,
         layout.document.evidence(start, end, draft.score),
         term,

@@ -99,7 +99,11 @@ class Tables:
 
     def _continued(self, columns: _Columns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
         """The cell of meaning of a row whose cell of the term is empty."""
-        if len(cells) != columns.count or one_line(self._layout.text[slice(*cells[columns.term])]):
+        if (
+            columns.meaning != columns.count - 1
+            or len(cells) != columns.count
+            or one_line(self._layout.text[slice(*cells[columns.term])])
+        ):
             return None
         body = cells[columns.meaning]
         return body if body[1] > body[0] else None
