@@ -87,6 +87,21 @@ def test_an_address_of_ollamas_own_variable_is_pointed_out(doctor: Doctor, serve
 
 
 @pytest.mark.parametrize(
+    "host",
+    ["me:hush@gpu:9", "http://me:hush@gpu", "https://hu@sh/hush@gpu:9", "http://gpu:hush", "hush@", "a:hush://b@c"],
+)
+def test_a_password_in_the_variable_is_not_repeated(doctor: Doctor, server: ModelHttpServer, host: str) -> None:
+    check = doctor(OLLAMA_HOST=host, **OLLAMA, **at(server.address))["ollama host"]
+    assert check["outcome"] == "warn"
+    assert "hush" not in f"{check['detail']} {check['hint']}"
+
+
+def test_a_password_in_the_setting_is_not_repeated_either(doctor: Doctor) -> None:
+    checks = doctor(code=1, OLLAMA_HOST="gpu", **OLLAMA, **at("http://me:hush@gpu:9"))
+    assert "hush" not in str(checks)
+
+
+@pytest.mark.parametrize(
     ("host", "address"),
     [
         ("gpu", "http://gpu:11434"),
@@ -94,6 +109,7 @@ def test_an_address_of_ollamas_own_variable_is_pointed_out(doctor: Doctor, serve
         ("https://gpu.lan:8443/", "https://gpu.lan:8443"),
         ("[::1]:5", "http://[::1]:5"),
         ("[::]", "http://localhost:11434"),
+        ("me:hush@gpu:5", "http://gpu:5"),
     ],
 )
 def test_each_form_of_the_variable_is_understood(host: str, address: str) -> None:
@@ -112,6 +128,22 @@ def test_another_local_server_is_asked_for_its_models(doctor: Doctor, server: Mo
     check = doctor(ELT_LLM_LLM__MODEL="qwen2.5:14b", **chosen)["openai_like"]
     assert check["detail"] == f"{server.openai_address} has qwen2.5:14b"
     assert "not other" in doctor(code=1, ELT_LLM_LLM__MODEL="other", **chosen)["openai_like"]["detail"]
+
+
+def test_a_key_that_another_server_lists_as_a_model_is_not_repeated(
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_THE_SERVER_IN_TESTS", "hush-7041")
+    with running_model_server(ScriptedBackend(name="of hush-7041")) as server:
+        chosen = {
+            "ELT_LLM_LLM__PROVIDER": "openai_like",
+            "ELT_LLM_OPENAI_LIKE__BASE_URL": server.openai_address,
+            "ELT_LLM_OPENAI_LIKE__API_KEY_VARIABLE": "KEY_OF_THE_SERVER_IN_TESTS",
+            "ELT_LLM_LLM__MODEL": "other",
+        }
+        check = doctor(code=1, **chosen)["openai_like"]
+    assert "of ***" in check["detail"]
+    assert "7041" not in f"{check['detail']} {check['hint']}"
 
 
 def test_a_model_file_is_looked_for(doctor: Doctor) -> None:

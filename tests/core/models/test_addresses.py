@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 LOCAL = [
     "localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "::1", "10.0.0.7", "192.168.1.20", "172.16.3.4", "fd00::1",
     "fe80::1%eth0", "ollama", "host.docker.internal", "box.local", "nas.lan", "gpu.home.arpa", "a.localhost",
-    "::ffff:10.0.0.7",
+    "::ffff:10.0.0.7", "169.254.7.7", "0.0.0.0", "::",  # noqa: S104 - asked for, never bound
 ]  # fmt: skip
 REMOTE = [
     "api.openai.com", "ollama.com", "8.8.8.8", "172.32.0.1", "2001:4860:4860::8888", "localhost.example.com",
     "127.0.0.1.nip.io", "134744072", "0x8080808", "", "internal.example",
     "::ffff:8.8.8.8", "example%2ecom",
+    "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001::1", "2002:808:808::1", "2002:a00:1::1", "64:ff9b::808:808",
+    "64:ff9b:1::808:808", "::8.8.8.8", "::10.0.0.7", "::ffff:0:8.8.8.8", "2001:db8::1", "192.0.2.1", "198.18.0.1",
+    "240.0.0.1",
     "8\u30028\u30028\u30028", "example\u3002com", "example\uff61com", "example\uff0ecom",
 ]  # fmt: skip
 
@@ -33,6 +36,13 @@ def test_everything_else_is_not_whatever_it_looks_like(host: str) -> None:
 def test_a_number_is_as_local_in_its_longer_form(address: ipaddress.IPv4Address) -> None:
     assert is_local(str(address)) == is_local(f"::ffff:{address}")
     assert not (is_local(str(address)) and address.is_global)
+
+
+@given(st.ip_addresses(v=4), st.sampled_from(["2002:{0}::1", "64:ff9b::{0}", "::{0}", "2001:0:{0}::1"]))
+def test_a_number_that_is_carried_through_a_tunnel_is_never_local(address: ipaddress.IPv4Address, form: str) -> None:
+    number = int(address)
+    carrying = form.format(f"{number >> 16:x}:{number & 0xFFFF:x}")
+    assert not is_local(carrying) or number <= 1  # :: and ::1 are this machine
 
 
 @pytest.mark.parametrize("address", ["http://8.8.8.8:11434", "https://api.example.com/v1", "http://example\u3002com"])

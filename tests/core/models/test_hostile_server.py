@@ -1,5 +1,6 @@
 """A server of models that means ill, or is none: replies without end, packed ones, and signs that no text has."""
 
+import asyncio
 import gzip
 import itertools
 import json
@@ -15,7 +16,9 @@ from elt_llm_core.models.ollama_server import OllamaServer
 from elt_llm_core.models.openai_like_server import OpenAiLikeServer, described_openai_like
 from elt_llm_core.models.writing import ask
 from elt_llm_core.settings import Settings
+from llama_index.core.llms import ChatMessage
 from model_settings import open_llm, settings_of
+from openai import OpenAIError
 
 Body = Callable[[], Iterator[bytes]]
 AT_MOST = 20.0  # seconds
@@ -80,6 +83,13 @@ def test_a_reply_without_end_is_given_up_before_it_fills_the_memory(status: int)
         ask(llm, "Why?")
 
 
+def test_the_client_of_the_other_protocol_does_not_hide_why_a_reply_is_given_up() -> None:
+    with serving(flooding, encoding="gzip") as (address, _):
+        settings = settings_of("openai_like", openai_like={"base_url": address, "llm_model": "any"})
+        with open_llm(settings) as llm, pytest.raises(UnusableReply, match="packs its replies"):
+            ask(llm, "Why?")
+
+
 def test_a_packed_reply_is_not_unpacked() -> None:
     bomb = gzip.compress(b" " * 1_000_000)
     with serving(lambda: iter([bomb]), encoding="gzip") as (address, heard):
@@ -113,6 +123,42 @@ def test_the_key_of_the_hosted_service_stays_here(monkeypatch: pytest.MonkeyPatc
     with serving(lambda: iter([said])) as (address, heard), open_llm(asking(address)) as llm:
         ask(llm, "How many?")
     assert "hush" not in str(heard)
+
+
+def _asked_without_waiting(settings: Settings) -> None:
+    """Asks through the client that does not wait, and lets go of it in the same loop."""
+
+    async def asking_it() -> None:
+        with open_llm(settings) as llm:
+            try:
+                await llm.achat([ChatMessage(role="user", content="How many?")])
+            finally:
+                # Each integration keeps its client in a place of its own.
+                kept = getattr(llm, "_async_client", None) or getattr(llm, "_aclient", None)
+                await getattr(kept, "_client", kept).aclose()
+
+    asyncio.run(asking_it())
+
+
+def test_a_client_that_does_not_wait_keeps_the_key_of_the_hosted_service_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "hush-7041")
+    said = json.dumps({"message": {"role": "assistant", "content": "four"}, "done": True}).encode()
+    with serving(lambda: iter([said])) as (address, heard):
+        _asked_without_waiting(asking(address))
+    assert heard
+    assert "hush" not in str(heard)
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+@pytest.mark.parametrize("provider", ["ollama", "openai_like"])
+def test_a_client_that_does_not_wait_takes_no_reply_without_end_either(provider: str, encoding: str) -> None:
+    with serving(flooding, encoding=encoding) as (address, _):
+        section = {"base_url": address, "llm_model": "any:latest"}
+        settings = settings_of(provider, patience=5.0, sections={provider: section})
+        with pytest.raises((UnusableReply, OpenAIError)) as caught:
+            _asked_without_waiting(settings)
+    told = caught.value if provider == "ollama" else caught.value.__cause__
+    assert ("packs its replies" if encoding == "gzip" else "more than 128 MB") in str(told)
 
 
 def test_a_server_of_the_other_protocol_is_held_to_the_same() -> None:

@@ -1,8 +1,11 @@
 """The key of a model server reaches that server, and no message."""
 
+import json
+
 import pytest
-from elt_llm_core.errors import ModelError
+from elt_llm_core.errors import EltError, ModelError
 from elt_llm_core.models.openai_like_server import OpenAiLikeServer, described_openai_like, key_of
+from elt_llm_core.models.server_failures import by_status, explained, words_of
 from elt_llm_core.settings import Settings
 from model_settings import settings_of
 
@@ -31,3 +34,33 @@ def test_white_space_alone_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, " \n")
     with pytest.raises(ModelError, match="is not set"):
         key_of(keyed())
+
+
+KEY = 'hush/7041"+x'
+QUOTED = ["Wrong key: {key}", "{key}", "x" * 290 + "{key}", "x {key}" * 40, '{{"key": "{json}"}}', "/v1?key={url}"]
+
+
+@pytest.mark.parametrize("said", QUOTED)
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, -1])
+def test_a_server_that_repeats_the_key_is_quoted_without_it(
+    said: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, KEY)
+    described = described_openai_like(keyed(), "any", "openai_like.llm_model")
+    message = said.format(key=KEY, json=json.dumps(KEY)[1:-1], url="hush%2F7041%22%2Bx")
+    told: list[EltError] = [by_status(status, message, described)]
+    told += [explained(kind(message), described) for kind in (ValueError, OSError, RuntimeError)]
+    assert "7041" not in "".join(f"{error} {error.hint} {described!r}" for error in told)
+
+
+def test_a_long_key_is_not_cut_before_it_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "hush-" + "7041" * 700)
+    described = described_openai_like(keyed(), "any", "openai_like.llm_model")
+    content = f"Wrong keys: {described.key} and {described.key}".encode()
+    assert str(by_status(401, words_of(content), described)).endswith("Wrong keys: *** and *** (status 401)")
+
+
+def test_what_is_too_short_for_a_secret_changes_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "e")
+    described = described_openai_like(keyed(), "any", "openai_like.llm_model")
+    assert "the server sleeps" in str(by_status(400, "the server sleeps", described))

@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from elt_llm_core.errors import EltError, ModelMissing
+from elt_llm_core.models.model_server import MASKED
 from elt_llm_core.settings import Settings
 
 from elt_llm_api.diagnosis.check import Check, Facts, Verdict, failure, ok, warning
@@ -38,10 +39,14 @@ def ollama_host(facts: Facts) -> Verdict:
     host, used = facts.environment.get("OLLAMA_HOST"), facts.loaded.settings.ollama.base_url
     if not host or not _wanted_models(facts.loaded.settings):
         return ok("OLLAMA_HOST is not set" if not host else "not asked: no provider is ollama")
-    meant = address_of_ollama_host(host)
+    try:
+        meant = address_of_ollama_host(host)
+    except ValueError:
+        return warning("OLLAMA_HOST is no address, and is not read", "Correct it, or leave it out")
     if meant == used.rstrip("/"):
         return ok(f"OLLAMA_HOST says {meant} too")
-    return warning(f"OLLAMA_HOST is {host}, and is not read: {used} is asked", f"Set ollama.base_url to {meant}")
+    shown = f"OLLAMA_HOST is {_without_password(host)}, and is not read: {_without_password(used)} is asked"
+    return warning(shown, f"Set ollama.base_url to {meant}")
 
 
 def openai_like(facts: Facts) -> Verdict:
@@ -59,7 +64,7 @@ def openai_like(facts: Facts) -> Verdict:
     described = [described_openai_like(settings, model, key) for key, model in wanted.items()]
     with OpenAiLikeServer(settings, described[0], patience=_PATIENCE) as server:
         present = [str(entry.get("id")) for entry in server.models()]
-    message = f"{settings.openai_like.base_url} has {_listed(present)}"
+    message = described[0].masked(f"{settings.openai_like.base_url} has {_listed(present)}")
     missing = [one for one in described if one.model not in present]
     return failure(f"{message}, not {missing[0].model}", missing[0].fetch) if missing else ok(message)
 
@@ -78,12 +83,27 @@ def llama_cpp(facts: Facts) -> Verdict:
 
 
 def address_of_ollama_host(host: str) -> str:
-    """The address that a value of OLLAMA_HOST means to a client: 0.0.0.0 is listened on, and cannot be asked."""
-    address = host if "://" in host else f"http://{host}"
-    parts = urlsplit(address)
+    """The address that a value of OLLAMA_HOST means to a client: 0.0.0.0 is listened on, and cannot be asked.
+
+    A name and a password are left out. Raises ValueError for what is no address.
+    """
+    scheme, rest = _scheme_and_rest(host)
+    parts = urlsplit(f"{scheme or 'http'}://{rest.rpartition('@')[2]}")
     name = parts.hostname or "localhost"
     shown = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{'localhost' if name in {'0.0.0.0', '::'} else shown}:{parts.port or 11434}"  # noqa: S104
+
+
+def _without_password(address: str) -> str:
+    """The address with `***` for whatever stands before its `@`."""
+    scheme, rest = _scheme_and_rest(address)
+    _, at, host = rest.rpartition("@")
+    return f"{scheme}{'://' if scheme else ''}{MASKED if at else ''}{at}{host}"
+
+
+def _scheme_and_rest(address: str) -> tuple[str, str]:
+    scheme, mark, rest = address.partition("://")
+    return (scheme, rest) if mark and scheme.isalpha() else ("", address)
 
 
 def container_advice(base_url: str, *, inside: bool) -> str:

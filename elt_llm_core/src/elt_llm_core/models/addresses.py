@@ -7,6 +7,16 @@ from urllib.parse import urlsplit
 from elt_llm_core.errors import SettingsError
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+# Said one by one: what Python counts as private differs between its versions, and has tunnels to anywhere in it.
+_LOCAL_NUMBERS = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "0.0.0.0/32"),
+            *("::1/128", "::/128", "fc00::/7", "fe80::/10"),
+        ),
+    )
+)
 # Other letters become these before a name is looked up, the full stop of Chinese a dot: `example<U+3002>com` is public.
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 
@@ -14,7 +24,8 @@ _NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 def is_local(host: str) -> bool:
     """Loopback, private and link-local numbers, and names that no public name server answers for.
 
-    A name without a dot is local: containers and routers give such names, the public ones all have a dot.
+    A name without a dot is local: containers and routers give such names, the public ones all have a dot. Numbers that
+    carry another one through a tunnel or a translator (Teredo, 6to4, NAT64) may end anywhere, and are not.
     """
     bare = host.rstrip(".").lower()
     try:
@@ -24,7 +35,7 @@ def is_local(host: str) -> bool:
         return local and _NAME.fullmatch(bare) is not None and not _is_odd_number(bare)
     # Four numbers written as six-and-ten are the same machine: ::ffff:8.8.8.8 is 8.8.8.8.
     number = getattr(number, "ipv4_mapped", None) or number
-    return number.is_loopback or number.is_private or number.is_link_local
+    return any(number in network for network in _LOCAL_NUMBERS)
 
 
 def checked_address(address: str, key: str, *, allow_remote: bool) -> str:

@@ -11,7 +11,7 @@ from pydantic import PrivateAttr
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.models.ollama_counter import OllamaCounter
-from elt_llm_core.models.ollama_server import client_options, described_server, hooks, is_hosted
+from elt_llm_core.models.ollama_server import async_hooks, client_options, described_server, hooks, is_hosted
 from elt_llm_core.models.prompt_proof import PromptProof
 from elt_llm_core.models.uncut_requests import AsyncUncutTransport, UncutTransport
 from elt_llm_core.settings import Settings
@@ -47,7 +47,10 @@ class OllamaLlm(Ollama):
                 **options,
             ),
             async_client=AsyncClient(
-                host=server.address, transport=AsyncUncutTransport(verify=secure, trust_env=False), **options
+                host=server.address,
+                transport=AsyncUncutTransport(verify=secure, trust_env=False),
+                event_hooks=async_hooks(settings.llm.answer_timeout),
+                **options,
             ),
         )
         self._server = server

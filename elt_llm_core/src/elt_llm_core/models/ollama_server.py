@@ -66,6 +66,16 @@ def hooks(seconds: float) -> dict[str, list[Any]]:
     return {"request": [_without_key], "response": [bounded_for(seconds)]}
 
 
+def async_hooks(seconds: float) -> dict[str, list[Any]]:
+    """The same for a client that does not wait."""
+    from elt_llm_core.models.bounded_replies import async_bounded_for
+
+    async def without_key(request: "httpx.Request") -> None:
+        _without_key(request)
+
+    return {"request": [without_key], "response": [async_bounded_for(seconds)]}
+
+
 def client_options(settings: Settings, address: str, *, patience: float | None = None) -> dict[str, Any]:
     """The same options for whoever makes the client."""
     import httpx

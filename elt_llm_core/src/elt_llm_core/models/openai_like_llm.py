@@ -60,10 +60,11 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
 def _options(settings: Settings, server: ModelServer) -> dict[str, Any]:
     import httpx
 
-    from elt_llm_core.models.bounded_replies import bounded_for
+    from elt_llm_core.models.bounded_replies import async_bounded_for, bounded_for
 
     chosen, connection = settings.openai_like, openai_client_options(settings, server.address)
     hooks = {"response": [bounded_for(settings.llm.answer_timeout)]}
+    async_hooks = {"response": [async_bounded_for(settings.llm.answer_timeout)]}
     seed = {} if chosen.seed is None else {"seed": chosen.seed}
     return {
         "model": server.model,
@@ -80,5 +81,5 @@ def _options(settings: Settings, server: ModelServer) -> dict[str, Any]:
         "max_retries": 0,
         "additional_kwargs": {"top_p": settings.llm.top_p, "stream_options": {"include_usage": True}, **seed},
         "http_client": httpx.Client(event_hooks=hooks, **connection),
-        "async_http_client": httpx.AsyncClient(**connection),
+        "async_http_client": httpx.AsyncClient(event_hooks=async_hooks, **connection),
     }

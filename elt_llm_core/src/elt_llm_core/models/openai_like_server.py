@@ -35,6 +35,7 @@ def described_openai_like(settings: Settings, model: str | None, key: str) -> Mo
         fetch=f"Load the model '{model}' in the server, or correct {key}",
         answer_timeout=settings.llm.answer_timeout,
         context_window=chosen.context_window,
+        key=_told_key(settings),
     )
 
 
@@ -43,10 +44,9 @@ def key_of(settings: Settings) -> str:
 
     Raises ModelError where it is not set, and for what no header may hold: the client would quote it in its error.
     """
-    variable = settings.openai_like.api_key_variable
+    variable, value = settings.openai_like.api_key_variable, _told_key(settings)
     if variable is None:
         return NO_KEY
-    value = os.environ.get(variable, "").strip()
     if not value:
         raise ModelError(f"{variable} is not set", hint=f"Set {variable} to the key of your server")
     if not (value.isascii() and value.isprintable()):
@@ -54,6 +54,12 @@ def key_of(settings: Settings) -> str:
             f"{variable} holds a sign that no key has", hint=f"Set {variable} to the key alone, on one line"
         )
     return value
+
+
+def _told_key(settings: Settings) -> str:
+    """What the variable holds; nothing where none is named or set."""
+    variable = settings.openai_like.api_key_variable
+    return os.environ.get(variable, "").strip() if variable else ""
 
 
 def openai_client_options(settings: Settings, address: str, *, patience: float | None = None) -> dict[str, Any]:

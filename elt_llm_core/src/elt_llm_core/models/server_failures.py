@@ -19,6 +19,7 @@ from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.text.halves import without_halves
 
 _MOST_QUOTED = 300
+_MOST_READ = 1 << 16  # bytes: more than any key, so that none is cut before it is masked
 _BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE}
 _LOADING = ("loading", "server busy", "try again", "overloaded")
 _CURE_WITHOUT_KEY = {"openai_like": "Set openai_like.api_key_variable to the variable that holds the key"}
@@ -47,8 +48,9 @@ def client_failures() -> tuple[type[Exception], ...]:
 
 def explained(error: Exception, server: ModelServer) -> EltError:
     """One of our errors for one of `client_failures`; ours are passed through."""
-    if isinstance(error, EltError):
-        return error
+    for said in (error, error.__cause__):  # the client of OpenAI's protocol hides ours behind one of its own
+        if isinstance(said, EltError):
+            return said
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return by_status(status, _message_of(error), server)
@@ -57,7 +59,7 @@ def explained(error: Exception, server: ModelServer) -> EltError:
 
 def by_status(status: int, message: str, server: ModelServer) -> ModelError:
     """The error that a status of HTTP and the server's words mean; -1 is Ollama's for an error amid an answer."""
-    said, text = message.lower(), f"{server} says: {_short(message)}"
+    said, text = message.lower(), f"{server} says: {_short(message, server)}"
     if status == HTTPStatus.NOT_FOUND:
         return ModelMissing(f"{server} does not have the model '{server.model}'", hint=server.fetch)
     if any(words in said for words in _TOO_LONG):
@@ -79,7 +81,7 @@ def _by_other_status(status: int, said: str, text: str, server: ModelServer) -> 
 
 def words_of(content: bytes) -> str:
     """What a reply that is no success says: its `error`, in the shape of either protocol, else all of it."""
-    text = content[: 8 * _MOST_QUOTED].decode("utf-8", "replace")
+    text = content[:_MOST_READ].decode("utf-8", "replace")
     try:
         error = json.loads(text)["error"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -108,10 +110,12 @@ def _by_connection(error: Exception, server: ModelServer) -> ModelError | None:
     if type(cause) is ConnectionError:
         return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
     if isinstance(cause, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return ModelRefused(f"{server.address} is no address: {cause}", hint=f"Correct {server.section}.base_url")
+        return ModelRefused(
+            f"{server.address} is no address: {server.masked(str(cause))}", hint=f"Correct {server.section}.base_url"
+        )
     if isinstance(cause, httpx.TransportError | OSError):
         return ModelBroken(
-            f"{server} broke off its answer: {_short(str(cause) or type(cause).__name__)}",
+            f"{server} broke off its answer: {_short(str(cause) or type(cause).__name__, server)}",
             hint=f"Look at the log of {server.in_a_sentence}: it may have run out of memory",
         )
     return None
@@ -119,9 +123,11 @@ def _by_connection(error: Exception, server: ModelServer) -> ModelError | None:
 
 def _by_shape(error: Exception, server: ModelServer) -> ModelError:
     if "openai" in sys.modules and isinstance(error, sys.modules["openai"].OpenAIError):
-        return ModelBroken(f"{server} failed: {_short(str(error))}", hint=f"Look at the log of {server.in_a_sentence}")
+        return ModelBroken(
+            f"{server} failed: {_short(str(error), server)}", hint=f"Look at the log of {server.in_a_sentence}"
+        )
     return UnusableReply(
-        f"{server} gave a reply that cannot be read ({type(error).__name__}: {_short(str(error))})",
+        f"{server} gave a reply that cannot be read ({type(error).__name__}: {_short(str(error), server)})",
         hint=f"Is {server.section}.base_url really the address of {server.in_a_sentence}?",
     )
 
@@ -148,6 +154,7 @@ def _message_of(error: Exception) -> str:
     return said if isinstance(said, str) else str(error)
 
 
-def _short(text: str) -> str:
-    line = " ".join(without_halves(text[: 2 * _MOST_QUOTED]).split())
+def _short(text: str, server: ModelServer) -> str:
+    """The beginning of what a server says, on one line and without the key that it was sent."""
+    line = " ".join(without_halves(server.masked(text[:_MOST_READ])[: 2 * _MOST_QUOTED]).split())
     return line if len(line) <= _MOST_QUOTED else f"{line[:_MOST_QUOTED]}..."
