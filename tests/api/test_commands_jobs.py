@@ -122,7 +122,7 @@ def test_reviews_and_replay_are_commands_too(
     assert "every quote stands" in elt_llm.done("review", "stale", "--job", "rules", "--kind", KIND).out
     assert elt_llm.done("review", "stale", "--job", "rules", "--json").json["stale"] == []
     receipt = "out/rules-glossary.json.receipt.json"
-    assert elt_llm.done("replay", receipt).out == f"{loaded.project / receipt}: holds.\n"
+    assert elt_llm.done("replay", receipt).out == "rules-glossary.json.receipt.json: holds.\n"
     (loaded.project / "out" / "rules-glossary.json").unlink()
     changed = elt_llm("replay", receipt, "--json")
     assert (changed.code, changed.json["holds"]) == (1, False)

@@ -79,8 +79,8 @@ def replay(
         with open_job(file, loaded, embedding=embedding, llm=llm) as opened:
             evidence, documents, settings = _compared(receipt, opened.context)
     except (EltError, OSError) as error:
-        return Replay(str(path), output, (), (), (f"What it was made from cannot be read: {error}",), ours, libraries)
-    return Replay(str(path), output, evidence, documents, settings, ours, libraries)
+        return Replay(path.name, output, (), (), (f"What it was made from cannot be read: {error}",), ours, libraries)
+    return Replay(path.name, output, evidence, documents, settings, ours, libraries)
 
 
 def _compared(receipt: Receipt, context: JobContext) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -48,7 +48,7 @@ def test_every_output_has_a_receipt_that_tells_its_bytes(loaded: LoadedSettings)
 
 def test_what_nobody_touched_holds(loaded: LoadedSettings) -> None:
     replayed = _replayed(loaded)
-    assert replayed == Replay(str(_receipt(loaded)), (), (), (), (), (), ())
+    assert replayed == Replay(_receipt(loaded).name, (), (), (), (), (), ())
     assert replayed.holds
 
 
