@@ -1,0 +1,235 @@
+"""A catalog joins model, inventory and texts, and shows for every value where it stands."""
+
+import pytest
+from elt_llm_consumer.catalog.job import CatalogJob
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.rows import Cell, JobResult, Row
+from elt_llm_core.enterprise_model import FactSheet
+from elt_llm_core.errors import ModelUnavailable, UnusableReply, UsageError
+from elt_llm_core.models.fakes import ScriptedLLM
+from job_contexts import context_of, inventory_of, model_of
+
+HANDBOOK = """# Part A: Members
+
+## A1 Definitions
+
+| Term | Meaning |
+|---|---|
+| Member Club | A club that the board has admitted. |
+| Temporary Dismissal | Ten minutes off the field. |
+| Club Bond | A sum that a Member Club leaves with the office as security. |
+| Lamplighter | Whoever lights the lamp. |
+
+## A2 Fees
+
+A2.1 A Member Club must pay its fee by 30 June. The treasurer grants every Member Club a receipt.
+
+A2.2 The Club Bond of a Member Club is returned after a year. A Club Bond may not be lent.
+
+A2.3 A Member Club enters each Team by 30 May.
+
+# Part B: Light
+
+B1.1 The Lamplighter lights the lamp. The Lamplighter must keep it clean. A Lamplighter is paid in oil.
+"""
+MODEL = model_of(
+    {"Members": ["Member Club", "Team"], "Matches": ["Sin Bin", "Ground"]},
+    [("Member Club", "enters", "Team"), ("Sin Bin", "follows", "Ground")],
+)
+SHEETS = [
+    FactSheet(id="s1", fact_sheet_id="id-x", type="DataObject", name="Member Clubs", description="Clubs, admitted."),
+    FactSheet(id="s2", type="DataObject", name="Pitch", description="Grass.", fields={"Alias": "Ground; Turf"}),
+    FactSheet(id="s3", type="DataObject", name="Bank Account", description="Money."),
+    FactSheet(id="s4", type="DataObject", name="Lamplighter", description="Keeps the light."),
+]
+
+
+def context(text: str = HANDBOOK, llm: ScriptedLLM | None = None, **catalog: object) -> JobContext:
+    return context_of(
+        {"handbook.md": text} if text else {},
+        model=MODEL,
+        inventory=inventory_of(SHEETS),
+        aliases={"Sin Bin": ["Temporary Dismissal"]},
+        llm=llm,
+        catalog=catalog,
+    )
+
+
+def result_of(job_context: JobContext) -> JobResult:
+    """The catalog, every quote of which can be read where it says."""
+    job = CatalogJob(job_context)
+    llm = job_context.llm
+    ask = (lambda prompt: str(llm.complete(prompt))) if llm is not None else None
+    result = job.result([task.row(task.material(), ask) for task in job.tasks()])
+    assert job_context.model is not None
+    assert job_context.inventory is not None
+    corpora = [job_context.corpus, job_context.model.corpus, job_context.inventory.corpus]
+    for row in (row for table in result.tables for row in table.rows):
+        assert all(any(corpus.holds(place) for corpus in corpora) for place in row.evidence)
+    return result
+
+
+def row_of(result: JobResult, name: str, table: str = "entities") -> Row:
+    return next(row for row in result.table(table).rows if row.name == name)
+
+
+def cells_of(result: JobResult, column: str) -> dict[str, Cell]:
+    return {row.name: row.cells[column] for row in result.table("entities").rows if column in row.cells}
+
+
+def test_every_entity_and_every_term_that_nobody_drew_is_a_row() -> None:
+    sources = {name: cell.value for name, cell in cells_of(result_of(context()), "source").items()}
+    assert sources == {
+        "Member Club": "BOTH",
+        "Team": "BOTH",
+        "Sin Bin": "BOTH",
+        "Ground": "MODEL_ONLY",
+        "Club Bond": "HANDBOOK_ONLY",
+        "Lamplighter": "HANDBOOK_ONLY",
+    }
+
+
+def test_definitions_come_by_name_and_by_alias_with_the_reason() -> None:
+    result = result_of(context())
+    club, bin_ = (row_of(result, name).cells["formal_definition"] for name in ("Member Club", "Sin Bin"))
+    assert (club.value, club.verdict, club.note) == ("A club that the board has admitted.", "found", "")
+    assert bin_.value == "Ten minutes off the field."
+    assert "Temporary Dismissal" in bin_.note
+    assert row_of(result, "Sin Bin").cells["handbook_term"].value == "Temporary Dismissal"
+    assert row_of(result, "Ground").cells["formal_definition"].verdict == "absent"
+
+
+def test_fact_sheets_are_joined_by_name_and_by_a_column_of_other_names() -> None:
+    result = result_of(context())
+    assert row_of(result, "Member Club").cells["inventory_description"].value == "Clubs, admitted."
+    ground = row_of(result, "Ground").cells["inventory_match"]
+    assert (ground.value, ground.note) == ("Pitch", "'Ground' is also called 'Pitch'.")
+    assert row_of(result, "Lamplighter").cells["inventory_description"].value == "Keeps the light."
+    assert result.figures["in the inventory alone"] == 2
+
+
+def test_fields_are_read_from_the_texts() -> None:
+    club = row_of(result_of(context()), "Member Club")
+    assert club.group == ("Members", "")
+    assert club.cells["business_rules"].value is not None
+    assert "A Member Club must pay its fee by 30 June." in str(club.cells["business_rules"].value)
+    assert "The treasurer grants every Member Club a receipt." in str(club.cells["governance_rules"].value)
+
+
+def test_a_term_that_nobody_drew_has_a_domain_proposed_with_its_reason() -> None:
+    result = result_of(context())
+    bond, lamplighter = row_of(result, "Club Bond"), row_of(result, "Lamplighter")
+    assert (bond.cells["proposed_domain"].value, bond.cells["domain_status"].value) == ("Members", "existing")
+    assert "Member Club" in bond.cells["proposed_domain"].note
+    assert bond.group == ("Members", "")
+    assert (lamplighter.cells["proposed_domain"].value, lamplighter.group) == ("Light", ("Light", ""))
+    assert lamplighter.cells["domain_status"].value == "new proposed"
+
+
+def test_a_term_of_which_little_is_said_has_no_domain() -> None:
+    text = "| Term | Meaning |\n|---|---|\n| Xylophone | Wooden bars to be struck. |\n"
+    row = row_of(result_of(context(text)), "Xylophone")
+    assert (row.group, row.cells["domain_status"].value) == ((), "unknown")
+    assert row.cells["proposed_domain"].verdict == "absent"
+
+
+def test_relationships_have_their_cardinality_and_sentences_that_name_both_ends() -> None:
+    result = result_of(context())
+    enters = row_of(result, "Member Club enters Team (one to one or many).", "relationships")
+    assert (enters.cells["source_cardinality"].value, enters.cells["target_cardinality"].value) == (
+        "one",
+        "one or many",
+    )
+    assert enters.cells["in_the_texts"].value == ("A2.3 A Member Club enters each Team by 30 May.",)
+    follows = row_of(result, "Sin Bin follows Ground (one to one or many).", "relationships")
+    assert follows.cells["in_the_texts"].verdict == "absent"
+    assert row_of(result, "Team").cells["relationships"].value == ("Member Club enters Team (one to one or many).",)
+
+
+def test_without_texts_model_and_inventory_alone_make_the_catalog() -> None:
+    result = result_of(context(""))
+    assert {cell.value for cell in cells_of(result, "source").values()} == {"MODEL_ONLY"}
+    club = row_of(result, "Member Club")
+    assert club.cells["inventory_description"].verdict == "found"
+    assert (club.cells["business_rules"].verdict, club.cells["business_rules"].note) == (
+        "absent",
+        "The texts do not name it.",
+    )
+
+
+def test_the_job_says_which_entities_and_fields_there_are() -> None:
+    result = result_of(
+        context(
+            skip=["sin bins", "Lamplighter"],
+            handbook_only=True,
+            fields={"retention": None, "quality": {"kind": "inventory", "column": "quality"}},
+        )
+    )
+    assert [row.name for row in result.table("entities").rows] == ["Member Club", "Team", "Ground", "Club Bond"]
+    assert "retention" not in result.table("entities").columns
+    assert "quality" in result.table("entities").columns
+    assert not cells_of(result_of(context(entity_types=["Process"], handbook_only=False)), "source")
+
+
+def test_equal_inputs_give_equal_results() -> None:
+    assert result_of(context()).model_dump_json() == result_of(context()).model_dump_json()
+
+
+def test_without_a_model_there_is_no_catalog() -> None:
+    with pytest.raises(UsageError, match="enterprise model"):
+        CatalogJob(context_of({"handbook.md": HANDBOOK}))
+
+
+def _asked(*replies: str | UnusableReply | ModelUnavailable) -> tuple[ScriptedLLM, JobContext]:
+    """A catalog with one field that a model writes, of an entity that the texts name."""
+    fields: dict[str, object] = dict.fromkeys(
+        (
+            *("domain_context", "governance_rules", "lifecycle_states", "data_classification", "data_owner"),
+            *("retention", "regulatory_context", "associated_agreements"),
+        )
+    )
+    llm = ScriptedLLM(replies)
+    return llm, context(llm=llm, fields=fields, handbook_only=False, skip=["Team", "Sin Bin", "Ground"])
+
+
+def _written(*replies: str | UnusableReply | ModelUnavailable) -> Cell:
+    return row_of(result_of(_asked(*replies)[1]), "Member Club").cells["business_rules"]
+
+
+def test_what_a_model_writes_is_held_against_the_passages() -> None:
+    llm, job_context = _asked("A Member Club must pay its fee by 30 June [1]. Every club owns a purple elephant [1].")
+    cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
+    assert (cell.value, cell.method) == ("A Member Club must pay its fee by 30 June.", "llm")
+    assert cell.model
+    assert cell.evidence[0].quote == "A2.1 A Member Club must pay its fee by 30 June."
+    assert "left out" in cell.note
+    assert len(llm.prompts) == 1
+    assert "Entity: Member Club" in llm.prompts[0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "note"),
+    [
+        (UnusableReply("it has no end"), "could not be used"),
+        ("  ", "said nothing"),
+        ("Every club owns a purple elephant.", "do not bear out"),
+        ("Not found in these documents.", "found nothing"),
+    ],
+)
+def test_a_reply_that_is_of_no_use_leaves_what_was_quoted(reply: str | UnusableReply, note: str) -> None:
+    cell = _written(reply)
+    assert cell.method == "extractive"
+    assert "A Member Club must pay its fee by 30 June." in str(cell.value)
+    assert note in cell.note
+
+
+def test_a_model_out_of_reach_fails_the_row() -> None:
+    with pytest.raises(ModelUnavailable):
+        _written(ModelUnavailable("nobody there"))
+
+
+def test_the_prompts_are_known_before_anything_is_asked() -> None:
+    llm, job_context = _asked("A Member Club must pay its fee by 30 June.")
+    materials = [task.material() for task in CatalogJob(job_context).tasks()]
+    assert [len(material.prompts) for material in materials] == [1, 0]
+    assert not llm.prompts
