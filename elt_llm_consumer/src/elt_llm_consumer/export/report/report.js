@@ -4,6 +4,7 @@ const panel = document.getElementById("panel");
 const tabs = document.getElementById("tabs");
 const VERDICTS = ["found", "inferred", "absent", "conflict"];
 const MOST_SHOWN = 300;
+const TELLING = ["definition", "formal_definition", "inventory_description", "description"];
 
 // Text is only ever put in as text: nothing a document says can become a part of this page.
 function make(tag, attributes = {}, ...children) {
@@ -70,7 +71,8 @@ function bodyOf(table, row) {
 }
 
 function preview(table, row) {
-  const first = table.columns.map((name) => row.cells[name]).find((cell) => cell && cell.verdict !== "absent");
+  const cells = [...TELLING, ...table.columns].map((name) => row.cells[name]);
+  const first = cells.find((cell) => cell && cell.verdict !== "absent" && shown(cell.value) !== row.name);
   return first ? shown(first.value) : "";
 }
 
@@ -81,7 +83,7 @@ function rowOf(table, row) {
     if (count) state.append(make("span", { class: verdict, title: verdict }, `${count} ${verdict} `));
   }
   const article = make("article", { class: "row", id: row.key });
-  const name = make("span", { class: "name" }, row.name, make("span", { class: "group" }, row.group.join(" › ")));
+  const name = make("span", { class: "name" }, row.name, make("span", { class: "group" }, row.group.filter(Boolean).join(" › ")));
   const button = make("button", { "aria-expanded": "false", onclick: () => {
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
@@ -161,9 +163,15 @@ function heatView(heat) {
 
 function graphView(graph) {
   const picture = shape("svg", { viewBox: `0 0 ${graph.width} ${graph.height}`, role: "img", "aria-label": "Relationships between entities" });
+  for (const box of graph.domains) {
+    picture.append(shape("rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: 6 }),
+      shape("text", { class: "domain", x: box.x + 10, y: box.y + 18 }, box.name || "(no domain)"));
+  }
   const lines = graph.edges.map((edge) => {
     const [from, to] = [graph.nodes[edge.source], graph.nodes[edge.target]];
-    const line = shape("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y });
+    const bend = from.x === to.x ? -50 - Math.abs(from.y - to.y) / 4 : 0;
+    const middle = { x: (from.x + to.x) / 2 + bend, y: (from.y + to.y) / 2 - (bend ? 0 : 30) };
+    const line = shape("path", { d: `M${from.x} ${from.y}Q${middle.x} ${middle.y} ${to.x} ${to.y}` });
     line.append(shape("title", {}, edge.name));
     picture.append(line);
     return line;
@@ -179,13 +187,12 @@ function graphView(graph) {
   }
   const nodes = graph.nodes.map((node, number) => {
     const dot = shape("g", { class: "node", tabindex: "0", role: "button" }, shape("circle", { cx: node.x, cy: node.y, r: 4 }),
-      shape("text", { x: node.x + 6, y: node.y + 4 }, node.name));
+      shape("text", { x: node.x + 9, y: node.y + 4 }, node.name));
     dot.addEventListener("click", () => choose(number));
     dot.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(number); } });
     picture.append(dot);
     return dot;
   });
-  for (const domain of graph.domains) picture.append(shape("text", { class: "domain", x: domain.x, y: domain.y, "text-anchor": "middle" }, domain.name));
   return make("div", {}, make("p", { class: "soft" }, "Choose an entity to see what it is related to."), picture, list);
 }
 
