@@ -17,7 +17,7 @@ SMALLEST_WINDOW = 512
 """Tokens that any server reads: it is the least that `context_window` may be set to."""
 _TEMPLATE = 64  # tokens at most that a chat template puts around one message, its own system message among them
 _MESSAGE = 8  # and around each further one
-_SHARE = 0.985  # of the tokens counted in pieces that must have been read; honest counts lie within half a percent
+_SHARE = 0.98  # of the tokens counted in pieces that must have been read; honest prompts have 0.9866 at least
 _FEW = 8  # tokens that never make a difference: pieces begin and end where the whole does not
 _FILLER = "x"  # a token in every vocabulary
 
