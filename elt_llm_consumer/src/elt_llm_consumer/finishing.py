@@ -45,7 +45,9 @@ def finished(job: Job, plan: Plan, ran: Ran, curated: Curated, state: Database, 
 def show(result: JobResult, state: Database, name: JobName) -> None:
     """Keep the rows as they are written now: reviews are of these."""
     rows, reviews = JobRows(state), JobReviews(state)
-    read: Mapping[Place, frozenset[Quoted]] = {place: kept.documents for place, kept in rows.all(name).items()}
+    read: Mapping[Place, frozenset[Quoted]] = {
+        place: frozenset().union(*(row.documents for row in kept)) for place, kept in rows.all(name).items()
+    }
     shown = shown_rows(result, read)
     rows.show(name, shown)
     known = reviews.all(name)

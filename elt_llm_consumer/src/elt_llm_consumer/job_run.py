@@ -12,7 +12,7 @@ from elt_llm_core.progress import Progress, SilentProgress
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.job_lock import job_lock
-from elt_llm_core.state.rows import JobName, JobRows
+from elt_llm_core.state.rows import JobName, JobRows, Place
 from elt_llm_core.store.database import Database
 
 from elt_llm_consumer.context import JobContext, open_job
@@ -129,9 +129,9 @@ class _Run:
             kind=self._request.kind,
             rows=len(plan.tasks),
             made=ran.made,
-            kept=len(plan.at_hand),
+            kept=len(ran.rows) - ran.made,
             failures=tuple(ran.failures),
-            left_out=len(ran.missing) - len(ran.failures),
+            left_out=len(ran.missing) - sum(Place(it.table, it.key) not in ran.rows for it in ran.failures),
             spent=ran.spent,
             model=model_name(self._context),
             figures=dict(result.figures),

@@ -83,7 +83,7 @@ class JobRunner:
                 except ROW_FAILURES as error:
                     self._note_failure(outcome.item.task, error, ran)
                 ran.made, ran.spent = len(made), sum(self._spent, Spent())
-                self._progress.advance(detail=_told(len(plan.at_hand), ran, outcome.item.task.name))
+                self._progress.advance(detail=_told(plan.cost.kept, ran, outcome.item.task.name))
                 out_of_reach = out_of_reach + 1 if isinstance(outcome.error, ModelUnavailable | ModelMissing) else 0
                 if out_of_reach >= _PATIENCE_WITH_MODEL:
                     ran.notes.append(f"The run was ended: the language model failed {out_of_reach} rows in a row.")

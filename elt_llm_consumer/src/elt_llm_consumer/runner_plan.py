@@ -36,7 +36,10 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """All rows of a job: those at hand, those to make now in order, those that cannot be made, and the rest."""
+    """All rows of a job: those at hand, those to make now in order, those that cannot be made, and the rest.
+
+    A row at hand may be made anew as well: it stands where that fails.
+    """
 
     tasks: tuple[RowTask, ...]
     at_hand: Mapping[Place, Row] = field(repr=False)
@@ -78,22 +81,23 @@ class Planner:
         at_hand: dict[Place, Row] = {}
         to_make: list[Planned] = []
         refreshed: list[KeptRow] = []
-        for task in (task for task in looked_at if place_of(task) in gathered):
-            place, planned = place_of(task), gathered[place_of(task)]
-            row = None if choice.anew and place in chosen else self._at_hand(kept.get(place), planned)
-            if row is not None:
+        for place, planned in gathered.items():
+            known = next((it for it in kept.get(place, ()) if it.made_from == planned.made_from), None)
+            row = still_holds(known, self._sources) if known else None
+            if known is not None and row is not None:
                 at_hand[place] = row
-                refreshed += self._refreshed(kept[place], row, planned)
-            elif place in chosen:
+                refreshed += self._refreshed(known, row, planned)
+            if place in chosen and (row is None or choice.anew):
                 to_make.append(planned)
         to_make = to_make[: choice.limit]
+        measured = [row for rows in kept.values() for row in rows]
         return Plan(
             tuple(tasks),
             at_hand,
             tuple(to_make),
             tuple(failures),
             {place: hashed(list(planned.material.prompts)) for place, planned in gathered.items()},
-            self._cost(len(tasks), len(at_hand), to_make, len(failures), list(kept.values())),
+            self._cost(len(tasks), at_hand, to_make, len(failures), measured),
             tuple(refreshed),
         )
 
@@ -110,16 +114,12 @@ class Planner:
                 except ROW_FAILURES as error:
                     failed[place] = failure_of(place, outcome.item.name, error)
                 self._progress.advance(detail=outcome.item.name)
-        return found, [failed[place_of(task)] for task in tasks if place_of(task) in failed]
+        places = [place_of(task) for task in tasks]
+        return {it: found[it] for it in places if it in found}, [failed[it] for it in places if it in failed]
 
     def _planned(self, task: RowTask) -> Planned:
         material = task.material()
         return Planned(task, material, self._keys.of(material))
-
-    def _at_hand(self, kept: KeptRow | None, planned: Planned) -> Row | None:
-        if kept is None or kept.made_from != planned.made_from:
-            return None
-        return still_holds(kept, self._sources)
 
     def _refreshed(self, kept: KeptRow, row: Row, planned: Planned) -> list[KeptRow]:
         content = row.model_dump_json()
@@ -127,14 +127,17 @@ class Planner:
         same = (content, documents) == (kept.content, kept.documents)
         return [] if same else [replace(kept, content=content, documents=documents)]
 
-    def _cost(self, rows: int, at_hand: int, to_make: Sequence[Planned], failed: int, kept: Sequence[KeptRow]) -> Cost:
+    def _cost(
+        self, rows: int, at_hand: Collection[Place], to_make: Sequence[Planned], failed: int, kept: Sequence[KeptRow]
+    ) -> Cost:
         prompts = [prompt for planned in to_make for prompt in planned.material.prompts] if self._context.llm else []
         tokens = TokenCount()
+        left_alone = len({*at_hand} - {place_of(planned.task) for planned in to_make})
         return Cost(
             rows=rows,
             to_make=len(to_make),
-            kept=at_hand,
-            left_out=rows - at_hand - len(to_make) - failed,
+            kept=left_alone,
+            left_out=rows - left_alone - len(to_make) - failed,
             failed=failed,
             calls=len(prompts),
             prompt_tokens=sum(map(tokens.of, prompts)),

@@ -67,10 +67,12 @@ def test_another_prompt_makes_the_rows_anew(loaded: LoadedSettings, log: Path) -
     assert run(loaded, ToldLLM(log), prompt="Cut").made == 8
 
 
-def test_without_a_model_rows_are_made_of_their_own(loaded: LoadedSettings, log: Path) -> None:
+def test_a_day_without_the_model_does_not_cost_what_it_wrote(loaded: LoadedSettings, log: Path) -> None:
     run(loaded, ToldLLM(log))
     report = run(loaded)
     assert (report.made, report.spent.calls, report.model) == (8, 0, "")
+    again = run(loaded, ToldLLM(log))
+    assert (again.made, again.kept) == (0, 8)
 
 
 def test_an_unrelated_publish_makes_nothing_anew(loaded: LoadedSettings, log: Path) -> None:
@@ -131,6 +133,16 @@ def test_rows_are_made_anew_only_where_that_is_asked_for(loaded: LoadedSettings,
     run(loaded, ToldLLM(log))
     report = run(loaded, ToldLLM(log), Choice(only=("Term 03",), anew=True))
     assert (report.made, report.kept) == (1, 7)
+    limited = run(loaded, ToldLLM(log), Choice(limit=2, anew=True))
+    assert (limited.made, limited.kept, limited.left_out) == (2, 6, 0)
+
+
+def test_a_row_that_cannot_be_made_anew_stands_as_it_was(loaded: LoadedSettings, log: Path) -> None:
+    run(loaded, ToldLLM(log))
+    written = outputs_of(loaded)
+    report = run(loaded, ToldLLM(log, is_down=True), Choice(only=("Term 03",), anew=True))
+    assert (report.made, report.kept, len(report.failures), report.left_out) == (0, 8, 1, 0)
+    assert outputs_of(loaded) == written
 
 
 @pytest.mark.parametrize("choice", [Choice(only=("Term 9",)), Choice(domain="aa")])

@@ -54,7 +54,7 @@ CREATE TABLE job_rows (
     calls INTEGER NOT NULL,
     seconds REAL NOT NULL,
     made_at TEXT NOT NULL,
-    PRIMARY KEY (job, kind, part, row_key)
+    PRIMARY KEY (job, kind, part, row_key, made_from)
 ) STRICT
 """,
     """

@@ -10,6 +10,7 @@ from elt_llm_core.store.database import Database
 Quoted = tuple[str, str, str]
 """Collection, document id and hash of a document whose words something holds; any document of it where the id is *."""
 ANY_DOCUMENT = "*"
+_OF_ROW = "job = ? AND kind = ? AND part = ? AND row_key = ?"
 IsGone = Callable[[frozenset[Quoted], str], bool]
 """Whether what quotes these documents, and says this, is to be erased."""
 
@@ -60,38 +61,39 @@ class JobRows:
         self._database = database
 
     def put(self, name: JobName, row: KeptRow) -> None:
-        """Keep a finished row in place of the one there was; on the disk when this returns."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO job_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *_names(name, row.place),
-                row.made_from,
-                row.content,
-                to_json(row.documents),
-                row.calls,
-                row.seconds,
-                now(),
-            ),
-        )
+        """Keep a finished row in place of the one there was; on the disk when this returns.
 
-    def all(self, name: JobName) -> dict[Place, KeptRow]:
-        """Every row kept of a job."""
+        A row that a language model wrote and one that none did are kept beside each other: a server that is out of
+        reach for a day must not cost what was written before.
+        """
+        names = _names(name, row.place)
+        with self._database.transaction():
+            self._database.execute(f"DELETE FROM job_rows WHERE {_OF_ROW} AND (calls > 0) = ?", (*names, row.calls > 0))  # noqa: S608
+            self._database.execute(
+                "INSERT OR REPLACE INTO job_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*names, row.made_from, row.content, to_json(row.documents), row.calls, row.seconds, now()),
+            )
+
+    def all(self, name: JobName) -> dict[Place, tuple[KeptRow, ...]]:
+        """Every row kept of a job: of each place one or two."""
         rows = self._database.rows(
             "SELECT part, row_key, made_from, content, documents, calls, seconds FROM job_rows"
-            " WHERE job = ? AND kind = ? ORDER BY part, row_key",
+            " WHERE job = ? AND kind = ? ORDER BY part, row_key, made_from",
             (name.job, name.kind),
         )
-        kept = [
-            KeptRow(Place(part, key), by, text, from_json(read), *cost) for part, key, by, text, read, *cost in rows
-        ]
-        return {row.place: row for row in kept}
+        kept: dict[Place, tuple[KeptRow, ...]] = {}
+        for part, key, made_from, content, documents, calls, seconds in rows:
+            place = Place(part, key)
+            row = KeptRow(place, made_from, content, from_json(documents), calls, seconds)
+            kept[place] = (*kept.get(place, ()), row)
+        return kept
 
     def keep_only(self, name: JobName, places: Collection[Place]) -> None:
         """Delete the rows that stand elsewhere: the job has them no more."""
         gone = [place for place in self.all(name) if place not in places]
         with self._database.transaction():
             self._database.execute_many(
-                "DELETE FROM job_rows WHERE job = ? AND kind = ? AND part = ? AND row_key = ?",
+                f"DELETE FROM job_rows WHERE {_OF_ROW}",  # noqa: S608 - the names of columns alone
                 [_names(name, place) for place in gone],
             )
 
@@ -132,7 +134,7 @@ class JobRows:
     def _erase_from(self, table: str, is_gone: IsGone) -> set[tuple[str, ...]]:
         rows = self._database.rows(f"SELECT job, kind, part, row_key, content, documents FROM {table}")  # noqa: S608
         doomed = {tuple(row[:4]) for row in rows if is_gone(from_json(row[5]), f"{row[3]}\n{row[4]}")}
-        statement = f"DELETE FROM {table} WHERE job = ? AND kind = ? AND part = ? AND row_key = ?"  # noqa: S608
+        statement = f"DELETE FROM {table} WHERE {_OF_ROW}"  # noqa: S608
         with self._database.transaction():
             self._database.execute_many(statement, sorted(doomed))
         return doomed
