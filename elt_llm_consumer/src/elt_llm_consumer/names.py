@@ -16,8 +16,9 @@ from elt_llm_consumer.name_words import Token, is_german, name_key, tokens
 __all__ = ["How", "Likeness", "Mention", "Names"]
 
 _BRACKETED = re.compile(r"^([^()]{2,200}?) ?\(([^()]{1,60})\)$")
-# What may stand between the words of a name wherever it is written: spaces, one line break, hyphens, slashes.
-_GAP = re.compile(r"[^\S\n]{0,20}[-\u2010-\u2015/'\u2019]?[^\S\n]{0,20}\n?[^\S\n]{0,20}[\u00ad]?")
+# What may stand between the words of a name wherever it is written: spaces, one line break, hyphens, slashes, and
+# the end of emphasis on its first word.
+_GAP = re.compile(r"[\"\u201d*_`]{0,2}[^\S\n]{0,20}[-\u2010-\u2015/'\u2019]?[^\S\n]{0,20}\n?[^\S\n]{0,20}[\u00ad]?")
 _SENTENCE_BEGINS = re.compile(
     r"(?:^|[.!?:;|\u2022\n]|\(\w{1,3}\)|(?:^|\n)[A-Z]{0,3}\d[\d.]{0,8})[\s\"'\u2018\u201c(*_\[#>-]{0,20}$"
 )

@@ -30,6 +30,7 @@ def _met(names: list[str], text: str) -> list[tuple[str, str]]:
         ("Team Sheet", "Both Teamsheets are kept.", "Teamsheets"),
         ("Team Sheet", "Both Team\nSheets are kept.", "Team\nSheets"),
         ("Fit & Proper Declaration", "Sign the fit and proper declaration.", "fit and proper declaration"),
+        ("Team Sheet", 'Every "team" sheet is kept.', 'team" sheet'),
         ("Child", "The children's shoes.", "children's"),
         ("The Register", "A register is kept.", "register"),
         ("Sin Bin", "A temporary dismissal follows.", "temporary dismissal"),

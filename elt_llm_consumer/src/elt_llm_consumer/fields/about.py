@@ -1,5 +1,6 @@
 """Which statements of the texts speak of which name, and how plainly."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,14 +33,20 @@ class Subjects:
         for name in names.names:
             self._called.setdefault(names.key(name), name)
         self._met = Meetings(statements, names)
+        self._abouts: dict[str, Sequence[About]] = {}
         self._by_place: dict[tuple[str, str], list[Statement]] = defaultdict(list)
         for statement in statements:
             self._by_place[statement.document.collection, statement.document.document_id].append(statement)
         self._titled = self._under_titles()
 
-    def of(self, name: str) -> list[About]:
+    def of(self, name: str) -> Sequence[About]:
         """The statements that name it, or stand under a heading that is its name, in order."""
         name = self._called.get(self.names.key(name), name)  # of names that are the same the first is met
+        if name not in self._abouts:
+            self._abouts[name] = self._speaking_of(name)
+        return self._abouts[name]
+
+    def _speaking_of(self, name: str) -> Sequence[About]:
         named = self._met.counted(name)
         titled = self._titled.get(name, set())
         taken_up = {
@@ -66,8 +73,9 @@ class Subjects:
 
     def within(self, collection: str, document_id: str, span: tuple[int, int]) -> list[Statement]:
         """The statements of a document that lie within a span."""
-        known = self._by_place.get((collection, document_id), ())
-        return [one for one in known if span[0] <= one.start and one.end <= span[1]]
+        known = self._by_place.get((collection, document_id), [])
+        first, last = (bisect_left(known, place, key=lambda one: one.start) for place in span)
+        return [one for one in known[first:last] if one.end <= span[1]]
 
     def _under_titles(self) -> Mapping[str, set[int]]:
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from elt_llm_consumer.name_likeness import likely_keys
@@ -48,11 +49,19 @@ class Joined:
 
     def of_left(self, key: str) -> Join | None:
         """The join of one of the left side."""
-        return next((join for join in self.joins if join.left == key), None)
+        return self._by_left.get(key)
 
     def of_right(self, key: str) -> Join | None:
         """The join of one of the right side."""
-        return next((join for join in self.joins if join.right == key), None)
+        return self._by_right.get(key)
+
+    @cached_property
+    def _by_left(self) -> dict[str, Join]:
+        return {one.left: one for one in self.joins}
+
+    @cached_property
+    def _by_right(self) -> dict[str, Join]:
+        return {one.right: one for one in self.joins}
 
 
 def join(left: Sequence[Named], right: Sequence[Named], names: Names, least: float = LEAST_LIKENESS) -> Joined:
