@@ -24,6 +24,10 @@ def create_job(kind: str, context: JobContext) -> Job:
             from elt_llm_consumer.coverage.job import CoverageJob
 
             return CoverageJob(context)
+        case "handbook":
+            from elt_llm_consumer.handbook.job import HandbookJob
+
+            return HandbookJob(context)
         case _:
             raise UsageError(f"There is no job of the kind '{kind}'.", hint=f"Kinds are: {', '.join(KINDS)}.")
 
