@@ -49,6 +49,10 @@ class Layout:
         """The lines with words, furniture left out."""
         return tuple(line for line in self._all_lines if line.start not in self._furniture)
 
+    def lines_between(self, start: int, end: int) -> tuple[Line, ...]:
+        """The lines that begin in text[start:end], furniture left out."""
+        return tuple(line for line in self._all_lines_between(start, end) if line.start not in self._furniture)
+
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """The sentences, items, rows and headings, furniture left out."""

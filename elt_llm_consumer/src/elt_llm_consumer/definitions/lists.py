@@ -30,8 +30,7 @@ class Lists:
     def drafts(self) -> Iterator[Draft]:
         """The definitions in lists, in order of the sections that announce them, then of the others."""
         for start, end in self._layout.regions:
-            lines = [line for line in self._layout.lines if start <= line.start < end]
-            yield from self._section(lines[1:])
+            yield from self._section(self._layout.lines_between(start, end)[1:])
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[Line]) -> Iterator[Draft]:

@@ -145,7 +145,7 @@ DEFINING: Final = re.compile(
 )
 # What tells a thing from others of its kind: "a day other than", "a person who".
 TELLING_APART: Final = re.compile(
-    r"\b(?:that|which|who|whose|whom|where|in|of|for|from|by|with|without|to|on|at|under|between|other\s+than|used|"
+    r"\b(?:that|which|who|whose|whom|where|in|of|for|from|by|with|without|to|on|at|under|between|beside|within|behind|near|among|into|during|other\s+than|used|"
     r"made|given|held|when|der|die|das|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
     re.IGNORECASE,
 )
@@ -159,7 +159,8 @@ PLACE: Final = re.compile(
 TARGET: Final = re.compile(
     r"(?:that\s+is\s+|which\s+is\s+)?(?:(?:given|set\s+out|assigned|ascribed|defined|stated|laid\s+down|specified|as)\s+)?"
     r"(?:to\s+(?:it|them|that\s+term|this\s+term|the\s+term)\s+)?(?:(?:given|defined|set\s+out)\s+)?"
-    r"(?:(?:it\s+has|they\s+have|as)\s+)?(?:in|by|under|at)\s+(?:the\s+)?(?P<target>[^;.!?\n]{1,120}(?:\.\d{1,3}){0,4})",
+    r"(?:(?:it\s+has|they\s+have|as)\s+)?(?:in|by|under|at)\s+(?:the\s+)?(?P<target>[^;.!?\n]{1,120}"
+    r"(?:\.\d{1,3}){0,4}(?:\(\w{1,4}\)){0,3}[^;.!?\n]{0,100})",
     re.IGNORECASE,
 )
 SEE: Final = re.compile(

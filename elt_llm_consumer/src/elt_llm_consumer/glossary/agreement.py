@@ -1,5 +1,6 @@
 """Whether two definitions of a term say the same, and if not, what they differ in."""
 
+import re
 from dataclasses import dataclass
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -10,6 +11,9 @@ from elt_llm_query.answer.grounding import GroundedSentence, ground
 
 _SAID_AS = "It is {}."
 _NEARLY_ALL = 0.8
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})-({'|'.join(_ONES)})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,12 @@ def _differs(sentences: list[GroundedSentence]) -> bool:
 
 
 def _sentence(text: str) -> str:
-    return _SAID_AS.format(text.strip().rstrip(".;,"))
+    """The definition as a claim, twenty-four written 24: a number of two words would be taken for two."""
+    return _SAID_AS.format(_COMPOUND.sub(_figure, text.strip().rstrip(".;,")))
+
+
+def _figure(number: "re.Match[str]") -> str:
+    return str(10 * (_TENS.index(number[1].casefold()) + 2) + _ONES.index(number[2].casefold()) + 1)
 
 
 def _passage(text: str) -> RetrievedChunk:

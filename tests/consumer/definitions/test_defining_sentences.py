@@ -1,0 +1,100 @@
+"""Sentences that define a term, and what they say that it means."""
+
+import pytest
+from defined import defined, definitions_in, terms_in
+from elt_llm_consumer.sections.glossary import GlossarySection
+
+DEFINING = [
+    ('"Supplier" means any person who delivers goods.', "Supplier", "any person who delivers goods."),
+    ("A lease is defined as a contract under which land is let.", "lease", "a contract under which land is let."),
+    ("Net Weight shall mean the weight of the goods alone.", "Net Weight", "the weight of the goods alone."),
+    ("Exempt Shop shall have the meaning of a shop that pays no fee.", "Exempt Shop", "a shop that pays no fee."),
+    ("In these Rules, Depot means the place where goods are kept.", "Depot", "the place where goods are kept."),
+    ("In this Manual, Playing Area refers to the field and its edge.", "Playing Area", "the field and its edge."),
+    ('The term "controller" refers to the body that decides.', "controller", "the body that decides."),
+    ("**Ticket Touting** is the sale of a ticket for more than its price.", "Ticket Touting", None),
+    ("A Lost Parcel is a parcel which nobody has seen for a week.", "Lost Parcel", None),
+    ('"Cup-tied", of a player, means having played for another club.', "Cup-tied", "having played for another club."),
+    ("Every shop names a Safety Contact, which means the person who holds the keys.", "Safety Contact", None),
+    ('By "handling charge" is meant the sum added to each order.', "handling charge", "the sum added to each order."),
+    ('We define "churn" as the share of customers who leave.', "churn", "the share of customers who leave."),
+    ('In these Terms we use "shipment" to mean one or more parcels.', "shipment", "one or more parcels."),
+    ('The following definition applies: "Goods" means the items listed.', "Goods", "the items listed."),
+    ('1.2 (b) "Site", in relation to an order, means the land named in it; and', "Site", "the land named in it"),
+    ("A sub-contractor means a person who carries out work for another.", "sub-contractor", None),
+    ("*Upstream* is defined as the project from which the code comes.", "Upstream", None),
+    ("Unter einem Bescheid versteht man eine Entscheidung der Behörde.", "Bescheid", None),
+    ("„Werktag“ bezeichnet jeden Tag von Montag bis Freitag.", "Werktag", "jeden Tag von Montag bis Freitag."),
+    ("Im Sinne dieser Ordnung ist Mitglied eine Person, die den Beitrag gezahlt hat.", "Mitglied", None),
+    ("Als Nutzer gilt jede Person, die sich angemeldet hat.", "Nutzer", "jede Person, die sich angemeldet hat."),
+]
+
+
+@pytest.mark.parametrize(("text", "term", "meaning"), DEFINING)
+def test_a_defining_sentence_gives_its_term_and_meaning(text: str, term: str, meaning: str | None) -> None:
+    found = defined(text)
+    assert [name for name, _ in found] == [term]
+    assert meaning is None or found[0][1] == meaning
+
+
+def test_two_terms_in_quotes_share_a_meaning() -> None:
+    assert defined("“Holiday” and “leave” mean any day on which no work is done.") == [
+        ("Holiday", "any day on which no work is done."),
+        ("leave", "any day on which no work is done."),
+    ]
+
+
+def test_other_names_and_short_forms_are_read_beside_the_term() -> None:
+    (found,) = definitions_in('"Site" (also called the "Premises") means the land described below.')
+    assert found.aliases == ("Premises",)
+    short = definitions_in("Key Measure (KM) means a figure by which success is measured.")
+    assert ("Key Measure", "KM") in [(one.term, one.abbreviation) for one in short]
+
+
+@pytest.mark.parametrize(
+    ("text", "refers_to"),
+    [
+        ("Walkover has the meaning given in Rule A3 of the Handbook, save that no score is kept.", "Rule A3"),
+        ('"Affiliate" has the meaning given to it in section 1159 of the Companies Act.', None),
+        ('"Depot" has the same meaning as "Store".', "Store"),
+        ('"Depot" shall have the meaning assigned to it in clause 4.2(b).', "clause 4.2(b)"),
+    ],
+)
+def test_a_reference_says_where_the_definition_is(text: str, refers_to: str | None) -> None:
+    (found,) = definitions_in(text)
+    assert found.pattern == "reference"
+    assert found.refers_to == (refers_to or "section 1159 of the Companies Act")
+
+
+def test_a_list_belongs_to_the_definition_it_stands_under_and_no_further() -> None:
+    text = (
+        '(a) "Club" means a body of persons; and\n\n(b) "Match" means:\n\n(i) a league match; or\n\n'
+        "(ii) a cup match;\n\n"
+        '(c) "Team" means the players of a Club.\n\n2 The fee is ten pounds.\n'
+    )
+    assert defined(text) == [
+        ("Club", "a body of persons"),
+        ("Match", "(i) a league match; or (ii) a cup match"),
+        ("Team", "the players of a Club."),
+    ]
+
+
+def test_what_is_said_after_a_list_belongs_to_it() -> None:
+    text = '"Relative" means:\n(a) a parent; or\n(b) a child,\nbut does not include a cousin.\n\nThe fee is due.\n'
+    assert defined(text) == [("Relative", "(a) a parent; or (b) a child, but does not include a cousin.")]
+
+
+def test_a_definition_goes_over_a_page_without_what_stands_at_its_edge() -> None:
+    text = (
+        '"Ground" means the land on which a club plays and\n\nHandbook 2026\nPage 3\n\n\fwhich it holds for a year.'
+        " Fees are due.\n\nHandbook 2026\nPage 4\n\n\fMore.\n\nHandbook 2026\nPage 5\n\n\fThe end of it.\n"
+    )
+    (found,) = definitions_in(text)
+    assert found.text == "the land on which a club plays and which it holds for a year."
+
+
+def test_patterns_that_are_not_wanted_are_left_out() -> None:
+    text = '"Fee" means a sum that is paid.\n\nThe Yearly General Meeting (YGM) opens.\n'
+    assert terms_in(text) == ["Fee", "YGM"]
+    assert [one.term for one in definitions_in(text, GlossarySection(patterns=("abbreviation",)))] == ["YGM"]
+    assert [one.term for one in definitions_in(text, GlossarySection(skip_terms=("the fees",)))] == ["YGM"]

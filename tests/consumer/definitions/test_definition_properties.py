@@ -1,0 +1,80 @@
+"""What holds of every text: spans are true, finding again finds the same, and time grows with length alone."""
+
+import time
+
+import pytest
+from defined import definitions_in
+from elt_llm_consumer.corpus import Corpus
+from elt_llm_consumer.definitions.find import definitions_of, find_definitions
+from elt_llm_consumer.definitions.spans import one_line
+from elt_llm_consumer.definitions.terms import term_key
+from hypothesis import given
+from hypothesis import strategies as st
+from job_contexts import document_of
+
+_PARTS = st.sampled_from(
+    [
+        *('"Fee" means', " a sum ", "Fee", " is ", "# Glossary\n\n", "Term | Meaning\n", "A | B\n", "(a) ", "; and\n"),
+        *(": ", " - ", "\n\n", "\n", "\f", "**Fee**", "(the “Fee”)", "(YGM)", "Yearly General Meeting ", ".", "?", "|"),
+        *(
+            "the meaning given in Rule A3.",
+            "Page 3\n",
+            "Unter einem ",
+            "versteht man eine ",
+            "• ",
+            "1.2 ",
+            "of",
+            " that ",
+        ),
+        *("'", '"', "*"),
+    ]
+)
+_TEXTS = st.lists(_PARTS, max_size=40).map("".join)
+_SLOWEST = 20.0  # seconds for what takes well under one: no text may hang
+
+
+@given(_TEXTS)
+def test_spans_can_be_read_back_in_any_text(text: str) -> None:
+    found = definitions_in(text)
+    places = [(one.term_span, one.definition_span) for one in found]
+    assert places == sorted(set(places))
+
+
+@given(_TEXTS)
+def test_a_text_is_read_the_same_each_time(text: str) -> None:
+    document = document_of("text.md", text)
+    assert definitions_of(document) == definitions_of(document) == find_definitions(Corpus([document]))
+
+
+@given(st.text(max_size=60))
+def test_keys_and_clean_lines_stay_as_they_are(text: str) -> None:
+    assert one_line(one_line(text)).split() == one_line(one_line(one_line(text))).split()
+    assert term_key(" ".join(term_key(text))) == term_key(" ".join(term_key(" ".join(term_key(text)))))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("The Working Days", "working day"), ("sub-contractors", "Sub contractor"), ("Parties", "a party")],
+)
+def test_case_number_hyphen_and_article_make_no_other_term(one: str, other: str) -> None:
+    assert term_key(one) == term_key(other)
+
+
+@pytest.mark.parametrize("word", ["Status", "Analysis", "Address", "Bus"])
+def test_words_that_only_end_like_plurals_are_left_whole(word: str) -> None:
+    assert term_key(word) == (word.lower(),)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("means ", '"', '"a" means ', "(a) ", "(the “a", "A B C (ABC) ", "in this rule, ", "x | ", "* ", "**", "a\n"),
+        *("- a\n", "Unter a ", "as in the term ", "\n\n", "A. ", "is ", '" and "', "Term | Meaning\n", "[a](", "by a "),
+        *("# Glossary\n\nA: b\n", ", of a ", "(", "„a", "a (", "A\nThe b.\n", "\f\n", "…", "- ", "   ", "also called "),
+    ],
+)
+def test_no_text_takes_longer_than_its_length_allows(unit: str) -> None:
+    text = unit * (60_000 // len(unit))
+    start = time.monotonic()
+    definitions_of(document_of("long.md", text))
+    assert time.monotonic() - start < _SLOWEST

@@ -1,0 +1,59 @@
+"""Tables of definitions in every spelling that readers give, over as many pages as they run."""
+
+import pytest
+from defined import defined, definitions_in
+from elt_llm_consumer.sections.glossary import GlossarySection
+
+TWO = [("Alpha", "A first thing."), ("Beta", "A second thing.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Term | Meaning\nAlpha | A first thing.\nBeta | A second thing.\n",
+        "| Term | Definition |\n|------|:-----------|\n| **Alpha** | A first thing. |\n| Beta | A second thing. |\n",
+        "Definition | Expression\nA first thing. | Alpha\nA second thing. | Beta\n",
+        "No. | Word | Rule | What it means\n1 | Alpha | A1 | A first thing.\n2 | Beta | A2 | A second thing.\n",
+        "Begriff | Bedeutung\nAlpha | A first thing.\nBeta | A second thing.\n",
+        "Term\tMeaning\nAlpha\tA first thing.\nBeta\tA second thing.\n",
+    ],
+)
+def test_rows_under_such_headers_are_definitions(text: str) -> None:
+    assert defined(text) == TWO
+
+
+def test_a_table_goes_on_over_pages_with_its_header_and_without() -> None:
+    text = (
+        "Term | Meaning\nAlpha | A first thing.\n\nBook of Rules\n1\n\n\fTerm | Meaning\nBeta | A second thing.\n\n"
+        "Book of Rules\n2\n\n\fGamma | A third thing.\n\nBook of Rules\n3\n\n\fOffence | Fine\nLate | Ten pounds\n"
+    )
+    assert [term for term, _ in defined(text)[:3]] == ["Alpha", "Beta", "Gamma"]
+
+
+def test_another_table_is_none_of_it() -> None:
+    text = "Term | Meaning\nAlpha | A first thing.\n\nOffence | Fine\nLate arrival | Ten pounds for each\n"
+    assert defined(text) == TWO[:1]
+
+
+def test_a_row_without_a_term_goes_on_with_the_one_above() -> None:
+    text = "| Term | Meaning |\n|---|---|\n| Alpha | A first |\n|  | thing. |\n| Beta | A second thing. |\n"
+    assert defined(text) == TWO
+
+
+def test_abbreviations_stand_in_tables_of_their_own_or_in_a_column() -> None:
+    (short,) = definitions_in("Abbreviation | In full\nYGM | Yearly General Meeting\n")
+    assert (short.term, short.text, short.pattern) == ("YGM", "Yearly General Meeting", "abbreviation")
+    (beside,) = definitions_in("Term | Abbr. | Definition\nData owner | DO | The person who decides.\n")
+    assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
+
+
+def test_a_cell_may_only_say_where_to_look() -> None:
+    _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
+    assert (found.pattern, found.refers_to) == ("reference", "Store")
+
+
+def test_headers_are_settings() -> None:
+    text = "Name of thing | What it is\nAlpha | A first thing.\n"
+    assert defined(text) == []
+    settings = GlossarySection(term_headers=("name of thing",), meaning_headers=("what it is",))
+    assert defined(text, settings) == TWO[:1]

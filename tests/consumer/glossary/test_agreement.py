@@ -1,0 +1,25 @@
+"""When two definitions say the same: other words may, other numbers and denials may not."""
+
+import pytest
+from elt_llm_consumer.glossary.agreement import Agreements
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.text.stems import KeywordTokeniser
+
+_MONTHS = "A pitch that was tested within the previous {} months and is on the list"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ("The person on call.", "the person on call", True),
+        ("The letter given to a ground under Part K.", "The letter given to a ground under Part K of the Book.", True),
+        (_MONTHS.format("twenty-four"), _MONTHS.format("thirty-six"), False),
+        (_MONTHS.format("24"), _MONTHS.format("twenty-four"), True),
+        ("Goods that are kept in the shop.", "Goods that are not kept in the shop.", False),
+        ("An injury for which an ambulance is called.", "Harm that keeps a player away for 28 days.", False),
+    ],
+)
+def test_definitions_are_compared_by_what_they_say(one: str, other: str, agree: bool) -> None:
+    agreements = Agreements(FakeEmbedding(), KeywordTokeniser("en"))
+    assert agreements.compare(one, other).agree is agree
+    assert agreements.compare(other, one).agree is agree

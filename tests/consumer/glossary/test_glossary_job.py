@@ -1,0 +1,145 @@
+"""The glossary as rows: what a cell says is what its places say."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.glossary.job import GlossaryJob
+from elt_llm_consumer.rows import JobResult, Row
+from elt_llm_consumer.tasks import AskModel
+from elt_llm_core.errors import ModelError, UnusableReply, UsageError
+from job_contexts import context_of
+
+_RULES = """\
+# A3 Definitions
+
+| Term | Meaning |
+|---|---|
+| Store | A place where goods of the shop are kept for six months. |
+| Depot | See Store |
+| Clerk | The person who keeps the books of the shop. |
+
+# A4 Work
+
+The Clerk opens the Store at nine. No Store is open on Sunday.
+"""
+_CODE = """\
+# Words
+
+"Store" means a place where goods of the shop are kept for nine months. Clerk has the meaning given in Rule A3.
+The Yearly General Meeting (YGM) elects the Clerk. "Guest" has the meaning given in Rule Z9.
+"""
+
+
+def _context(**glossary: object) -> JobContext:
+    return context_of({"rules.md": _RULES, "code.md": _CODE}, glossary=glossary)
+
+
+def _result(context: JobContext, ask: AskModel | None = None) -> JobResult:
+    job = GlossaryJob(context)
+    rows = [task.row(task.material(), ask) for task in job.tasks()]
+    result = job.result(rows)
+    assert all(context.corpus.holds(place) for row in rows for place in row.evidence)
+    return result
+
+
+def _rows(result: JobResult) -> Mapping[str, Row]:
+    return {row.name: row for row in result.table("terms").rows}
+
+
+def test_every_term_is_a_row_with_evidence() -> None:
+    result = _result(_context())
+    assert list(_rows(result)) == ["Clerk", "Depot", "Guest", "Store", "Yearly General Meeting"]
+    assert result.figures["terms"] == 5
+    assert result.figures["contradicting definitions"] == 1
+
+
+def test_contradicting_definitions_are_shown_with_both_their_places() -> None:
+    cell = _rows(_result(_context()))["Store"].cells["definition"]
+    assert cell.verdict == "conflict"
+    assert cell.value == (
+        "a place where goods of the shop are kept for nine months.",
+        "A place where goods of the shop are kept for six months.",
+    )
+    assert [place.about for place in cell.evidence] == list(cell.value)
+    assert "Numbers that differ" in cell.note
+
+
+def test_a_reference_leads_to_the_definition_of_the_same_term() -> None:
+    clerk = _rows(_result(_context()))["Clerk"].cells
+    assert clerk["definition"].value == "The person who keeps the books of the shop."
+    assert clerk["refers_to"].value == ("Rule A3",)
+    assert clerk["defined_in"].value == ("code.md", "rules.md")
+
+
+def test_a_term_that_points_to_another_has_its_definition_as_inferred() -> None:
+    depot = _rows(_result(_context()))["Depot"].cells
+    assert depot["definition"].verdict == "inferred"
+    assert depot["see_also"].value == ("Store",)
+
+
+def test_what_is_defined_nowhere_has_no_definition() -> None:
+    cell = _rows(_result(_context()))["Guest"].cells["definition"]
+    assert (cell.verdict, cell.note) == ("absent", "It is only said where it is defined: Rule Z9.")
+
+
+def test_uses_elsewhere_are_counted_with_their_sections() -> None:
+    store = _rows(_result(_context()))["Store"].cells
+    assert store["used"].value == 3
+    assert store["used_in"].value == ("rules.md: A3 Definitions", "rules.md: A4 Work")
+    meeting = _rows(_result(_context()))["Yearly General Meeting"].cells
+    assert meeting["abbreviation"].value == ("YGM",)
+    assert meeting["used"].verdict == "absent"
+
+
+def test_runs_give_equal_results() -> None:
+    assert _result(_context()).model_dump_json() == _result(_context()).model_dump_json()
+
+
+def test_materials_are_json_and_ask_nothing_unless_told_to() -> None:
+    assert all(not task.material().prompts for task in GlossaryJob(_context()).tasks())
+    prompts = {task.name: task.material().prompts for task in GlossaryJob(_context(clean_up="model")).tasks()}
+    assert {name for name, asked in prompts.items() if asked} == {"Clerk"}
+
+
+def _mended(reply: str | Exception) -> dict[str, Any]:
+    def ask(prompt: str) -> str:
+        assert "The person who keeps the books" in prompt
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    cell = _rows(_result(_context(clean_up="model"), ask))["Clerk"].cells["definition"]
+    return {"value": cell.value, "method": cell.method, "note": cell.note, "quote": cell.evidence[0].quote}
+
+
+def test_a_model_may_mend_the_text_and_never_the_quote() -> None:
+    cell = _mended("The person who keeps the books\nof the shop")
+    assert (cell["value"], cell["method"]) == ("The person who keeps the books of the shop", "llm")
+    assert cell["quote"] == _mended("nonsense")["quote"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The person who keeps the books of the shop for seven years and is paid.",
+        "A bird.",
+        "",
+        UnusableReply("cut off"),
+    ],
+)
+def test_what_a_model_adds_or_loses_is_not_taken(reply: str | Exception) -> None:
+    cell = _mended(reply)
+    assert (cell["value"], cell["method"]) == ("The person who keeps the books of the shop.", "rule")
+    assert cell["note"]
+
+
+def test_a_model_that_is_gone_fails_the_row() -> None:
+    with pytest.raises(ModelError):
+        _mended(ModelError("gone"))
+
+
+def test_a_job_without_texts_says_so() -> None:
+    with pytest.raises(UsageError, match="needs texts"):
+        GlossaryJob(context_of({}))

@@ -1,0 +1,58 @@
+"""Terms are put together from all their places, whatever their spelling and the order they come in."""
+
+from defined import definitions_in
+from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.glossary.merging import Term, merged
+from hypothesis import given
+from hypothesis import strategies as st
+from job_contexts import corpus_of
+
+_TEXT = """\
+# Glossary
+
+Data owner: the person who decides.
+Data-Owners: the persons who decide.
+Store: a place of goods.
+Depot: see Store
+
+# Rules
+
+"Site" (also called the "Premises") means the land. The Yearly General Meeting (YGM) opens.
+
+The YGM (Yearly General Meeting) means a lot. "YGM" means the meeting of all members in June.
+"""
+
+
+def _terms(text: str) -> dict[str, Term]:
+    return {term.name: term for term in merged(definitions_in(text))}
+
+
+def test_spellings_of_one_term_are_one_row_with_all_places() -> None:
+    owner = _terms(_TEXT)["Data owner"]
+    assert [one.term for one in owner.all] == ["Data owner", "Data-Owners"]
+    assert list(owner.variants) == ["Data-Owners"]
+
+
+def test_a_short_form_is_its_long_forms_and_so_is_what_is_said_of_it() -> None:
+    (term,) = [one for one in merged(definitions_in(_TEXT)) if one.short_forms]
+    assert "YGM" in (term.name, *term.abbreviations)
+    assert [one.text for one in term.definitions] == ["the meeting of all members in June."]
+
+
+def test_a_short_form_of_two_things_stays_apart_from_both() -> None:
+    text = 'The Service Level (SL) is high. The Safety Lead (SL) is here.\n\n"SL" means a list of shops.\n'
+    assert sorted(_terms(text)) == ["SL", "Safety Lead", "Service Level"]
+
+
+def test_references_and_other_names_are_kept() -> None:
+    terms = _terms(_TEXT)
+    assert [one.refers_to for one in terms["Depot"].references] == ["Store"]
+    assert list(terms["Site"].synonyms) == ["Premises"]
+
+
+@given(st.data())
+def test_terms_are_the_same_in_whatever_order_definitions_come(data: st.DataObject) -> None:
+    found = find_definitions(corpus_of({"one.md": _TEXT, "two.md": _TEXT.replace("decides", "rules")}))
+    shuffled = data.draw(st.permutations(found))
+    assert merged(shuffled) == merged(found)
+    assert sum(len(term.all) for term in merged(found)) == len(found)

@@ -1,0 +1,32 @@
+"""What is found to be defined in a text, as short tuples that a test can read."""
+
+from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.sections.glossary import GlossarySection
+from job_contexts import corpus_of
+
+
+def definitions_in(text: str, settings: GlossarySection | None = None) -> list[Definition]:
+    """The definitions in one document; Markdown headings are its sections, form feeds begin its pages.
+
+    Each is held against the text: its evidence can be read back, and its spans hold what it says.
+    """
+    corpus = corpus_of({"text.md": text})
+    found = find_definitions(corpus, settings or GlossarySection())
+    for one in found:
+        assert corpus.holds(one.evidence)
+        assert one.term in text[slice(*one.term_span)]
+        assert one.evidence.span[0] <= min(one.term_span[0], one.definition_span[0])
+        assert one.evidence.span[1] >= max(one.term_span[1], one.definition_span[1])
+        assert text[slice(*one.definition_span)].strip() == text[slice(*one.definition_span)]
+    return found
+
+
+def defined(text: str, settings: GlossarySection | None = None) -> list[tuple[str, str]]:
+    """Terms and their texts, in order of place."""
+    return [(one.term, one.text) for one in definitions_in(text, settings)]
+
+
+def terms_in(text: str) -> list[str]:
+    """The terms alone."""
+    return [one.term for one in definitions_in(text)]
