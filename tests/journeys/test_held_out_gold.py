@@ -1,0 +1,47 @@
+"""Jobs on what they were not fitted to: less than on the samples, and not much less."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import Ended, run_process
+
+HELD_OUT = Path(__file__).parents[1] / "fixtures" / "held_out"
+GOLD = Path(__file__).parents[2] / "samples" / "jobs" / "gold"
+
+
+@pytest.fixture
+def glossary_project(tmp_path: Path) -> Path:
+    """A project with the held-out documents and a job over them."""
+    assert run_process("init", folder=tmp_path).code == 0
+    assert run_process("ingest", HELD_OUT / "documents", "-c", "others", folder=tmp_path).code == 0
+    job = tmp_path / "config" / "consumer" / "others.yaml"
+    job.write_text("description: held out\nsources:\n  handbook: [others]\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_definitions_in_documents_of_other_houses_are_mostly_found_and_hardly_ever_made_up(
+    glossary_project: Path,
+) -> None:
+    ended = run_process("glossary", "--job", "others", "--gold", HELD_OUT, "--json", folder=glossary_project)
+    assert ended.code == 0, ended
+    shares = {name: share["value"] for name, share in ended.json["gold"]["shares"].items()}
+    assert shares["precision"] >= 0.9, ended.json["gold"]["remarks"]
+    assert shares["recall"] >= 0.7, ended.json["gold"]["remarks"]
+    assert shares["distractors left alone"] >= 0.9
+    assert shares["found cells with their quotes on the page"] == 1
+
+
+def test_fields_of_other_entities_are_found_or_absent_as_gold_says(
+    sample_jobs: tuple[Path, Ended], tmp_path: Path
+) -> None:
+    for name in ("glossary.jsonl", "entities.jsonl"):
+        shutil.copy(GOLD / name, tmp_path)
+    shutil.copy(HELD_OUT / "fields.jsonl", tmp_path)
+    folder = sample_jobs[0]
+    # A job of its own name: another worker may be running the one that the samples come with.
+    shutil.copy(folder / "config" / "consumer" / "catalog.yaml", folder / "config" / "consumer" / "held_out.yaml")
+    ended = run_process("catalog", "--job", "held_out", "--gold", tmp_path, "--json", folder=folder)
+    assert ended.code == 0, ended
+    shares = {name: share["value"] for name, share in ended.json["gold"]["shares"].items()}
+    assert shares["found or absent as in gold"] >= 0.85, ended.json["gold"]["remarks"]
