@@ -1,7 +1,7 @@
 """Which statements of the texts speak of which name, and how plainly."""
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -89,7 +89,10 @@ class Subjects:
         return found
 
 
-def most_common_headings(abouts: Iterable[About]) -> list[str]:
-    """The outermost headings over statements, that of most statements first, then in alphabetical order."""
-    counted = Counter(about.statement.headings[0] for about in abouts if about.statement.headings)
-    return [title for title, _ in sorted(counted.items(), key=lambda it: (-it[1], it[0]))]
+def most_common_heading(abouts: Iterable[About]) -> tuple[str, list[About]]:
+    """The outermost heading over most statements, the first in the alphabet of several, and those under it."""
+    under: dict[str, list[About]] = defaultdict(list)
+    for about in abouts:
+        if about.statement.headings:
+            under[about.statement.headings[0]].append(about)
+    return min(under.items(), key=lambda it: (-len(it[1]), it[0])) if under else ("", [])
