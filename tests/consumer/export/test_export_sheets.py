@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.consumer.export.sample_results import catalog_result, evidence_of, glossary_result
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x")', "'=1"]
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x")', "'=1", "\uff1d1+1", "\uff20SUM(A1)"]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -55,7 +55,7 @@ def test_every_cell_has_a_line_of_evidence_even_an_absent_one(tmp_path: Path) ->
 def test_no_text_becomes_a_formula_in_csv(text: str, tmp_path: Path) -> None:
     for path in write_csv(result_with(text), tmp_path / "j.csv"):
         for line in rows_of(path):
-            assert not any(value[:1] in "=+-@\t\r" for value in line.values() if value)
+            assert not any(value[:1] in "=+-@\t\r\uff1d\uff0b\uff0d\uff20" for value in line.values() if value)
 
 
 @pytest.mark.parametrize("text", FORMULAS)

@@ -4,7 +4,8 @@ import re
 
 from elt_llm_consumer.rows import Cell, Evidence, Value
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+# What spreadsheets begin a formula or a command with, full width forms included.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _NOT_PRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 GUARD = "'"
 
