@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 from tests.consumer.export.sample_results import catalog_result, evidence_of, glossary_result
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x")', "'=1", "\uff1d1+1", "\uff20SUM(A1)"]
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "=cmd|' /C calc'!A0",
+    '=HYPERLINK("http://x")',
+    "'=1",
+    "\uff1d1+1",
+    "\uff20SUM(A1)",
+]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
