@@ -19,7 +19,7 @@ from fake_jobs import KIND, MeaningJob, project, some_terms
 SLOW = """
 from elt_llm_api.cli import group, main
 from elt_llm_api.lazy_group import CommandEntry
-group.table["meanings"] = CommandEntry("meanings", "slow_meanings", "Make meanings.")
+group.table["glossary"] = CommandEntry("glossary", "slow_meanings", "Make meanings.")
 main()
 """
 SLOW_COMMAND = """
@@ -150,7 +150,7 @@ def _slow(folder: Path, seconds: float) -> "subprocess.Popen[str]":
     (folder / "slow_meanings.py").write_text(SLOW_COMMAND, encoding="utf-8")
     paths = [str(folder), str(Path(__file__).parents[1] / "support"), os.environ["PYTHONPATH"]]
     return subprocess.Popen(
-        [sys.executable, "-c", SLOW, "meanings", "--job", "rules"],
+        [sys.executable, "-c", SLOW, KIND, "--job", "rules"],
         cwd=folder,
         env={
             **os.environ,

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Event
 
-from elt_llm_core.errors import ModelMissing, ModelUnavailable
+from elt_llm_core.errors import ModelMissing, ModelUnavailable, StoreError
 from elt_llm_core.progress import Progress
 from elt_llm_core.state.rows import JobName, JobRows, KeptRow, Place
 
@@ -80,6 +80,8 @@ class JobRunner:
             for outcome in outcomes:
                 try:
                     made[place_of(outcome.item.task)] = outcome.value()
+                except StoreError:
+                    raise  # of a full disk, for instance: a row that cannot be kept must not be paid for
                 except ROW_FAILURES as error:
                     self._note_failure(outcome.item.task, error, ran)
                 ran.made, ran.spent = len(made), sum(self._spent, Spent())

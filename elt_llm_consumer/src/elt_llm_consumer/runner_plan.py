@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from elt_llm_core.errors import EltError, UsageError
+from elt_llm_core.errors import EltError, StoreError, UsageError
 from elt_llm_core.progress import Progress
 from elt_llm_core.state.rows import JobName, JobRows, KeptRow, Place
 
@@ -111,6 +111,8 @@ class Planner:
                 place = place_of(outcome.item)
                 try:
                     found[place] = outcome.value()
+                except StoreError:
+                    raise  # what cannot be read for one row can be read for none
                 except ROW_FAILURES as error:
                     failed[place] = failure_of(place, outcome.item.name, error)
                 self._progress.advance(detail=outcome.item.name)

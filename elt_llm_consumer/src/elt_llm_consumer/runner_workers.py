@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
-_PATIENCE = 1.0  # seconds that a thread is waited for when the work is over
+_PATIENCE = 0.5  # seconds that threads are waited for when the work is over
 
 
 class Outcome(Generic[Item, Done]):
@@ -33,7 +33,7 @@ def in_parallel(
     """Outcomes as they come, of at most `at_once` things at a time, begun in their order.
 
     When the caller stops taking outcomes, by an interruption too, `over` is set: nothing more is begun, and what is
-    still at work a second later is left behind. Its threads do not keep the process alive.
+    still at work half a second later is left behind. Its threads do not keep the process alive.
     """
     waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
     finished: queue.SimpleQueue[Outcome[Item, Done]] = queue.SimpleQueue()
