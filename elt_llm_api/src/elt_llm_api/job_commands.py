@@ -1,6 +1,6 @@
 """The commands that run a job file, one for each kind of job: alike in everything but the kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +36,21 @@ _OPTIONS = (
 )
 
 
-def job_command(kind: str, description: str, create: "Callable[[str, JobContext], Job] | None" = None) -> click.Command:
-    """The command that runs one kind of job; `create` makes the job in place of the one that ships."""
+def job_command(
+    kind: str,
+    description: str,
+    create: "Callable[[str, JobContext], Job] | None" = None,
+    *,
+    options: Sequence[Callable[..., Any]] = (),
+    narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None" = None,
+) -> click.Command:
+    """The command that runs one kind of job; `create` makes the job in place of the one that ships.
+
+    `options` are those of this kind alone, and `narrow` the job file as they change it.
+    """
 
     def run(context: CommandContext, /, job: str, **given: Any) -> int:
-        return _run(context, kind, job, given, create)
+        return _run(context, kind, job, given, create, narrow)
 
     run.__doc__ = f"""{description}
 
@@ -48,7 +58,7 @@ def job_command(kind: str, description: str, create: "Callable[[str, JobContext]
     is not made again. Exit code 1 if a row failed; the others are written.
     """
     wrapped: Callable[..., Any] = pass_command_context(run)
-    for option in reversed(_OPTIONS):
+    for option in reversed((*options, *_OPTIONS)):
         wrapped = option(wrapped)
     return click.command(kind)(wrapped)
 
@@ -67,6 +77,7 @@ def _run(
     job: str,
     given: dict[str, Any],
     create: "Callable[[str, JobContext], Job] | None",
+    narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None",
 ) -> int:
     file, loaded = load_job_file(context, job)
     from elt_llm_consumer.job_run import JobRequest, run_job
@@ -86,7 +97,7 @@ def _run(
     compared: list[GoldReport] = []
     request = JobRequest(
         kind,
-        file,
+        narrow(file, given) if narrow else file,
         Choice(given["only"], given["domain"], given["limit"], given["anew"]),
         dry_run=dry_run,
         create=create or create_job,
@@ -95,12 +106,11 @@ def _run(
         progress=lambda: progress_display(quiet=as_json),
     )
     report = run_job(request, loaded)
-    if report is None:
-        if as_json:
-            print_json({"job": file.name, "kind": kind, "plan": told[0].to_json()})
-        return 0
-    _show(report, compared, context, as_json=as_json)
-    return report.exit_code
+    if report is not None:
+        _show(report, compared, context, as_json=as_json)
+    elif as_json:
+        print_json({"job": file.name, "kind": kind, "plan": told[0].to_json()})
+    return report.exit_code if report is not None else 0
 
 
 def _against_gold(result: "JobResult", opened: "JobContext", folder: Path | None) -> "list[GoldReport]":

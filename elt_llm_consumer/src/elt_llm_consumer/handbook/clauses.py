@@ -6,6 +6,7 @@ from typing import Literal
 
 from elt_llm_consumer.handbook.grammar import (
     ADVERBS,
+    ASIDES,
     BE,
     CONJUNCTIONS,
     DETERMINERS,
@@ -21,8 +22,8 @@ from elt_llm_consumer.handbook.grammar import (
     SUBORDINATORS,
 )
 from elt_llm_consumer.handbook.joined import Joined
-from elt_llm_consumer.handbook.phrases import Phrase, Phrases
-from elt_llm_consumer.handbook.subjects import Subjects
+from elt_llm_consumer.handbook.phrases import Phrase, Phrases, reads
+from elt_llm_consumer.handbook.subjects import MANY, Subjects
 from elt_llm_consumer.handbook.targets import Target, Targets
 from elt_llm_consumer.handbook.tokens import Word
 from elt_llm_consumer.handbook.verbs import Verbs
@@ -90,7 +91,7 @@ class Clauses:
     ) -> tuple[list[Clause], int]:
         """What the subjects do, and where the reading goes on: verbs joined by "and" have the same subject."""
         found: list[Clause] = []
-        modality: Modality | None = None
+        modality: Modality | None = "does" if again and words[0].low == MANY else None
         while place < len(words):
             read = self._predicate(words, place, modality)
             if read is None:
@@ -187,8 +188,12 @@ class Clauses:
         negated = False
         while place < len(words) and not words[place].stop:
             low = words[place].low
+            aside = next((it for it in ASIDES if reads(words, place, it)), ())
+            place += max(0, len(aside) - 1)
             if low in NEGATIONS:
                 negated = True
+            elif aside:
+                pass
             elif low not in ADVERBS and (not low.endswith("ly") or low in _LIKE_ADVERBS):
                 break
             place += 1

@@ -29,6 +29,10 @@ class Drawn:
         self.context = context
         self.section = context.file.spec.handbook
 
+    def prepare(self) -> None:
+        """Read everything now: rows may be gathered at the same time, and each would begin anew."""
+        _ = self.relations, self.duties, self._mentions, self._joined
+
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
         """Those that the topics leave, in order of their names."""

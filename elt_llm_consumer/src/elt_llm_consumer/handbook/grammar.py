@@ -103,6 +103,18 @@ DONE: Final = frozenset(
 BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being", "ist", "sind"})
 HAVE: Final = frozenset({"has", "have", "had", "having", "hat", "haben"})
 DO: Final = frozenset({"do", "does", "did"})
+# What may stand between "may" and its verb.
+ASIDES: Final = (
+    ("at", "any", "time"),
+    ("at", "all", "times"),
+    ("at", "once"),
+    ("from", "time", "to", "time"),
+    ("in", "writing"),
+    ("if", "necessary"),
+    ("in", "addition"),
+    ("where", "necessary"),
+    ("as", "well"),
+)
 NEGATIONS: Final = frozenset({"not", "never", "nicht", "nie"})
 ADVERBS: Final = frozenset(
     {

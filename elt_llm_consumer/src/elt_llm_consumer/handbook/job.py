@@ -61,6 +61,7 @@ class HandbookJob:
     @cached_property
     def _tasks(self) -> Sequence[RowTask]:
         drawn, writer = self._drawn, self._writer()
+        drawn.prepare()
         return (
             *(CandidateTask(drawn, writer, one) for one in drawn.candidates),
             *(RelationTask(drawn, one) for one in drawn.relations),

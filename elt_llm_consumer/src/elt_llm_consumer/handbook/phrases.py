@@ -104,7 +104,7 @@ class Phrases:
         """Where the words of the phrase begin, what a quantity says, and whether anything determines it."""
         place, said = at, list[str]()
         while place < len(words) and (place == at or not words[place].stop):
-            counting = next((it for it in _COUNTING if _reads(words, place, it)), None)
+            counting = next((it for it in _COUNTING if reads(words, place, it)), None)
             low = words[place].low
             if counting is not None:
                 said.append(" ".join(counting))
@@ -161,5 +161,6 @@ class Phrases:
         return Phrase(own, phrase.first, other.last, phrase.count, phrase.determined, phrase.owner)
 
 
-def _reads(words: Sequence[Word], place: int, said: Sequence[str]) -> bool:
+def reads(words: Sequence[Word], place: int, said: Sequence[str]) -> bool:
+    """Whether these words, in small letters, stand at a place."""
     return tuple(word.low for word in words[place : place + len(said)]) == tuple(said)

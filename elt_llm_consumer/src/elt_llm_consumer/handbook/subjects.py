@@ -17,7 +17,8 @@ from elt_llm_consumer.handbook.tokens import Word
 from elt_llm_consumer.handbook.verbs import Verbs
 
 _BEFORE_CLAUSES = SUBORDINATORS - PREPOSITIONS - RELATIVES
-_THEY = frozenset({"it", "they"})
+MANY = "they"
+_AGAIN = frozenset({"it", MANY})
 _TWO = 2
 _LONGEST_RELATIVE = 30  # words
 _ALSO_NOUNS = frozenset(
@@ -54,8 +55,10 @@ class Subjects:
 
     def read(self, words: Sequence[Word], place: int) -> tuple[tuple[Phrase, ...], bool, int] | None:
         """The subjects that begin at a word and where their verb stands; None if no verb follows them at once."""
-        if words[place].low in _THEY and place == 0 and self._joined.verb_at(words, 1):
-            return (), True, 1
+        if words[place].low in _AGAIN and place == 0 and len(words) > 1 and not words[1].stop:
+            verb = words[place].low == MANY and self._verbs.base(words[1].low, "base")
+            if verb or self._joined.verb_at(words, 1):
+                return (), True, 1
         subjects, place = self._listed(words, place)
         if not subjects or place >= len(words) or not self._joined.verb_at(words, place):
             return None

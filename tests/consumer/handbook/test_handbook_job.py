@@ -1,0 +1,218 @@
+"""Candidates and relationships drawn from rules alone."""
+
+import pytest
+from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.corpus import Corpus
+from elt_llm_consumer.handbook.job import HandbookJob
+from elt_llm_consumer.rows import JobResult, Row
+from elt_llm_core.errors import UsageError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from job_contexts import context_of, model_of
+
+HANDBOOK = """# Part A: The society
+
+## A1 Definitions
+
+| Term | Meaning |
+|---|---|
+| Loan Slip | The form on which a loan is written down. |
+| Reader | A person who has joined the society. |
+| Junior Reader | A Reader who is under eighteen. |
+| Annual Assembly | The meeting of all Readers in June. |
+| Catalogue | The list of every book. See also Loan Slip. |
+| Trustees | The directors whom the Annual Assembly has elected. |
+
+## A2 The Keeper
+
+A2.1 The Keeper shall maintain the Catalogue and may appoint one or more wardens.
+
+A2.2 The Keeper is appointed by the Trustees. The Keeper must report to the Trustees each quarter.
+
+A2.3 The duties of the Keeper are:
+
+- (a) to open the rooms on every Working Day;
+- (b) to count the books once a year.
+
+## A3 Loans
+
+A3.1 A Reader must hand a Loan Slip to the Keeper. It shall be signed by the Reader.
+
+A3.2 No Reader may lend a book to another person. The Trustees may suspend a Reader.
+
+A3.3 The Trustees must meet four times a year. They approve the Catalogue, and elect the Keeper.
+
+# Part B: Money
+
+B1.1 The bursar keeps the accounts. The bursar must pay every invoice.
+
+B1.2 A warden may ask the bursar for an invoice. The bursar may refuse an invoice.
+
+B1.3 The bursar sends the invoice to the Trustees. An invoice must be paid within a month.
+"""
+
+
+def context(**sections: object) -> JobContext:
+    return context_of({"handbook.md": HANDBOOK}, **sections)  # type: ignore[arg-type]
+
+
+def result_of(job_context: JobContext) -> JobResult:
+    job = HandbookJob(job_context)
+    return job.result([task.row(task.material(), None) for task in job.tasks()])
+
+
+def candidate(result: JobResult, name: str) -> Row:
+    return next(row for row in result.table("candidates").rows if row.name == name)
+
+
+def related(result: JobResult) -> dict[str, Row]:
+    return {row.name: row for row in result.table("relationships").rows}
+
+
+def held(corpus: Corpus, result: JobResult) -> bool:
+    return all(
+        corpus.holds(place)
+        for table in result.tables
+        for row in table.rows
+        for place in row.evidence
+        if place.collection == "rules"
+    )
+
+
+def test_candidates_are_what_is_defined_and_what_acts_or_is_acted_on() -> None:
+    names = [row.name for row in result_of(context()).table("candidates").rows]
+    assert names == [
+        "Annual Assembly",
+        "bursar",
+        "Catalogue",
+        "invoice",
+        "Junior Reader",
+        "Keeper",
+        "Loan Slip",
+        "Reader",
+        "Trustees",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "verdict"),
+    [
+        ("Loan Slip", "document", "found"),
+        ("Reader", "role", "found"),
+        ("Junior Reader", "role", "found"),
+        ("Annual Assembly", "event", "found"),
+        ("Catalogue", "data", "found"),
+        ("Trustees", "organisation", "found"),
+        ("Keeper", "role", "inferred"),
+        ("bursar", "role", "inferred"),
+        ("invoice", "document", "inferred"),
+    ],
+)
+def test_the_definition_tells_the_kind_first_then_the_name_then_what_it_does(
+    name: str, kind: str, verdict: str
+) -> None:
+    row = candidate(result_of(context()), name)
+    assert (row.cells["kind"].value, row.cells["kind"].verdict, row.group) == (kind, verdict, (kind,))
+    assert row.cells["kind"].note
+
+
+@pytest.mark.parametrize(
+    ("name", "modality"),
+    [
+        ("Keeper maintain Catalogue", "must"),
+        ("Keeper report to Trustees", "must"),
+        ("Trustees appoint Keeper", "does"),
+        ("Reader hand Loan Slip", "must"),
+        ("Reader hand to Keeper", "must"),
+        ("Trustees suspend Reader", "may"),
+        ("bursar pay invoice", "must"),
+        ("Junior Reader is a kind of Reader", None),
+    ],
+)
+def test_relationships_have_a_direction_and_say_whether_they_must_be(name: str, modality: str | None) -> None:
+    row = related(result_of(context()))[name]
+    assert row.cells["modality"].value == modality
+    assert row.cells["verb"].verdict == "found"
+
+
+def test_whose_verb_it_is_behind_they_is_inferred_from_the_sentence_before() -> None:
+    row = related(result_of(context()))["Trustees approve Catalogue"]
+    assert row.cells["verb"].verdict == "inferred"
+    assert row.cells["source"].evidence[0].quote.startswith("A3.3 The Trustees must meet")
+
+
+def test_terms_of_reference_are_rules_with_the_role_as_subject_and_its_listed_duties() -> None:
+    cell = candidate(result_of(context()), "Keeper").cells["terms_of_reference"]
+    assert isinstance(cell.value, tuple)
+    assert [place.quote for place in cell.evidence] == [
+        "A2.1 The Keeper shall maintain the Catalogue and may appoint one or more wardens.",
+        "The Keeper must report to the Trustees each quarter.",
+        "- (a) to open the rooms on every Working Day;",
+        "- (b) to count the books once a year.",
+    ]
+    assert cell.value[2].startswith("A2.3 The duties of the Keeper are:")
+
+
+def test_what_is_no_role_has_no_terms_of_reference() -> None:
+    assert candidate(result_of(context()), "Loan Slip").cells["terms_of_reference"].verdict == "absent"
+
+
+def test_with_a_model_each_candidate_says_which_entity_it_is() -> None:
+    model = model_of({"People": ["Library Member", "Keeper"]})
+    result = result_of(context(model=model, aliases={"Library Member": ["Reader"]}))
+    assert candidate(result, "Reader").cells["in_model"].value == "Library Member"
+    assert candidate(result, "Keeper").cells["in_model"].value == "Keeper"
+    assert candidate(result, "bursar").cells["in_model"].verdict == "absent"
+    assert result.figures["in the model"] == 2
+
+
+def test_topics_narrow_to_the_sentences_and_sections_about_them() -> None:
+    result = result_of(context(handbook={"topics": ["invoices"]}))
+    assert {row.name for row in result.table("candidates").rows} == {"bursar", "invoice", "Trustees"}
+    assert set(related(result)) == {
+        "bursar pay invoice",
+        "bursar refuse invoice",
+        "bursar send invoice",
+        "bursar send to Trustees",
+    }
+    assert result.notes == ("Narrowed to: invoices.",)
+
+
+def test_the_settings_may_name_more_kinds_and_leave_names_out() -> None:
+    result = result_of(context(handbook={"kinds": {"process": ["invoice"]}, "skip": ["bursars"]}))
+    assert candidate(result, "invoice").cells["kind"].value == "process"
+    assert "bursar" not in {row.name for row in result.table("candidates").rows}
+
+
+def test_rows_of_contents_and_furniture_are_no_candidates() -> None:
+    contents = "# Contents\n\nGrand Ledger Room | 4\n\nGrand Ledger Room | 5\n\nGrand Ledger Room | 6\n\n"
+    result = result_of(context_of({"handbook.md": contents + HANDBOOK}))
+    assert "Grand Ledger Room" not in {row.name for row in result.table("candidates").rows}
+
+
+def test_a_job_without_texts_is_refused() -> None:
+    with pytest.raises(UsageError, match="needs texts"):
+        HandbookJob(context_of({}))
+
+
+def test_all_evidence_stands_in_the_texts_and_every_key_once() -> None:
+    job_context = context()
+    result = result_of(job_context)
+    assert held(job_context.corpus, result)
+    keys = [row.key for table in result.tables for row in table.rows]
+    assert len(keys) == len(set(keys))
+
+
+_SENTENCES = st.sampled_from(
+    [sentence.strip() + "." for sentence in HANDBOOK.replace("\n", " ").split(".") if len(sentence) > len("A1.1")]
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(_SENTENCES, min_size=1, max_size=25), st.integers(0, 3))
+def test_any_text_gives_the_same_result_twice_with_evidence_that_is_held(sentences: list[str], blank: int) -> None:
+    text = ("\n" * blank + " ").join(sentences)
+    first, second = (context_of({"a.txt": text, "b.txt": text}) for _ in range(2))
+    result = result_of(first)
+    assert result == result_of(second)
+    assert held(first.corpus, result)

@@ -1,0 +1,137 @@
+"""Who does what to whom in sentences of rules."""
+
+from itertools import pairwise
+
+import pytest
+from elt_llm_consumer.handbook.clauses import Clauses
+from elt_llm_consumer.handbook.tokens import words_of
+from elt_llm_consumer.handbook.verbs import Verbs
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def read(sentence: str) -> list[tuple[str, str, str, str]]:
+    """Subjects, modality, verb and targets of each clause, as they are written."""
+    return [
+        (
+            ", ".join(one.written for one in clause.subjects),
+            clause.modality,
+            ("be " if clause.passive else "") + clause.verb,
+            ", ".join(f"{it.by} {it.phrase.written}".strip() for it in clause.targets),
+        )
+        for clause in Clauses(Verbs()).read(words_of(sentence))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject", "modality", "verb", "targets"),
+    [
+        ("A Member Club shall send the form to the Clerk.", "Member Club", "must", "send", "form, to Clerk"),
+        ("The Clerk must not disclose a record.", "Clerk", "must not", "disclose", "record"),
+        ("The Board may at any time appoint an auditor.", "Board", "may", "appoint", "auditor"),
+        ("No invoice may be paid by the Clerk.", "invoice", "may", "be pay", "by Clerk"),
+        ("The register is kept by the Clerk.", "register", "does", "be keep", "by Clerk"),
+        ("The Clerk keeps the register.", "Clerk", "does", "keep", "register"),
+        ("A clerk should not sign a contract.", "clerk", "should not", "sign", "contract"),
+        ("The Board cannot delegate this power.", "Board", "may not", "delegate", "power"),
+        ("If a member leaves, the Clerk must inform the Board.", "Clerk", "must", "inform", "Board"),
+        ("A member of the Board must sign the register.", "member", "must", "sign", "register"),
+        ("A member who owes a fee must not attend a meeting.", "member", "must not", "attend", "meeting"),
+        ("An invoice received after that date may not be paid.", "invoice", "may not", "be pay", ""),
+        ("The Clerk and the Treasurer must sign the report.", "Clerk, Treasurer", "must", "sign", "report"),
+        ("The report must be sent to the members' agent.", "report", "must", "be send", "to agent"),
+    ],
+)
+def test_a_clause_has_its_subject_verb_and_targets(
+    sentence: str, subject: str, modality: str, verb: str, targets: str
+) -> None:
+    assert read(sentence)[-1] == (subject, modality, verb, targets)
+
+
+def test_verbs_joined_by_and_have_the_same_subject() -> None:
+    assert read("The Treasurer keeps the accounts, collects fees and fines, and reports to the Board.") == [
+        ("Treasurer", "does", "keep", "accounts"),
+        ("Treasurer", "does", "collect", "fees, fines"),
+        ("Treasurer", "does", "report", "to Board"),
+    ]
+
+
+def test_how_many_there_may_be_is_read_with_the_thing() -> None:
+    clause = Clauses(Verbs()).read(words_of("A team must have one or more trained helpers."))[0]
+    assert (clause.verb, clause.targets[0].phrase.count, clause.targets[0].phrase.written) == (
+        "have",
+        "one or more",
+        "trained helpers",
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Automatic handling of configuration files by the installer",
+        "There are several legal issues that make it hard.",
+        "See the documents listed in Part B.",
+        "The club has failed to appear.",
+        "What would happen next?",
+        "",
+    ],
+)
+def test_what_has_no_certain_subject_and_verb_is_no_clause(sentence: str) -> None:
+    assert read(sentence) == []
+
+
+_WORDS = st.sampled_from(
+    [
+        "the",
+        "a",
+        "Clerk",
+        "Board",
+        "register",
+        "must",
+        "may",
+        "not",
+        "send",
+        "keeps",
+        "kept",
+        "is",
+        "by",
+        "to",
+        "of",
+        "and",
+        "or",
+        ",",
+        ".",
+        "who",
+        "that",
+        "one",
+        "or",
+        "more",
+        "it",
+        "has",
+        "up",
+        "at",
+        "least",
+        "club's",
+        "only",
+    ]
+)
+
+
+@given(st.lists(_WORDS, max_size=40))
+def test_any_row_of_words_is_read_to_its_end_and_names_only_its_own_words(written: list[str]) -> None:
+    sentence = " ".join(written)
+    reader = Clauses(Verbs())
+    words = words_of(sentence)
+    phrases = [*reader.phrases(words), *(it for clause in reader.read(words) for it in clause.subjects)]
+    assert all(one.words for one in phrases)
+    for one in phrases:
+        assert [sentence[word.start : word.end] for word in one.words] == [word.written for word in one.words]
+        assert one.first < one.last <= len(words)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_cut_into_words_that_stand_in_it(text: str) -> None:
+    words = words_of(text)
+    assert [text[word.start : word.end] for word in words] == [word.written for word in words]
+    assert all(left.end <= right.start for left, right in pairwise(words))
+    Clauses(Verbs()).read(words)
