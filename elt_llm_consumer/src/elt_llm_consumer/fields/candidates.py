@@ -16,7 +16,7 @@ _MORE = 0.05
 _NEAR_WORDS = 5
 _SUBJECT_WORDS = 12
 _FIRST_WORDS = 3
-_SENTENCE_WORDS = 5
+_SENTENCE_WORDS = 8
 """A table cell of fewer words names things and says nothing of them."""
 _PREPOSITIONS = frozenset(
     {"of", "in", "at", "for", "from", "to", "with", "by", "on", "under", "within", "without", "after", "before", "into"}
