@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from command_line import FAKE, Ended, command, run_process
+from elt_llm_api.cli import run
 from folders import generated_files, write_files
 
 GOES_ON = "Running the same command again goes on where this one stopped."
@@ -76,6 +77,28 @@ def test_a_signal_ends_an_ingest_and_the_same_command_goes_on(
     assert resumed["documents"] == 120
     oneshot = run_process("ingest", "files", "-c", "all", "--json", folder=library, ELT_LLM_DATA_DIR="other", **FAKE)
     assert resumed["collection_hash"] == oneshot.json["collection_hash"]
+
+
+@pytest.mark.parametrize("arguments", [("ask", "Why?", "-c", "a"), ("chat", "-c", "a"), ("search", "w", "-c", "a")])
+def test_what_keeps_nothing_does_not_promise_to_go_on(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting(Mapping[str, str]):
+        """Ctrl-C as the settings are read."""
+
+        def __getitem__(self, name: str) -> str:
+            raise KeyError(name)
+
+        def __len__(self) -> int:
+            return 0
+
+        def __iter__(self) -> Iterator[str]:
+            raise KeyboardInterrupt
+
+    assert run(arguments, Interrupting(), tmp_path) == 130
+    assert capsys.readouterr().err == "\nInterrupted.\n"
+    assert run(["ingest", "files", "-c", "a"], Interrupting(), tmp_path) == 130
+    assert capsys.readouterr().err == f"\nInterrupted. {GOES_ON}\n"
 
 
 def test_a_second_writer_is_refused_while_readers_go_on(library: Path) -> None:

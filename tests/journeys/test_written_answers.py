@@ -5,6 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from elt_llm_api.streaming import StreamPrinter
+from elt_llm_core.results import QueryResult
+from elt_llm_query.events import AnswerBegins, Piece
 from model_backends import ScriptedBackend
 from model_faults import Fault
 from model_http_server import ModelHttpServer, running_model_server
@@ -114,6 +117,47 @@ def test_streaming_shows_the_sources_then_the_words_then_what_bears_them_out(lib
     assert ended.code == 0, ended.err
     places = [ended.out.index(part) for part in ("Sources\n[1] rules.md", TRUE, "Borne out by\n[1] rules.md")]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("refusal", ["Not found in these documents.", "The sources do not say who that was."])
+def test_a_refusal_that_was_streamed_is_not_said_twice(refusal: str, library: Library) -> None:
+    with saying(refusal) as server:
+        ended = library.ask(written_by("ollama", server), "--stream", question="Who opens the reading room at nine?")
+    assert ended.code == 0, ended.err
+    assert ended.out.count(refusal) == 1
+    assert ended.out.count("Not found in these documents") <= 1
+    sources, _, closest = ended.out.partition("Closest passages\n")
+    listed, shown = ({line[:3] for line in part.splitlines() if line.startswith("[")} for part in (sources, closest))
+    assert shown <= listed
+
+
+def test_a_refusal_is_said_after_words_that_do_not_count(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = StreamPrinter()
+    printer(Piece(INVENTED))
+    refused = QueryResult(question=QUESTION, answer="Not found in these documents.", answered=False)
+    assert "Not found in these documents." in "".join(printer.after(refused))
+    printer(AnswerBegins("once more"))
+    printer(Piece(refused.answer))
+    assert "Not found" not in "".join(printer.after(refused))
+    assert INVENTED in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("strategy", ["simple", "cot"])
+def test_no_number_is_streamed_where_none_are_wanted(strategy: str, library: Library) -> None:
+    said = TRUE if strategy == "simple" else STEPS
+    with saying(said) as server:
+        quiet = written_by("ollama", server, ANSWER__ENABLE_CITATION="false", ANSWER__STRATEGY=strategy)
+        ended = library.ask(quiet, "--stream")
+    _, _, shown = ended.out.partition("\n\n")
+    assert "Books may be borrowed for four weeks." in shown
+    assert "[1]" not in shown
+
+
+def test_a_program_that_wants_json_is_told_that_it_is_not_streamed(library: Library) -> None:
+    ended = library.ask(written_by("extractive"), "--json", "--stream")
+    assert ended.code == 2
+    assert "--stream" in ended.json["error"]["message"]
+    assert library.ask(written_by("extractive"), "--json", "--no-stream").code == 0
 
 
 def test_an_invented_sentence_beside_a_true_one_is_marked(library: Library) -> None:

@@ -48,6 +48,9 @@ COMMANDS = (
 )
 
 RESUME = "Running the same command again goes on where this one stopped."
+_GOES_ON = frozenset(
+    ("demo", "ingest", "glossary", "catalog", "coverage", "handbook", "verify", "forget", "drop", "purge")
+)
 INTERRUPTED, TERMINATED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGPIPE
 
 
@@ -80,11 +83,11 @@ def run(arguments: Sequence[str], environment: Mapping[str, str], working_direct
         return _call(arguments, CommandContext(None, None, 0, environment, working_directory))
     except click.exceptions.Exit as end:
         return end.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo(f"\nInterrupted. {RESUME}", err=True)
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        click.echo(_with_notes("\nInterrupted.", stopped), err=True)
         return INTERRUPTED
-    except Terminated:
-        click.echo(f"Terminated. {RESUME}", err=True)
+    except Terminated as stopped:
+        click.echo(_with_notes("Terminated.", stopped), err=True)
         return TERMINATED
     except BrokenPipeError:
         _leave_the_pipe()
@@ -98,9 +101,18 @@ def run(arguments: Sequence[str], environment: Mapping[str, str], working_direct
 def _call(arguments: Sequence[str], context: CommandContext) -> int:
     color = _color(context.environment)
     with group.make_context("elt-llm", list(arguments) or ["--help"], obj=context, color=color) as call:
-        result = group.invoke(call)
+        try:
+            result = group.invoke(call)
+        except (KeyboardInterrupt, click.Abort, Terminated) as stopped:
+            if call.invoked_subcommand in _GOES_ON:
+                stopped.add_note(RESUME)
+            raise
     sys.stdout.flush()
     return result if isinstance(result, int) else 0
+
+
+def _with_notes(said: str, stopped: BaseException) -> str:
+    return " ".join((said, *getattr(stopped, "__notes__", ())))
 
 
 def _color(environment: Mapping[str, str]) -> bool | None:

@@ -25,6 +25,9 @@ _AGAIN = MappingProxyType(
 class StreamPrinter:
     """Prints what it hears. Words are shown as they come, so their lines are as long as the model makes them."""
 
+    def __init__(self) -> None:
+        self._said = ""
+
     def __call__(self, event: "Event") -> None:
         """Print one event at once."""
         from elt_llm_query.events import AnswerBegins, Piece, SourcesFound, Understood
@@ -38,21 +41,33 @@ class StreamPrinter:
                 for number, chunk in enumerate(chunks, 1):
                     click.echo(f"{click.style(f'[{number}]', bold=True)} {place_of(chunk, several=several)}")
             case AnswerBegins(again):
+                self._said = ""
                 click.echo("")
                 if again:
                     click.echo(click.style(_AGAIN[again], dim=True))
             case Piece(text):
+                self._said += text
                 click.echo(plain(text), nl=False)
 
-    @staticmethod
-    def after(result: "QueryResult") -> "Iterator[str]":
-        """Lines of what is known when all is said: which words bear it out, and which sentences nothing bears out."""
+    def after(self, result: "QueryResult") -> "Iterator[str]":
+        """Lines of what is known when all is said: which words bear it out, and which sentences nothing bears out.
+
+        A refusal is said where the words that were shown are none themselves.
+        """
         yield ""
-        yield from _after(result)
+        yield from _after(result, says_it=not result.answered and not self._refused(result))
+
+    def _refused(self, result: "QueryResult") -> bool:
+        """Whether what was shown is the refusal, or says the same in the model's words."""
+        from elt_llm_query.synthesis.not_found import says_not_found, says_nothing
+
+        if says_nothing(self._said):
+            return False
+        return self._said.strip() == result.answer.strip() or says_not_found(self._said)
 
 
-def _after(result: "QueryResult") -> Iterator[str]:
-    if not result.answered:
+def _after(result: "QueryResult", *, says_it: bool) -> Iterator[str]:
+    if says_it:
         yield ""
         yield click.style(result.answer, bold=True)
     if result.citations:

@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from elt_llm_core.errors import UsageError
 
 from elt_llm_api.options import (
     CommandContext,
@@ -47,6 +48,10 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     What the documents do not hold is not answered: the closest passages are shown instead.
     """
+    if stream and as_json:
+        raise UsageError(
+            "--stream shows an answer as it is written, and --json prints it whole.", hint="Leave one of them out."
+        )
     from elt_llm_query.events import unheard
 
     from elt_llm_api.explain.lines import explanation_lines

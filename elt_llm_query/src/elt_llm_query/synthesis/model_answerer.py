@@ -36,8 +36,9 @@ from elt_llm_query.synthesis.not_found import (
     says_nothing,
 )
 from elt_llm_query.synthesis.prompts import Prompts
-from elt_llm_query.synthesis.references import by_source
+from elt_llm_query.synthesis.references import by_source, numbered_as_read
 from elt_llm_query.synthesis.sources import Source, number_sources
+from elt_llm_query.synthesis.unmarked import PiecesWithoutMarks
 from elt_llm_query.understand import Language, question_language
 
 if TYPE_CHECKING:
@@ -93,15 +94,19 @@ class ModelAnswerer:
         evidence = self._extractive.answer(
             question, chunks, idf=weights.idf, known=weights.known, weighing=weights.weighing
         )
+        evidence = replace(evidence, citations=numbered_as_read(evidence.citations, chunks))
         if self._settings.answer.abstain and not evidence.answered and evidence.confidence < ASKED_FROM:
             cited = evidence.citations if self._settings.answer.enable_citation else ()
             return replace(evidence, text=refusal_text(self._language(question), cited))
         sources = tuple(number_sources(chunks))
         calls = self.calls(cancelled)
-        strict = self._settings.answer.strict
+        pieces = on_piece if self._settings.answer.enable_citation else PiecesWithoutMarks(on_piece)
         task = self._task(question, sources, history)
-        draft = self._synthesis.draft(task, calls, _unheard if strict else on_piece)
-        return self._finished(question, evidence, draft, calls, on_piece)
+        draft = self._synthesis.draft(task, calls, _unheard if self._settings.answer.strict else pieces)
+        answer = self._finished(question, evidence, draft, calls, pieces)
+        if isinstance(pieces, PiecesWithoutMarks):
+            pieces.end()
+        return answer
 
     def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
         """The calls of one answer: its model, its window and its account."""

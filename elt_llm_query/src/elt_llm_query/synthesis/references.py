@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from elt_llm_core.results import Citation
+from elt_llm_core.results import Citation, RetrievedChunk
 
-from elt_llm_query.answer.citations import Quote, cite
+from elt_llm_query.answer.citations import Quote, chunks_of, cite
 from elt_llm_query.answer.grounding import Grounded
+from elt_llm_query.events import by_number
 from elt_llm_query.synthesis.sources import Source
 
 _RUN = re.compile(r"(?:\[\d{1,4}\]\s?)+")
@@ -30,6 +31,15 @@ def by_source(grounded: Grounded, sources: Sequence[Source]) -> tuple[str, tuple
         merged[number] = Quote(quote.chunk, min(known.start, quote.start), max(known.end, quote.end))
     text = _RUN.sub(lambda run: _renumbered(run[0], numbers), grounded.text)
     return text, tuple(cite(merged[number], number) for number in sorted(merged))
+
+
+def numbered_as_read(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[Citation, ...]:
+    """The first citation of each passage, under the number that the passage is listed by, in the order of those."""
+    ranked = by_number(chunks)
+    first: dict[int, Citation] = {}
+    for chunk, citation in zip(chunks_of(citations, chunks), citations, strict=True):
+        first.setdefault(ranked.index(chunk) + 1, citation)
+    return tuple(first[number].model_copy(update={"reference": f"[{number}]"}) for number in sorted(first))
 
 
 def _quotes(grounded: Grounded) -> list[Quote]:
