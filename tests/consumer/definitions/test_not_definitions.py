@@ -26,6 +26,7 @@ Monday: 9 to 5|Telephone: 0555 010 0177|Step 1: the form is sent to the office.|
 Das bedeutet, dass der Antrag abgelehnt wird.|Unter anderem ist die Gebühr zu zahlen.|Was bedeutet das?
 Unter der Leitung der Vorsitzenden wird die Sitzung eröffnet.|Auf diese Weise ist der Antrag gestellt.
 "Good morning" is a phrase that is used by the porter.|Each order is a separate contract.
+The Council has the meaning of the word in mind.|A Fine is payable within a week.|The terms are defined in Part A.
 In this Code, you and your refer to the person who reads it.|The report is used to describe the year.
 """
 

@@ -36,7 +36,8 @@ def defines(text: str, subject: Subject, kind: str, begin: int, end: int, *, reg
         return False
     if subject.sure or region:
         return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
-    return tells_apart(body)
+    strong = kind == "defined" and len(body.split(maxsplit=_FEWEST_WORDS)) >= _FEWEST_WORDS
+    return tells_apart(body) or (strong and not NOT_BODY.match(body))
 
 
 def tells_apart(body: str) -> bool:

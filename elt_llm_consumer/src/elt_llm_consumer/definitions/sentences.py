@@ -62,11 +62,17 @@ def _after_verb(
     long = _spelt_out(text, subject, begin, piece.end) if kind == "refers" else None
     if long is not None:
         yield from _each(subject, long, "abbreviation", _SURE)
-    elif kind == "meaning" and not (verb.group().endswith("of") or text[verb.end() : begin].strip()):
+    elif kind == "meaning" and not _gives_meaning(subject, verb.group(), text[verb.end() : begin]):
         return
     elif defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
         body = trimmed_definition(text, begin, extent.end(number, piece.end))
         yield from _each(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))
+
+
+def _gives_meaning(subject: Subject, verb: str, after: str) -> bool:
+    """Whether "have the meaning" gives it: "shall have the meaning of", not "has the meaning of a word in mind"."""
+    of = verb.endswith("of") and (subject.marked or verb.casefold().startswith(("shall", "will")))
+    return of or bool(after.strip())
 
 
 def _place(target: str) -> str:

@@ -32,7 +32,7 @@ QUOTED = re.compile(
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # "The following definition applies: "Goods" means ..."
-_AFTER_COLON = re.compile(r":\s+(?=[\"“„«])")
+_AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT = re.compile(rf"\b(?:this|these|our)\s+(?:\w{{1,20}}\s)?{DOCUMENTS}\b", re.IGNORECASE)
 _LIMIT = 320  # characters of a subject with all that stands before it
 _MOST_WORDS = 8

@@ -57,12 +57,13 @@ OF_WHAT: Final = re.compile(r"\s*,\s*of\s+(?:an?|the|any)\s[^,;:.!?\"“”]{1,8
 # What ends a subject. The name of the group says what follows.
 VERB: Final = re.compile(
     r"""(?<![\w-])(?:
-      (?P<meaning>(?:shall\ have|shall\ bear|has|have|will\ have|bears?|carry|carries)\s+the\s+(?:same\s+|following\s+)?
-        meanings?\b(?:\ of\b)?)
+      (?P<meaning>(?:shall\s+have|shall\s+bear|has|have|will\s+have|bears?|carry|carries)\s+the\s+(?:same\s+|following\s+)?
+        meanings?\b(?:\s+of\b)?)
     | (?P<means>(?:(?:shall|will)\s+)?(?:also\s+)?means?(?:\s+and\s+includes?)?
         (?!\s+(?:of|by|to|test|tests|tested|for|whereby|through|in\s+which|necessary|and\s+ends?|available)\b)(?![\w-]))
-    | (?P<defined>(?:is|are|shall\s+be|be|will\s+be)\s+(?:hereby\s+)?(?:defined|understood|taken|construed|interpreted|
-        considered|read)\s+(?:as|to\s+mean|to\s+refer\s+to|to\s+include|to\s+be|as\s+meaning)(?!\w))
+    | (?P<defined>(?:is|are)\s+defined\s+as(?!\w))
+    | (?P<construed>(?:is|are|shall\s+be|be|will\s+be)\s+(?:hereby\s+)?(?:defined|understood|taken|construed|
+        interpreted|considered|read)\s+(?:as|to\s+mean|to\s+refer\s+to|to\s+include|to\s+be|as\s+meaning)(?!\w))
     | (?P<used>(?:is|are)\s+used\s+(?:here\s+)?to\s+(?:mean|refer\s+to|denote|describe)(?!\w))
     | (?P<refers>(?:shall\s+)?(?:refers?|relates?)\s+to(?!\w)|denotes?(?!\w)|signif(?:y|ies)(?!\w)|stands?\s+for(?!\w)
         |describes?(?=\s+(?:an?|any|the)\s)|designates?(?!\w))
