@@ -56,6 +56,8 @@ def print_import(report: "ImportReport") -> None:
     """What became of every line of a sheet; all that is wrong with it."""
     for problem in report.problems:
         click.echo(f"{click.style('wrong', fg='red')}  {one_line(problem)}")
+    for note in report.notes:
+        click.echo(f"{click.style('differs', fg='yellow')}  {one_line(note)}")
     click.echo(
         f"{counted(report.taken, 'review')} taken, {report.unchanged:,} known already,"
         f" {report.without_review:,} lines without a review, {len(report.problems):,} wrong."

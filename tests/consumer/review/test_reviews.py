@@ -123,7 +123,7 @@ def test_the_exported_workbook_comes_back_with_what_was_filled_in(loaded: Loaded
     sheet.cell(3, head.index("reviewer") + 1).value = "Kim"
     workbook.save(path)
     report = _import(loaded, *read_sheet(path))
-    assert (report.taken, report.without_review, report.problems) == (1, 5, ())
+    assert (report.taken, report.without_review, report.problems, report.notes) == (1, 5, (), ())
     run(loaded)
     assert _reviews(loaded)["Term 01"]["status"] == "APPROVED"
 
@@ -139,9 +139,25 @@ def test_the_exported_csv_comes_back_however_a_spreadsheet_saved_it(loaded: Load
     writer.writerows(lines)
     write_whole(loaded.project / "back.csv", buffer.getvalue().encode())
     report = _import(loaded, *read_sheet(loaded.project / "back.csv"))
-    assert (report.taken, report.problems) == (1, ())
+    assert (report.taken, report.problems, report.notes) == (1, (), ())
     run(loaded)
     assert _reviews(loaded)["Term 02"]["comment"] == "Not\nso; no, not"
+
+
+def test_a_review_of_a_sheet_that_was_written_before_the_row_changed_is_stale(loaded: LoadedSettings) -> None:
+    sheet = loaded.project / "out" / "rules-glossary.terms.csv"
+    filled = sheet.read_text(encoding="utf-8").replace("PENDING", "APPROVED")
+    _change(loaded, "a thing of the number 0", "something else")
+    run(loaded)
+    sheet.write_text(filled, encoding="utf-8")
+    report = _import(loaded, *read_sheet(sheet))
+    assert report.taken == 4
+    assert report.notes == (
+        "row 2: 'Term 00' was last written with another definition; its review counts as stale, and values are put"
+        " right by sources.curated alone",
+    )
+    run(loaded)
+    assert [key for key, review in _reviews(loaded).items() if review["stale"]] == ["Term 00"]
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.csv", b"a,b\n1,2\n"), ("a.xlsx", b"no"), ("b.csv", b"\xff\xfe\n")])

@@ -9,20 +9,25 @@ from elt_llm_core.state.reviews import JobReviews, KeptReview
 from elt_llm_core.state.rows import JobName, JobRows, Place, ShownRow
 from elt_llm_core.store.database import Database
 
+from elt_llm_consumer.export.texts import printable, unguarded
 from elt_llm_consumer.review.merging import STATUSES
+from elt_llm_consumer.review.seen import fields_differing
 from elt_llm_consumer.review.sheet import SheetRow
-
-_GUARD = "'"  # put by the export before text that a spreadsheet would take for a formula
+from elt_llm_consumer.rows import Row
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """How many lines gave a review, said what was known, and said nothing; and what is wrong with the others."""
+    """How many lines gave a review, said what was known, and said nothing; and what is wrong with the others.
+
+    `notes` tell of lines that show another row than was last written: it changed since, or somebody changed the sheet.
+    """
 
     taken: int
     unchanged: int
     without_review: int
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -35,7 +40,7 @@ class ImportReport:
 
 
 def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName) -> ImportReport:
-    """Keep the reviews of a sheet. They are of the rows as they were last written.
+    """Keep the reviews of a sheet. They are of the rows as they were last written, and stale if it shows others.
 
     A line that is PENDING without reviewer and comment says nothing, and takes back nothing that others said. One that
     says what is known leaves that as it is: a review that is stale does not become fresh by it.
@@ -45,7 +50,9 @@ def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName) ->
     for line in lines:
         reader.read(line)
     reviews.put(name, list(reader.taken.values()))
-    return ImportReport(len(reader.taken), reader.unchanged, reader.without_review, tuple(reader.problems))
+    return ImportReport(
+        len(reader.taken), reader.unchanged, reader.without_review, tuple(reader.problems), tuple(reader.notes)
+    )
 
 
 class _Reader:
@@ -56,6 +63,8 @@ class _Reader:
         self.taken: dict[Place, KeptReview] = {}
         self.unchanged = self.without_review = 0
         self.problems: list[str] = []
+        self.notes: list[str] = []
+        self._rows = {(printable(it.table).strip(), printable(it.key).strip()): row for it, row in shown.items()}
         self._seen: dict[Place, str] = {}
 
     def read(self, line: SheetRow) -> None:
@@ -73,30 +82,37 @@ class _Reader:
             self._take(line, status or "PENDING", row)
 
     def _take(self, line: SheetRow, status: str, row: ShownRow) -> None:
-        reviewer, comment = _unguarded(line.reviewer), _unguarded(line.comment)
+        reviewer, comment = unguarded(line.reviewer), unguarded(line.comment)
         known = self._known.get(row.place)
+        differing = self._differing(line, row)
         if status == "PENDING" and not (reviewer or comment):
             self.without_review += 1
         elif known is not None and (known.status, known.reviewer, known.comment) == (status, reviewer, comment):
             self.unchanged += 1
         else:
-            self.taken[row.place] = KeptReview(row.place, status, reviewer, comment, row.digest, row.documents)
+            digest = "" if differing else row.digest
+            self.taken[row.place] = KeptReview(row.place, status, reviewer, comment, digest, row.documents)
+
+    def _differing(self, line: SheetRow, row: ShownRow) -> bool:
+        fields = fields_differing(line, Row.model_validate_json(row.content))
+        if fields:
+            self.notes.append(
+                f"{line.where}: '{row.place.key}' was last written with another {', '.join(fields)}; its review counts"
+                " as stale, and values are put right by sources.curated alone"
+            )
+        return bool(fields)
 
     def _row(self, line: SheetRow) -> ShownRow | None:
         tables = list(dict.fromkeys(place.table for place in self._shown))
-        table, key = _unguarded(line.table), line.key
+        table, key = unguarded(line.table), line.key
         if table not in tables:
             self.problems.append(
                 f"{line.where}: the job has no table '{table}'. {nearest_names(table, tables)}".strip()
             )
             return None
-        for written in (key, _unguarded(key)):
-            if (found := self._shown.get(Place(table, written))) is not None:
+        for written in (key, unguarded(key)):
+            if (found := self._rows.get((table, written))) is not None:
                 return found
         known = [place.key for place in self._shown if place.table == table]
         self.problems.append(f"{line.where}: '{table}' has no row '{key}'. {nearest_names(key, known)}".strip())
         return None
-
-
-def _unguarded(text: str) -> str:
-    return text.removeprefix(_GUARD)

@@ -1,8 +1,8 @@
 """Reviews as they stand in a sheet that was exported and filled in."""
 
 import csv
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from zipfile import BadZipFile
@@ -24,6 +24,8 @@ class SheetRow:
     status: str
     reviewer: str
     comment: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    """All that stands in the line, by the names of the columns."""
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
@@ -75,14 +77,18 @@ def _has_columns(head: Sequence[str]) -> bool:
 
 
 def _rows(sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[SheetRow]:
-    at = {name.strip().lower(): column for column, name in reversed(list(enumerate(lines[0])))}
+    head = [name.strip() for name in lines[0]]
+    at = {name.lower(): column for column, name in reversed(list(enumerate(head)))}
     for number, line in enumerate(lines[1:], start=2):
-        values = [
-            line[at[name]].strip() if name in at and at[name] < len(line) else "" for name in (*NEEDED, *OPTIONAL)
-        ]
-        if any(values):
+        table, key, status, reviewer, comment = (_value(line, at.get(name)) for name in (*NEEDED, *OPTIONAL))
+        if table or key or status or reviewer or comment:
             where = f"row {number} of sheet '{sheet}'" if sheet else f"row {number}"
-            yield SheetRow(where, *values)
+            values = dict(zip(head, line, strict=False))
+            yield SheetRow(where, table, key, status, reviewer, comment, values)
+
+
+def _value(line: Sequence[str], column: int | None) -> str:
+    return line[column].strip() if column is not None and column < len(line) else ""
 
 
 def _text(value: object) -> str:
