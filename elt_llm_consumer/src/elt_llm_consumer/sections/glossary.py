@@ -59,7 +59,7 @@ class GlossarySection(Section):
     skip_terms: tuple[str, ...] = Field((), description="Terms that are left out, in any case and number.")
     clean_up: Literal["off", "model"] = Field(
         "off",
-        description="model: the language model mends and shortens the text of a definition; what the document does "
+        description="model: the language model mends the text of a definition; what the document does "
         "not say is not taken, and the quote stays as it is.",
     )
     most_places: int = Field(10, ge=1, le=1000, description="Sections named per term in which it is used.")
