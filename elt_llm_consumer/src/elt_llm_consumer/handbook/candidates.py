@@ -19,16 +19,19 @@ from elt_llm_consumer.handbook.grammar import (
     PLAIN_ADJECTIVES,
     PRONOUNS,
 )
+from elt_llm_consumer.handbook.kind_words import KindWords, phrase_key
 from elt_llm_consumer.handbook.phrases import Phrase
 from elt_llm_consumer.handbook.reading import Sentence
 from elt_llm_consumer.joining.named import names_of
-from elt_llm_consumer.name_words import name_key, word_key
+from elt_llm_consumer.name_words import word_key
 from elt_llm_consumer.sections.handbook import HandbookSection
 
-Why = Literal["defined", "named", "acting"]
+Why = Literal["defined", "named", "acting", "used"]
 _LEAST_WORD = 2  # letters
 _CAPITAL_SHARE = 0.6
 _NOT_RARE = 4
+_NO_KIND = 3
+_LEAST_DETERMINED = 2
 _IMPERATIVES = frozenset(
     {"see", "use", "note", "make", "read", "check", "do", "let", "consider", "refer", "please", "set"}
 )
@@ -44,6 +47,8 @@ class Uses:
     small: int = 0
     acting: int = 0
     acted_on: int = 0
+    determined: int = 0
+    """Times an article or the like stands before it: before a verb none does."""
     whole: int = 0
     """Times it is all of a phrase, and no part of a longer one; so are `capital` and `small` counted."""
 
@@ -80,7 +85,7 @@ class Found:
     def _may_end(phrase: Phrase, number: int, one: Candidate) -> bool:
         """Whether a phrase may be a kind of a candidate: a "Rules Committee" is its own thing, no "committee"."""
         other_name = number and phrase.words[number - 1].capital and phrase.words[number].capital
-        return not other_name or one.why != "acting"
+        return not other_name or one.why in {"defined", "named"}
 
     def exactly(self, name: str) -> Candidate | None:
         """The candidate of that name."""
@@ -88,10 +93,14 @@ class Found:
 
 
 def find_candidates(
-    sentences: Sequence[Sentence], definitions: Sequence[Definition], aliases: Aliases, settings: HandbookSection
+    sentences: Sequence[Sentence],
+    in_tables: Sequence[Phrase],
+    definitions: Sequence[Definition],
+    aliases: Aliases,
+    settings: HandbookSection,
 ) -> Found:
     """The candidates in order of their names: those defined, then those used most, up to the bound in the settings."""
-    uses = count_uses(sentences)
+    uses = count_uses(sentences, in_tables)
     skipped = {phrase_key(name) for name in settings.skip}
     ordinary = {phrase_key(name) for name in (*ORDINARY_NOUNS, *settings.ordinary_words)}
     groups = _groups(definitions, aliases)
@@ -101,10 +110,12 @@ def find_candidates(
     return Found(sorted(ranked[: settings.at_most], key=lambda one: (one.name.casefold(), one.key)))
 
 
-def count_uses(sentences: Iterable[Sentence]) -> Mapping[str, Uses]:
+def count_uses(sentences: Iterable[Sentence], in_tables: Iterable[Phrase]) -> Mapping[str, Uses]:
     """By key how every phrase is used; in rules every ending of one too."""
     uses: dict[str, Uses] = defaultdict(Uses)
     seen: set[str] = set()
+    for phrase in in_tables:
+        _count(phrase, uses)
     for sentence in sentences:
         if sentence.text in seen:
             continue
@@ -137,6 +148,7 @@ def _count(phrase: Phrase, uses: dict[str, Uses]) -> None:
     one.capital += named
     one.small += not named
     one.whole += 1
+    one.determined += phrase.determined
     one.written[" ".join(word.written for word in words)] += 1
 
 
@@ -148,11 +160,6 @@ def suffix_keys(phrase: Phrase) -> Iterator[str]:
         return
     for number in range(len(written)):
         yield _key(written[number:])
-
-
-def phrase_key(name: str) -> str:
-    """What a name is known by: its words folded, without number, article and hyphen."""
-    return "".join(name_key(name))
 
 
 @cache
@@ -185,23 +192,38 @@ def _used(
     settings: HandbookSection,
     groups: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Candidate]:
+    kinds = KindWords(settings.kinds)
     for key, one in uses.items():
         if not one.written or key in ordinary or len(key) <= _LEAST_WORD:
             continue
         name = _usual(one.written)
-        first = name.split()[0].casefold()
-        said = {word.casefold() for word in name.split()}
-        if first in PLAIN_ADJECTIVES or not CALENDAR.isdisjoint(said) or not any(map(str.isalpha, name)):
-            continue
-        if _NUMBERED.search(name) or (len(said) == 1 and _is_gerund(first) and one.capital < settings.least_named):
-            continue
-        many = len(name.split()) > 1
-        acts = one.acting + one.acted_on
-        named = one.capital >= _CAPITAL_SHARE * (one.capital + one.small) and (many or acts > 0)
-        named = named and one.capital >= settings.least_named + (not many)
-        enough = settings.least_acting if not many else max(2, settings.least_acting - 1)
-        if named or (acts >= enough and one.whole >= enough):
-            yield Candidate(key, name, _names(name, groups), "named" if named else "acting")
+        why = _why(name, one, settings, kinds) if _may_be_name(name, one) else None
+        if why is not None:
+            yield Candidate(key, name, _names(name, groups), why)
+
+
+def _may_be_name(name: str, one: Uses) -> bool:
+    """Whether it is neither a date, nor the number of a rule, nor what somebody is doing."""
+    said = [word.casefold() for word in name.split()]
+    if said[0] in PLAIN_ADJECTIVES or not CALENDAR.isdisjoint(said) or not any(map(str.isalpha, name)):
+        return False
+    doing = len(said) == 1 and _is_gerund(said[0]) and one.capital <= one.small
+    return not doing and not _NUMBERED.search(name)
+
+
+def _why(name: str, one: Uses, settings: HandbookSection, kinds: KindWords) -> Why | None:
+    """What makes it a candidate: capitals, what it does, or how often it is spoken of; None if nothing does."""
+    many = len(name.split()) > 1
+    acts = one.acting + one.acted_on
+    named = one.capital >= _CAPITAL_SHARE * (one.capital + one.small) and (many or acts > 0)
+    if named and one.capital >= settings.least_named + (not many):
+        return "named"
+    enough = settings.least_acting if not many else max(2, settings.least_acting - 1)
+    if acts >= enough and one.whole >= enough and (many or one.determined >= _LEAST_DETERMINED):
+        return "acting"
+    often = settings.least_used * (1 if kinds.of(name) else _NO_KIND)
+    told = one.whole if kinds.of(name) and one.determined >= _LEAST_DETERMINED else one.determined
+    return "used" if told >= often else None
 
 
 def _names(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -241,6 +263,9 @@ def _is_gerund(word: str) -> bool:
 
 def _usual(written: Counter[str]) -> str:
     """How it is written most often, in the singular where that is not rare; then in alphabetical order."""
+    capital = [form for form in written if form[:1].isupper()]
+    if sum(written[form] for form in capital) >= _CAPITAL_SHARE * written.total():
+        written = Counter({form: written[form] for form in capital})
     often = max(written.values())
     singular = [
         form

@@ -1,8 +1,8 @@
 """The cells of a candidate's row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from elt_llm_consumer.handbook.candidates import Candidate
+from elt_llm_consumer.handbook.candidates import Candidate, Why
 from elt_llm_consumer.handbook.drawn import Drawn
 from elt_llm_consumer.mention_index import Statement
 from elt_llm_consumer.rows import Cell, Evidence, absent, found
@@ -18,8 +18,12 @@ COLUMNS = (
     "description",
 )
 _ACTORS = frozenset({"role", "organisation"})
-_DEFINED, _NAMED, _ACTING = "defined", "named", "acting"
-_WHY = {_DEFINED: "Defined.", _NAMED: "Written with a capital.", _ACTING: "Acts, or is acted on, in rules."}
+_WHY: Mapping[Why, str] = {
+    "defined": "Defined.",
+    "named": "Written with a capital.",
+    "acting": "Acts, or is acted on, in rules.",
+    "used": "Often spoken of.",
+}
 
 
 def cells_of(drawn: Drawn, candidate: Candidate) -> dict[str, Cell]:

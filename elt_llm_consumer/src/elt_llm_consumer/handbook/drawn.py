@@ -11,7 +11,7 @@ from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.handbook.candidates import Candidate, Found, find_candidates
 from elt_llm_consumer.handbook.duties import Duties, Duty
 from elt_llm_consumer.handbook.kinds import Kinds, personal_acts
-from elt_llm_consumer.handbook.reading import Sentence, read_sentences
+from elt_llm_consumer.handbook.reading import Sentence, names_in_tables, read_sentences
 from elt_llm_consumer.handbook.relations import Relation, Relations
 from elt_llm_consumer.handbook.topics import Topics
 from elt_llm_consumer.joining.join import Join, Joined, Named, join
@@ -86,7 +86,8 @@ class Drawn:
     @cached_property
     def found(self) -> Found:
         """Every candidate, whatever the topics."""
-        return find_candidates(self._read, self._definitions, self.context.aliases, self.section)
+        in_tables = names_in_tables(self.context.corpus, self.context.file.spec.glossary)
+        return find_candidates(self._read, in_tables, self._definitions, self.context.aliases, self.section)
 
     @cached_property
     def _read(self) -> Sequence[Sentence]:

@@ -3,9 +3,10 @@
 A job file adds to them under `handbook: kinds`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from elt_llm_consumer.name_words import name_key
 from elt_llm_consumer.sections.handbook import Kind
 
 KIND_WORDS: Final[Mapping[Kind, tuple[str, ...]]] = {
@@ -152,3 +153,30 @@ KIND_WORDS: Final[Mapping[Kind, tuple[str, ...]]] = {
         *("verzeichnis", "liste", "daten", "nummer", "datensatz", "akte"),
     ),
 }
+
+
+class KindWords:
+    """Knows by the last words of a name what kind of thing it is."""
+
+    def __init__(self, kinds: Mapping[Kind, Iterable[str]]) -> None:
+        """`kinds` go before the words that ship."""
+        self._by_key: dict[str, Kind] = {}
+        for kind, heads in (*kinds.items(), *KIND_WORDS.items()):
+            for head in heads:
+                self._by_key.setdefault(phrase_key(head), kind)
+
+    def of(self, name: str) -> tuple[Kind, str] | None:
+        """The kind and the words that tell it; of "Register of Interests" the word before "of" does."""
+        words = name.replace("-", " ").split()
+        if "of" in words[1:]:
+            words = words[: words.index("of")]
+        for number in range(len(words)):
+            kind = self._by_key.get(phrase_key(" ".join(words[number:])))
+            if kind is not None:
+                return kind, " ".join(words[number:])
+        return None
+
+
+def phrase_key(name: str) -> str:
+    """What a name is known by: its words folded, without number, article and hyphen."""
+    return "".join(name_key(name))

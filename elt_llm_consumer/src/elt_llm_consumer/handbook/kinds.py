@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.handbook.candidates import Candidate, Found, phrase_key
-from elt_llm_consumer.handbook.kind_words import KIND_WORDS
+from elt_llm_consumer.handbook.candidates import Candidate, Found
+from elt_llm_consumer.handbook.kind_words import KindWords
 from elt_llm_consumer.handbook.phrases import Phrase, Phrases
 from elt_llm_consumer.handbook.reading import Sentence
 from elt_llm_consumer.handbook.tokens import words_of
@@ -83,7 +83,7 @@ _PERSONAL = frozenset(
     }
 )
 _OF = "of"
-_PARTS = frozenset({"kind", "type", "form", "sort", "set", "group", "collection", "series", "list", "part", "number"})
+_PARTS = frozenset({"kind", "type", "form", "sort", "set", "group", "collection", "series"})
 
 
 @dataclass(frozen=True)
@@ -96,28 +96,6 @@ class Genus:
     """The first word of the definition, such as "anyone"."""
     many: bool = False
     """Whether it says so of more than one: "The directors who ..."."""
-
-
-class KindWords:
-    """Knows by the last words of a name what kind of thing it is."""
-
-    def __init__(self, kinds: Mapping[Kind, Iterable[str]]) -> None:
-        """`kinds` go before the words that ship."""
-        self._by_key: dict[str, Kind] = {}
-        for kind, heads in (*kinds.items(), *KIND_WORDS.items()):
-            for head in heads:
-                self._by_key.setdefault(phrase_key(head), kind)
-
-    def of(self, name: str) -> tuple[Kind, str] | None:
-        """The kind and the words that tell it; of "Register of Interests" the word before "of" does."""
-        words = name.replace("-", " ").split()
-        if _OF in words[1:]:
-            words = words[: words.index(_OF)]
-        for number in range(len(words)):
-            kind = self._by_key.get(phrase_key(" ".join(words[number:])))
-            if kind is not None:
-                return kind, " ".join(words[number:])
-        return None
 
 
 class Kinds:
@@ -164,6 +142,8 @@ class Kinds:
         if near is None or told is None:
             return None
         note = f"Its definition calls it a kind of {near[1].name}."
+        if near[0].many and told[0] == "role":
+            note, told = f"Its definition calls it several of {near[1].name}.", ("organisation", told[1])
         return found(told[0], [near[0].definition.evidence], confidence=_BY_GENUS, note=note)
 
     def _plain(self, candidate: Candidate) -> tuple[Kind, str] | None:
@@ -229,7 +209,7 @@ def _first_phrase(text: str) -> tuple[Phrase, str] | None:
     phrase = phrases.read(words, 0) or phrases.read(words, place)
     if phrase is None:
         return None
-    if phrase.head in _PARTS - {"list"} and phrase.last + 1 < len(words) and words[phrase.last].low == _OF:
+    if phrase.head in _PARTS and phrase.last + 1 < len(words) and words[phrase.last].low == _OF:
         phrase = phrases.read(words, phrase.last + 1) or phrase
     return phrase, words[0].low
 

@@ -1,5 +1,6 @@
 """The texts of a job as sentences that were taken apart; what only names pages and contents is left out."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from elt_llm_consumer.sections.glossary import GlossarySection
 
 _LEARNED_FROM = 2
 _LONGEST = 400  # words of a sentence; a longer one is no sentence
+_LONGEST_NAME = 6
+_CELL_ENDS = re.compile(r"[|\t]")
 _STATING = frozenset({"prose", "item"})
 
 
@@ -88,6 +91,24 @@ def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[Sentence]:
             )
         )
     return found
+
+
+def names_in_tables(corpus: Corpus, glossary: GlossarySection) -> list[Phrase]:
+    """What table cells name in capitals and say nothing else of: "Case File" in a row of what is kept for how long."""
+    reader = Clauses(Verbs())
+    found: list[Phrase] = []
+    for document in corpus.documents:
+        for piece in Layout(document, glossary).pieces:
+            if piece.kind == "row" and not is_contents_row(piece.text):
+                found += [phrase for cell in _CELL_ENDS.split(piece.text) if (phrase := _name(cell, reader))]
+    return found
+
+
+def _name(cell: str, reader: Clauses) -> Phrase | None:
+    words = words_of(cell)
+    phrases = list(reader.phrases(words)) if 1 < len(words) <= _LONGEST_NAME else []
+    whole = len(phrases) == 1 and len(phrases[0].words) == len(words) and not any(word.stop for word in words[1:])
+    return phrases[0] if whole and all(word.capital for word in words if word.low != "of") else None
 
 
 def _stating(document: CorpusDocument, glossary: GlossarySection) -> Iterator[Piece]:

@@ -19,7 +19,8 @@ _BEHIND_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "
 _BEHIND_VERB = _BEHIND_OBJECT | {"for", "under", "through", "into", "über", "für"}
 _SAID, _AGAIN, _LOOSE = 0.9, 0.7, 0.75
 _NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})
-_EMPTY = frozenset({"include", "mean", "say", "show", "see", "need", "want"})
+_EMPTY = frozenset({"include", "mean", "refer", "say", "show", "see", "need", "want"})
+"""Verbs that tell what words mean, or nothing that lasts."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +126,13 @@ class Relations:
 def _named(clause: Clause) -> Iterator[tuple[str, Target, bool]]:
     """The verb as it is written between two names, the target, and whether the target is who acts."""
     direct, behind = False, 0
+    if clause.verb in _EMPTY and not clause.passive:
+        return
     for number, target in enumerate(clause.targets):
         behind += target.by != ""
         if target.by == "":
             direct = True
-            if not clause.passive and clause.verb not in _EMPTY:
+            if not clause.passive:
                 yield from _objects(clause, number)
         elif target.by == "by" and clause.passive:
             yield clause.verb, target, True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 _WORD = re.compile(r"[^\W_]+(?:[-_\u2010\u2011/.][^\W_]+){0,6}(?:(?<=n)['\u2019]t(?!\w))?|&")
 _NOT = re.compile(r"n['\u2019]t$")
 _POSSESSIVE = re.compile(r"['\u2019]s(?!\w)|(?<=s)['\u2019](?!\w)")
+_ADDRESS = re.compile(r"(?:\b[a-z]{2,8}://|\bwww\.)[^\s|]{1,500}")
 _EMPHASIS = " \t\n\u00ad*_`\"'\u201c\u201d\u2018\u2019"
 
 
@@ -35,9 +36,13 @@ class Word:
 
 
 def words_of(text: str, begin: int = 0) -> list[Word]:
-    """The words of a sentence from `begin` on; quotes and emphasis part nothing, all other signs do."""
+    """The words of a sentence from `begin` on; quotes and emphasis part nothing, all other signs do.
+
+    Addresses of web pages are no words.
+    """
     found: list[Word] = []
     place = begin
+    text = _ADDRESS.sub(lambda address: "|" * len(address.group()), text)
     while match := _WORD.search(text, place):
         sign = text[place : match.start()].strip(_EMPHASIS)
         quoted = text[max(0, match.start() - 1) : match.start()] in {"'", "\u2018"}

@@ -24,6 +24,12 @@ class HandbookSection(Section):
     least_acting: int = Field(
         4, ge=1, description="Times a thing without a capital acts, or is acted on, in a rule, to be a candidate."
     )
+    least_used: int = Field(
+        6,
+        ge=1,
+        description="Times a thing is spoken of that does nothing, but whose name tells its kind; three times as often "
+        "where nothing tells it.",
+    )
     at_most: int = Field(400, ge=1, le=10_000, description="Candidates at most: those defined, then the most used.")
     kinds: Mapping[Kind, tuple[str, ...]] = Field(
         {},
