@@ -1,0 +1,109 @@
+"""The catalog as the command runs it: over ingested collections, with a search, a model, and rows that are kept."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_consumer.context import open_job
+from elt_llm_consumer.job_run import JobRequest, run_job
+from elt_llm_consumer.runner_choice import Choice
+from elt_llm_consumer.runner_report import RunReport
+from elt_llm_core.errors import UsageError
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.settings_loader import LoadedSettings
+from fake_jobs import job_file, project
+from folders import run_ingest
+
+MODEL = Path(__file__).parents[3] / "samples" / "enterprise" / "model.drawio"
+RULES = """# Part A
+
+A1.1 A Loan lasts four weeks. A Loan may be renewed twice. The Registrar grants every Loan. No Loan may be sold.
+A Loan must be noted. A Loan must be returned. A Loan is free. A Loan should be short.
+
+# Part B
+
+B1.1 A Transfer must be reported by 30 June. The Registrar approves every Transfer.
+"""
+JOB = """
+catalog:
+  entity_types: [DataObject]
+  fields:
+    business_rules: {profile: fast, at_most: 2}
+    governance_rules: {at_most: 1}
+"""
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> LoadedSettings:
+    """Rules in one collection and the model of the samples in another."""
+    found = project(tmp_path, {"rules.md": RULES}, JOB)
+    (tmp_path / "drawn").mkdir()
+    shutil.copy(MODEL, tmp_path / "drawn")
+    run_ingest(found.data_dir, tmp_path / "drawn", collection="drawn")
+    path = found.config_dir / "consumer" / "rules.yaml"
+    text = path.read_text(encoding="utf-8").replace("{handbook: [library]}", "{handbook: [library], model: drawn}")
+    path.write_text(text, encoding="utf-8")
+    profiles = found.config_dir / "profiles"
+    profiles.mkdir(exist_ok=True)
+    fast = "description: quick\nquery: {similarity_top_k: 2, reranker_top_k: 2}\n"
+    (profiles / "fast.yaml").write_text(fast, encoding="utf-8")
+    return found
+
+
+def _run(loaded: LoadedSettings, llm: ScriptedLLM | None = None, *only: str) -> RunReport:
+    request = JobRequest("catalog", job_file(loaded), Choice(only=only), embedding=FakeEmbedding(), llm=llm)
+    report = run_job(request, loaded)
+    assert report is not None
+    return report
+
+
+def _cells(loaded: LoadedSettings, name: str) -> dict[str, Any]:
+    written = json.loads((loaded.project / "out" / "rules-catalog.json").read_text(encoding="utf-8"))
+    rows = [
+        row
+        for domain in written["tables"]["entities"]["domains"]
+        for subgroup in domain["subgroups"]
+        for row in subgroup["entities"]
+    ]
+    cells: dict[str, Any] = next(row for row in rows if row["name"] == name)["cells"]
+    return cells
+
+
+def test_a_run_writes_every_entity_and_a_second_makes_nothing_anew(loaded: LoadedSettings) -> None:
+    first, second = _run(loaded), _run(loaded)
+    assert (first.made > 83, first.failures) == (True, ())
+    assert (second.made, second.kept) == (0, first.made)
+    loan = _cells(loaded, "Loan")
+    assert len(loan["business_rules"]["value"]) == 2
+    assert loan["governance_rules"]["value"] == "The Registrar grants every Loan."
+    assert _cells(loaded, "Sponsor")["source"]["value"] == "MODEL_ONLY"
+
+
+def test_a_field_is_searched_for_with_a_profile_of_its_own(loaded: LoadedSettings) -> None:
+    with open_job(job_file(loaded), loaded, embedding=FakeEmbedding()) as opened:
+        engine = opened.context.engines["fast"]
+        assert opened.context.engine is not None
+        assert [one.identity for one in engine.generations] == [
+            one.identity for one in opened.context.engine.generations
+        ]
+        assert len(engine.search("Loan").chunks) == 2
+
+
+def test_a_model_is_asked_once_for_each_field_and_never_again(loaded: LoadedSettings) -> None:
+    llm = ScriptedLLM(["Zebras own purple elephants."] * 20)
+    first, second = _run(loaded, llm, "Loan"), _run(loaded, llm, "Loan")
+    assert first.failures == ()
+    assert first.spent.calls == len(llm.prompts) > 3
+    assert (second.made, second.spent.calls) == (0, 0)
+    cell = _cells(loaded, "Loan")["governance_rules"]
+    assert (cell["value"], cell["method"]) == ("The Registrar grants every Loan.", "extractive")
+    assert "do not bear out" in cell["note"]
+
+
+def test_a_job_without_a_model_is_told_what_lacks(loaded: LoadedSettings) -> None:
+    path = loaded.config_dir / "consumer" / "rules.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace(", model: drawn", ""), encoding="utf-8")
+    with pytest.raises(UsageError, match="enterprise model"):
+        _run(loaded)
