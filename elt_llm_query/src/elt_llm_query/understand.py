@@ -26,7 +26,9 @@ from elt_llm_query.question_patterns import (
 Language = Literal["en", "de"]
 
 _QUOTED = re.compile(r"[\"“„«\u2018`]([^\"“”„«»\u2019`]{2,60})[\"”“»\u2019`]")
-_CODE = re.compile(r"\b(?=[\w.+#/-]*\d)(?=[\w.+#/-]*[A-Za-z])\w[\w.+#/-]*\w|\b[A-Z][A-Z0-9&]+\b|\b\w+(?:\+\+|#)")
+_CODE = re.compile(
+    r"\b(?=[\w.+#/-]{0,60}\d)(?=[\w.+#/-]{0,60}[A-Za-z])\w[\w.+#/-]{0,60}\w|\b[A-Z][A-Z0-9&]{1,60}\b|\b\w{1,60}(?:\+\+|#)"
+)
 _CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w'\u2019-]*(?:\s+(?:of\s+|the\s+|de\s+|von\s+)?[A-ZÀ-Þ][\w'\u2019-]*)*")
 _OPENING = re.compile(r"(?:^|(?<=[.?!]))\s*[^\W\d][\w'\u2019]*")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")

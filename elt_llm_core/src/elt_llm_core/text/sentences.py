@@ -10,7 +10,7 @@ CLOSERS = "\"'”’»)\\]*_"
 # Possessive, and never from the middle of a run: else a long row of dots would take quadratic time.
 END = re.compile(rf"(?<![.!?…])[.!?…]++[{CLOSERS}]*+(?=\s)|(?<![。！？｡])[。！？｡]++[」』”’）]*+")
 FIRST_WORD = re.compile(r"[\s\"'“‘«„(\[*_]*((?:l')?[^\W_]+|)")
-LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]*\Z")
+LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]{0,24}\Z")
 INITIAL = re.compile(r"[A-Z]|(?:[A-Z]\.)+[A-Z]", re.ASCII)
 BARE_MARKER = re.compile(r"\W*(?:(?:\d{1,4}\.)*\d{1,4}|[A-Za-z]|[ivxIVX]{1,6})[.)]\W*")
 ABBREVIATION_REACH = 24  # characters looked back at; no abbreviation is longer

@@ -19,7 +19,7 @@ _PRONOUNS = frozenset(
     """it he she they his her its their him them this these that those es er sie sein seine ihr ihre dieser diese
     dieses deren dessen""".split()  # noqa: SIM905
 )
-_LEADING = re.compile(r"^(.)\w*(?:[ -](?:of |the |and )?(\w)\w*)+$")
+_LEADING = re.compile(r"^(.)\w{0,60}(?:[ -](?:of |the |and )?(\w)\w{0,60}){1,8}$")
 
 
 @dataclass(frozen=True)

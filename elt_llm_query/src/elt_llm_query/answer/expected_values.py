@@ -42,7 +42,7 @@ _PERIODIC = (
 
 _FIGURE = re.compile(rf"\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')})\b")
 _LETTERS = re.compile(r"[^\W\d]+")
-_COLUMN = re.compile(r"([^\W\d][^\W\d ]*(?: [^\W\d]+)?): \W?\d")
+_COLUMN = re.compile(r"([^\W\d][^\W\d ]{0,60}(?: [^\W\d]{1,60})?): \W?\d")
 _OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+")
 _REFERENCE = re.compile(
     r"\b(?:rules?|sections?|clauses?|articles?|appendix|chapters?|pages?|tables?|figures?|forms?|schedules?"
@@ -70,9 +70,10 @@ _WHEN = re.compile(
 )
 _DURATION = re.compile(
     rf"(?:\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|an?|one|each|every|per|eine[nmr]?"
-    rf"|jede[nrms]?)\b)[\w.,()-]*(?: [\w()-]+)? ?-?{_UNIT_OF_TIME}\b"
+    rf"|jede[nrms]?)\b)[\w.,()-]{{0,40}}(?: [\w()-]{{1,40}})? ?-?{_UNIT_OF_TIME}\b"
     rf"|\b{_PERIODIC}\b|\b(?:once|twice|einmal|zweimal)\b|\b(?:immediately|indefinitely|permanently|forever"
-    rf"|for life|lifetime|seconds|minutes|hours|never|always|selten|nie|immer)\b|\b(?:since|until|bis|seit)\b.*\d"
+    rf"|for life|lifetime|seconds|minutes|hours|never|always|selten|nie|immer)\b"
+    r"|\b(?:since|until|bis|seit)\b.{0,200}\d"
 )
 _MONEY = re.compile(
     r"[$£€¥]|\b(?:pounds?|pence|dollars?|cents?|euros?|francs?|eur|usd|gbp|marks?|pfund|lira|kronen|yen"
@@ -96,7 +97,7 @@ _ROLE = re.compile(
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
 _PLACE = re.compile(
     r"(?<=\b[Ii]n )(?:the )?[A-ZÀ-Þ]|(?<=\b[Aa]t )(?:the )?[A-ZÀ-Þ]|\b(?:in|at|on|near|from|to|inside"
-    r"|within|beside|behind|outside|under|into)\b|[\w.]+/\w+"
+    r"|within|beside|behind|outside|under|into)\b|[\w.]/\w"
     r"|\b(?:im|am|auf|bei|aus|nach|neben)\b"
 )
 _REASON = re.compile(
@@ -212,7 +213,7 @@ def _found(pattern: re.Pattern[str]) -> Callable[[Question, str], float]:
 
 _UNITS: dict[str, re.Pattern[str]] = {
     "weight": re.compile(
-        r"\b(?:\d[\d.,]* ?)?(?:kg|kilo(?:gram)?s?|grams?|g|lbs?|pounds?|ounces?|oz|tonnes?|tons?|stone"
+        r"\b(?:\d[\d.,]{0,40} ?)?(?:kg|kilo(?:gram)?s?|grams?|g|lbs?|pounds?|ounces?|oz|tonnes?|tons?|stone"
         r"|gramm|tonnen?)\b"
     ),
     "length": re.compile(
@@ -224,7 +225,7 @@ _UNITS: dict[str, re.Pattern[str]] = {
     "temperature": re.compile(r"°|\b(?:degrees?|celsius|fahrenheit|grad|kelvin)\b"),
     "telephone": re.compile(r"(?<![\d-])(?!\d{4}-\d\d-\d\d\b)(?!\d\d?/\d\d?/\d{4}\b)\+?\d[\d ()/-]{5,}\d"),
 }
-_NUMBER = re.compile(rf"[\d.,]*\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|one)\b")
+_NUMBER = re.compile(rf"[\d.,]{{0,40}}\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|one)\b")
 _MEASURES: dict[str, Callable[[Question, str], float]] = {
     "number": _number,
     "money": _money,

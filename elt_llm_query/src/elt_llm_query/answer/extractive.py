@@ -147,7 +147,7 @@ def choose_closest(scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
 def _readable(quote: Quote) -> str:
     """The words in lines: a list keeps its lines, a line broken by the page's width is joined; a row as it is read."""
     words = quote.said or quote.words
-    lines = [" ".join(line.split()) for line in re.split(r"\n(?=\s*(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)", words)]
+    lines = [" ".join(line.split()) for line in re.split(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)", words)]
     return "\n".join(line for line in lines if line)
 
 

@@ -18,9 +18,9 @@ ITEM = re.compile(r"^(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s+")
 _LABELLED = re.compile(r"\S*[\d:.)]|\w+ \w{1,3}:")
 _LABEL = re.compile(r"^(?:\w+ )?\(?[\w.]{1,8}[.):]?\s+")
 _QUESTION = re.compile(r"[?\uff1f][\"'\u201d\u2019»)\]*_]*$")
-_OPEN_END = re.compile(r"[.!?:;,…|)\"”»]\W*$|\d")
+_OPEN_END = re.compile(r"[.!?:;,…|)\"”»]\W{0,40}$|\d")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_MARKS = re.compile(r"\*\*|__|`+|^\s*#{1,6}\s+|^\s*[-*•\u2013·]\s+", re.MULTILINE)
+_MARKS = re.compile(r"\*\*|__|`+|^\s{0,40}#{1,6}\s{1,40}|^\s{0,40}[-*•\u2013·]\s{1,40}", re.MULTILINE)
 _LONGEST_HEADING = 8
 
 

@@ -1,0 +1,122 @@
+"""Times every compiled pattern of a package against texts made to be slow; run as a process of its own.
+
+`python regex_sweep.py PACKAGE LENGTH LIMIT` prints a JSON list of what took longer than LIMIT seconds.
+"""
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+_PIECES = (
+    " ", "\n", "1", "1.", "1, ", ".", "- ", "-", "a", "A", "ab ", "Aa Bb ", "a-", "a.", "(", "[1]", "<a ", "| ", "# a\n",
+    "*", "a: ", "\"", "\u201ea ", "of the ", "1 of ", "a, ", "Source 1 ", "a means ", "\u00a0", "\n- a", " \n", "_", "a/",
+)  # fmt: skip
+_ENDS = ("!\nZ",)
+Found = dict[str, Any]
+
+
+class _TookTooLong(Exception):
+    """The alarm, which the engine of patterns lets through."""
+
+
+def patterns_of(package: str) -> Iterator[tuple[str, "re.Pattern[str]"]]:
+    """Each pattern that a module of the package holds when it is imported, with its place, once."""
+    seen: set[tuple[str, int]] = set()
+    root = importlib.import_module(package)
+    for info in pkgutil.walk_packages(root.__path__, f"{package}."):
+        if info.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(info.name)
+        for name, pattern in (*_held(module), *_written(module)):
+            key = (str(pattern.pattern), pattern.flags)
+            if isinstance(pattern.pattern, str) and key not in seen:
+                seen.add(key)
+                yield f"{info.name}.{name}", pattern
+
+
+def _held(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
+    for name, value in vars(module).items():
+        if not isinstance(value, type):
+            yield from ((name, one) for one in _within(value, 4))
+        elif value.__module__ == module.__name__:
+            for field, inner in vars(value).items():
+                yield from ((f"{name}.{field}", one) for one in _within(inner, 3))
+
+
+def _written(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
+    """The patterns that are compiled as they are used."""
+    for node in ast.walk(ast.parse(inspect.getsource(module) or "")):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+            continue
+        owner, first = node.func.value, node.args[0]
+        literal = isinstance(first, ast.Constant) and isinstance(first.value, str)
+        if isinstance(owner, ast.Name) and owner.id == "re" and node.func.attr != "escape" and literal:
+            flags = next((it for it in node.args[1:] if "re." in ast.unparse(it)), None)
+            folded = re.IGNORECASE if flags and "IGNORECASE" in ast.unparse(flags) else 0
+            yield f"line {node.lineno}", re.compile(str(ast.literal_eval(first)), folded)
+
+
+def _within(value: object, depth: int) -> Iterator["re.Pattern[Any]"]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth and isinstance(value, tuple | list | set | frozenset):
+        for one in value:
+            yield from _within(one, depth - 1)
+    elif depth and isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _within(pair, depth)
+    elif depth and hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        for one in vars(value).values() if hasattr(value, "__dict__") else ():
+            yield from _within(one, depth - 1)
+
+
+def _ways(place: str, pattern: "re.Pattern[str]", used: str) -> Iterable[tuple[str, Callable[[str], object]]]:
+    yield "fullmatch", pattern.fullmatch
+    yield "match", pattern.match
+    name = re.escape(place.rpartition(".")[2])
+    anchored = re.search(rf"\b{name}\.(?:match|fullmatch)\b", used)
+    searched = re.search(rf"\b{name}\.(?:search|finditer|findall|sub|subn|split)\b", used)
+    if searched or not anchored:  # what is only ever held against the beginning of a line is not looked for in one
+        yield "finditer", lambda text: sum(1 for _ in pattern.finditer(text))
+
+
+def _slow(
+    place: str, pattern: "re.Pattern[str]", texts: Iterable[tuple[str, str]], limit: float, used: str
+) -> Iterator[Found]:
+    for way, run in _ways(place, pattern, used):
+        for piece, text in texts:
+            signal.setitimer(signal.ITIMER_PROF, limit)
+            try:
+                run(text)
+            except _TookTooLong:
+                yield {"place": place, "pattern": pattern.pattern, "way": way, "text": piece, "length": len(text)}
+                return
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def sweep(package: str, length: int, limit: float) -> tuple[int, list[Found]]:
+    """How many patterns there are, and those that took longer than `limit` seconds of computing for a text."""
+
+    def too_long(*_: object) -> None:
+        raise _TookTooLong
+
+    signal.signal(signal.SIGPROF, too_long)
+    texts = [(piece + end, piece * (length // len(piece)) + end) for piece in _PIECES for end in _ENDS]
+    patterns = list(patterns_of(package))
+    sources = [inspect.getsource(module) for name, module in sys.modules.items() if name.startswith("elt_llm_")]
+    used = "\n".join(sources)
+    return len(patterns), [found for place, it in patterns for found in _slow(place, it, texts, limit, used)]
+
+
+if __name__ == "__main__":
+    count, slow = sweep(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+    sys.stdout.write(json.dumps({"patterns": count, "slow": slow}))
