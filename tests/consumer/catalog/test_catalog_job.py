@@ -1,5 +1,7 @@
 """A catalog joins model, inventory and texts, and shows for every value where it stands."""
 
+from dataclasses import replace
+
 import pytest
 from elt_llm_consumer.catalog.job import CatalogJob
 from elt_llm_consumer.context import JobContext
@@ -7,7 +9,7 @@ from elt_llm_consumer.rows import Cell, JobResult, Row
 from elt_llm_core.enterprise_model import FactSheet
 from elt_llm_core.errors import ModelUnavailable, UnusableReply, UsageError
 from elt_llm_core.models.fakes import ScriptedLLM
-from job_contexts import context_of, inventory_of, model_of
+from job_contexts import context_of, corpus_of, inventory_of, model_of
 
 HANDBOOK = """# Part A: Members
 
@@ -233,3 +235,12 @@ def test_the_prompts_are_known_before_anything_is_asked() -> None:
     materials = [task.material() for task in CatalogJob(job_context).tasks()]
     assert [len(material.prompts) for material in materials] == [1, 0]
     assert not llm.prompts
+
+
+def test_passages_that_do_not_fit_the_window_of_the_model_are_left_out() -> None:
+    long = "A Member Club must pay its fee by 30 June, " + "and so on " * 12_000 + "until it is done."
+    llm, job_context = _asked()
+    job_context = replace(job_context, corpus=corpus_of({"one.md": long}))
+    cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
+    assert not llm.prompts
+    assert "No passage fits" in cell.note

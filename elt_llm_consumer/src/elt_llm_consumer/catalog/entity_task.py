@@ -11,7 +11,7 @@ from elt_llm_consumer.catalog.proposed_domain import propose
 from elt_llm_consumer.fields.definition_field import definition_field
 from elt_llm_consumer.fields.structured_fields import inventory_field, model_field, told
 from elt_llm_consumer.fields.text_field import FieldFacts
-from elt_llm_consumer.fields.written_field import Writer, prompt_for
+from elt_llm_consumer.fields.written_field import Writer
 from elt_llm_consumer.joining.join import Join
 from elt_llm_consumer.rows import Cell, Evidence, Row, absent
 from elt_llm_consumer.tasks import AskModel, Material, RowTask
@@ -53,11 +53,11 @@ class _CatalogTask(RowTask):
             for name, text in self._known.text_fields.items()
         }
         forms = self._known.names.forms(self.name)
-        prompts = {
-            name: prompt
-            for name, one in facts.items()
-            if (prompt := prompt_for(self.name, name, self._known.fields[name], forms, one))
-        }
+        prompts: dict[str, str] = {}
+        if self._writer is not None:
+            for name, one in facts.items():
+                prompt, facts[name] = self._writer.asked(self.name, name, self._known.fields[name], forms, one)
+                prompts |= {name: prompt} if prompt else {}
         fields = {name: facts[name].cell if name in facts else own[name] for name in self._known.fields}
         cells = {**before, **fields, **after}
         inputs = {"name": self.name, "group": self.group, "cells": {name: _told(cell) for name, cell in cells.items()}}

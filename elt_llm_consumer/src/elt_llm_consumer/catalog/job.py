@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.models.token_bound import TokenBound
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.synthesis.budget import window_of
 
 from elt_llm_consumer.catalog.entity_task import TABLE, EntityTask, TermTask
 from elt_llm_consumer.catalog.known import Known
@@ -74,7 +76,8 @@ class CatalogJob:
         if context.llm is None:
             return None
         tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()
-        return Writer(context.corpus, context.embedding, tokeniser, model_name(context))
+        window = window_of(context.llm, TokenBound(), context.settings.llm.max_context_tokens)
+        return Writer(context.corpus, context.embedding, tokeniser, model_name(context), window)
 
     def _figures(self, entities: Sequence[Row], relationships: Sequence[Row]) -> dict[str, int | float | str]:
         sources = Counter(str(row.cells["source"].value) for row in entities)

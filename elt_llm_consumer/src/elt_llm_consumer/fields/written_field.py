@@ -1,13 +1,14 @@
 """One field written by a language model from numbered passages, and held against them sentence by sentence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_core.errors import UnusableReply
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.answer.grounding import GroundedSentence, ground
+from elt_llm_query.synthesis.budget import Window
 from elt_llm_query.synthesis.not_found import says_not_found, says_nothing
 
 from elt_llm_consumer.corpus import Corpus
@@ -38,12 +39,35 @@ _SURE = 0.85
 
 @dataclass(frozen=True)
 class Writer:
-    """Holds what a model writes against the passages it was given. `model` is its name."""
+    """Asks for fields, and holds what a model writes against the passages it was given. `model` is its name."""
 
     corpus: Corpus
     embedding: EmbeddingModel
     tokeniser: KeywordTokeniser
     model: str
+    window: Window
+    """What the model reads at most."""
+
+    def asked(
+        self, name: str, field: str, settings: CatalogField, forms: Sequence[str], facts: FieldFacts
+    ) -> tuple[str, FieldFacts]:
+        """The prompt, and the facts with the passages in it: the best that fit whole into the model's window.
+
+        No prompt where there is nothing to write from, or the value stands in a table as it is.
+        """
+        if not settings.prompt or not facts.passages:
+            return "", facts
+        bare = _prompt(name, field, settings, forms, [])
+        left = min(self.window.to_read - self.window.count(bare), self.window.most_sources)
+        kept: list[RetrievedChunk] = []
+        for passage in facts.passages:
+            tokens = self.window.count(_numbered(len(kept) + 1, passage))
+            if tokens <= left:
+                kept.append(passage)
+                left -= tokens
+        if not kept:
+            return "", replace(facts, cell=_quoted(facts.cell, "No passage fits into the window of the model."))
+        return _prompt(name, field, settings, forms, kept), replace(facts, passages=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel) -> Cell:
         """What the model wrote, as far as the passages bear it out; what was quoted, where it wrote nothing usable.
@@ -97,16 +121,14 @@ class Writer:
         return tuple(places.values())
 
 
-def prompt_for(name: str, field: str, settings: CatalogField, forms: Sequence[str], facts: FieldFacts) -> str:
-    """What a model is asked; empty if there is nothing to write from, or the value stands in a table as it is."""
-    if not settings.prompt or not facts.passages:
-        return ""
-    others = f" (also called: {', '.join(forms[1:])})" if len(forms) > 1 else ""
+def _prompt(
+    name: str, field: str, settings: CatalogField, forms: Sequence[str], passages: Sequence[RetrievedChunk]
+) -> str:
     return _PROMPT.format(
         entity=name,
-        others=others,
+        others=f" (also called: {', '.join(forms[1:])})" if len(forms) > 1 else "",
         task=settings.prompt.replace("{entity}", name),
-        passages="\n".join(_numbered(number, one) for number, one in enumerate(facts.passages, start=1)),
+        passages="\n".join(_numbered(number, one) for number, one in enumerate(passages, start=1)),
         field=field.replace("_", " ").capitalize(),
     )
 
