@@ -180,6 +180,19 @@ def test_a_sample_that_is_found_is_told(data_dir: Path, folder: Path) -> None:
     assert not receipt.is_clean
 
 
+def test_what_was_forgotten_is_searched_for_too_and_its_samples_are_erased(data_dir: Path, folder: Path) -> None:
+    _forget(data_dir, folder)
+    write_files(data_dir, {"stray.txt": SECRET})
+    receipt = _purge(data_dir)
+    assert receipt.check.samples > 3
+    assert receipt.check.found_in == ("stray.txt",)
+    (data_dir / "stray.txt").unlink()
+    again = _purge(data_dir)
+    assert (again.is_clean, again.check.samples) == (True, receipt.check.samples)
+    assert _occurrences(data_dir) == []
+    assert _purge(data_dir).check.samples == 0
+
+
 def test_what_published_documents_say_too_is_no_trace(tmp_path: Path) -> None:
     files = generated_files(20)
     folder = write_files(tmp_path / "docs", {**files, "again/copy.md": files["part-0/note-00.md"]})

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 _PIECES = (
-    " ", "\n", "1", "1.", "1, ", ".", "- ", "-", "a", "A", "ab ", "Aa Bb ", "a-", "a.", "(", "[1]", "<a ", "| ", "# a\n",
-    "*", "a: ", "\"", "\u201ea ", "of the ", "1 of ", "a, ", "Source 1 ", "a means ", "\u00a0", "\n- a", " \n", "_", "a/",
+    " ", "\n", "1", "1.", "1, ", ".", "- ", "-", "a", "A", "Aa Bb ", "a-", "a.", "(", "[1]", "<a ", "| ", "# a\n",
+    "*", "a: ", "\"", "\u201ea ", "of the ", "1 of ", "a, ", "Source 1 ", "\u00a0", "\n- a", " \n", "_", "a/",
 )  # fmt: skip
 _ENDS = ("!\nZ",)
 Found = dict[str, Any]

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.collection import clear_leftovers, open_generation, publish, recipe_of
+from elt_llm_core.erased_samples import take_samples
 from elt_llm_core.errors import StoreError
 from elt_llm_core.failpoints import Stage, stage
 from elt_llm_core.forget_choice import choose_to_forget
+from elt_llm_core.forgotten_samples import keep_samples
 from elt_llm_core.progress import Progress
 from elt_llm_core.state.erasing import erase_forgotten
 from elt_llm_core.store.doomed import delete_doomed, doomed_versions, known_files
@@ -51,6 +53,7 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
     node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
     with stage(Stage.FORGET):
         _publish_without(store, record, doomed, progress)
+    keep_samples(store, take_samples(store, doomed))
     with stage(Stage.FORGET):
         numbers = delete_doomed(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)

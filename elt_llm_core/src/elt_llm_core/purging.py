@@ -8,6 +8,7 @@ from typing import Any
 from elt_llm_core.collection import clear_leftovers, rebuild_afresh
 from elt_llm_core.erased_samples import SearchResult, search_files, take_samples
 from elt_llm_core.failpoints import Stage, stage
+from elt_llm_core.forgotten_samples import erase_samples, keep_samples, kept_samples
 from elt_llm_core.index.chroma import CHROMA_FOLDER
 from elt_llm_core.index.spare_bytes import has_stray_bytes
 from elt_llm_core.progress import Progress
@@ -76,8 +77,8 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     before, files, generations = _size(store.data_dir), _doomed_files(store, chosen), _generations(store, chosen)
     cut_off = [it.name for it in chosen if it.id in store.collections.with_unfinished_runs()]
     doomed = {record.id: unpublished_versions(store, record) for record in chosen}
-    versions = [version for found in doomed.values() for version in found]
-    samples, documents, sources = take_samples(store, versions), _documents(store, versions), _sources(store, chosen)
+    versions, sources = [version for found in doomed.values() for version in found], _sources(store, chosen)
+    documents, samples = tuple(_documents(store, versions)), _samples(store, versions)
     with stage(Stage.PURGE):
         _delete_backups(store.data_dir)
     with stage(Stage.PURGE):
@@ -93,7 +94,7 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     return Receipt(
         finished_at=now(),
         collections=tuple(record.name for record in chosen),
-        documents=tuple(documents),
+        documents=documents,
         versions=len(versions),
         generations=generations - sum(record.published is not None for record in chosen),
         files=tuple(files),
@@ -102,10 +103,24 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
         **asdict(erased),
         bytes_before=before,
         bytes_after=_size(store.data_dir),
-        check=search_files(store, samples),
+        check=_searched(store, samples),
         pinned=tuple(_pinned(store)),
         sources=tuple(sources),
     )
+
+
+def _samples(store: Store, versions: Sequence[int]) -> list[str]:
+    return list(dict.fromkeys([*take_samples(store, versions), *kept_samples(store)]))
+
+
+def _searched(store: Store, samples: Sequence[str]) -> SearchResult:
+    """The search; nothing keeps the samples of what was forgotten after it, unless the next purge is to look again."""
+    kept = kept_samples(store)
+    erase_samples(store)
+    found = search_files(store, samples)
+    if found.found_in:
+        keep_samples(store, kept)
+    return found
 
 
 def _generations(store: Store, chosen: Sequence[CollectionRecord]) -> int:
