@@ -69,7 +69,19 @@ def test_words_that_only_end_like_plurals_are_left_whole(word: str) -> None:
     "unit",
     [
         *("means ", '"', '"a" means ', "(a) ", "(the “a", "A B C (ABC) ", "in this rule, ", "x | ", "* ", "**", "a\n"),
-        *("- a\n", "Unter a ", "as in the term ", "\n\n", "A. ", "is ", '" and "', "Term | Meaning\n", "[a](", "by a "),
+        *(
+            "- a\n",
+            "Unter a ",
+            "as in the term ",
+            "\n\n",
+            "A. ",
+            "is ",
+            "| | x |\n",
+            '" and "',
+            "Term | Meaning\n",
+            "[a](",
+            "by a ",
+        ),
         *("# Glossary\n\nA: b\n", ", of a ", "(", "„a", "a (", "A\nThe b.\n", "\f\n", "…", "- ", "   ", "also called "),
     ],
 )

@@ -40,6 +40,21 @@ def test_a_row_without_a_term_goes_on_with_the_one_above() -> None:
     assert defined(text) == TWO
 
 
+def test_a_cell_goes_on_after_a_page_and_its_header() -> None:
+    text = (
+        "| Term | Meaning |\n| Alpha | A first |\n\nBook\n1\n\n\f| Term | Meaning |\n|  | thing. |\n| Beta | A second"
+        " thing. |\n\nBook\n2\n\n\fThe end.\n\nBook\n3\n"
+    )
+    assert defined(text) == TWO
+
+
+def test_a_table_without_headers_counts_under_a_heading_that_announces_it() -> None:
+    rows = "ETA | Estimated time of arrival\nDepot | A place where goods are kept.\n"
+    assert [term for term, _ in defined(f"# Definitions\n\n{rows}")] == ["ETA", "Depot"]
+    assert defined(f"# Places\n\n{rows}") == []
+    assert defined("# Definitions\n\nEntry | ten pounds\nLate entry | twelve pounds\n") == []
+
+
 def test_abbreviations_stand_in_tables_of_their_own_or_in_a_column() -> None:
     (short,) = definitions_in("Abbreviation | In full\nYGM | Yearly General Meeting\n")
     assert (short.term, short.text, short.pattern) == ("YGM", "Yearly General Meeting", "abbreviation")

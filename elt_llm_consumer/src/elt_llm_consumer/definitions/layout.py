@@ -42,6 +42,8 @@ class Layout:
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
         self.document = document
         self.text = document.text
+        self.headers = set[int]()
+        """Where rows begin that name the columns of definition tables, as far as these were read."""
         self._headings = Headings(settings.headings)
 
     @cached_property
@@ -95,9 +97,13 @@ class Layout:
     def without_furniture(self, start: int, end: int) -> str:
         """text[start:end] without the lines that only say on which page it stands."""
         kept = self.text[start:end]
-        if not self._furniture:
+        if not (self._furniture or self.headers):
             return kept
-        inside = [one for one in self._all_lines_between(start, end) if one.start in self._furniture]
+        inside = [
+            one
+            for one in self._all_lines_between(start, end)
+            if one.start in self._furniture or one.start in self.headers
+        ]
         for line in reversed(inside):
             kept = kept[: max(0, line.start - start)] + kept[line.end - start :]
         return kept

@@ -1,21 +1,23 @@
 """Tables of definitions: rows under headers such as Term and Meaning, over as many pages as they run."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.answer.pieces import is_row
 
+from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
+from elt_llm_consumer.definitions.defining import tells_apart
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout, Line
 from elt_llm_consumer.definitions.spans import one_line, trimmed
 from elt_llm_consumer.sections.glossary import GlossarySection
 
 # ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
+_PAGE_EDGES = 1000  # characters at the foot of a page and the head of the next
 _BAR = re.compile(r"(?<!\\)\||\t")
-_FEWEST_WORDS = 3  # of a definition in a table without headers
 
 
 @dataclass(frozen=True)
@@ -38,31 +40,51 @@ class Tables:
         self._meanings = _folded(settings.meaning_headers)
         self._short = _folded(settings.abbreviation_headers)
 
-    def drafts(self) -> Iterator[Draft]:
+    def drafts(self) -> list[Draft]:
         """The definitions in tables, in order; a row that has no first cell goes on with the row above."""
+        drafts: list[Draft] = []
         columns: _Columns | None = None
-        last: Draft | None = None
         before: Line | None = None
         for line in self._layout.lines:
-            if not is_row(line.text):
-                columns = columns if self._goes_on_after(before, line) else None
-            else:
-                cells = _cells(line)
-                first = before is None or not is_row(before.text) or (line.apart and not self._over_page(before, line))
-                head = self._columns(line, cells, first=first)
-                if head is not None:
-                    columns = head
-                elif first and columns is not None and line.apart:
-                    columns = None
-                if head is None and columns is not None:
-                    draft = self._row(columns, cells)
-                    if draft is None and last is not None and (more := self._continued(columns, cells)):
-                        last = replace(last, body=(last.body[0], more[1]))
-                    elif draft is not None:
-                        yield from [last] if last else []
-                        last = draft
+            if is_row(line.text):
+                columns = self._read(drafts, columns, line, before)
+            elif not self._goes_on_after(before, line):
+                columns = None
             before = line
-        yield from [last] if last else []
+        return drafts
+
+    def _read(self, drafts: list[Draft], columns: _Columns | None, line: Line, before: Line | None) -> _Columns | None:
+        """Add what a row defines; the columns that hold for the rows after it, None if it is of another table."""
+        cells = _cells(line)
+        head = self._columns(cells)
+        if head is not None:
+            self._layout.headers.add(line.start)
+            return head
+        if before is None or not is_row(before.text) or (line.apart and not self._over_page(before, line)):
+            columns = (None if line.apart else columns) or self._headless(line, cells)
+        if columns is None:
+            return None
+        draft = self._row(columns, cells)
+        if draft is not None:
+            drafts.append(draft)
+        elif drafts and self._is_near(drafts[-1], line) and (more := self._continued(columns, cells)):
+            drafts[-1] = replace(drafts[-1], body=(drafts[-1].body[0], more[1]))
+        return columns
+
+    def _is_near(self, draft: Draft, line: Line) -> bool:
+        """Whether nothing but headers and the edges of pages stands between a definition and a line."""
+        if line.start - draft.body[1] > _PAGE_EDGES:
+            return False
+        between = self._layout.lines_between(draft.body[1], line.start)
+        return all(one.start in self._layout.headers for one in between)
+
+    def _headless(self, line: Line, cells: Sequence[tuple[int, int]]) -> _Columns | None:
+        """Two columns without headers, under a heading that announces definitions, if the first row defines."""
+        if len(cells) != 2 or not self._layout.in_region(line.start):
+            return None
+        term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
+        defines = tells_apart(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
+        return _Columns(2, 0, 1, None, short=False) if defines else None
 
     def _over_page(self, before: Line, line: Line) -> bool:
         return self._layout.page_between(before.start, line.start)
@@ -71,7 +93,7 @@ class Tables:
         """Whether a line without cells may be the rest of a cell that a page or a line break cut."""
         return before is not None and not line.apart and line.start not in self._layout.heading_lines
 
-    def _columns(self, line: Line, cells: Sequence[tuple[int, int]], *, first: bool) -> _Columns | None:
+    def _columns(self, cells: Sequence[tuple[int, int]]) -> _Columns | None:
         names = [fold(one_line(self._layout.text[start:end])).strip(" .:*#") for start, end in cells]
         count = len(names)
         term = _first(names, self._terms)
