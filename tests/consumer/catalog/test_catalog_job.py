@@ -9,6 +9,7 @@ from elt_llm_consumer.rows import Cell, JobResult, Row
 from elt_llm_core.enterprise_model import FactSheet
 from elt_llm_core.errors import ModelUnavailable, UnusableReply, UsageError
 from elt_llm_core.models.fakes import ScriptedLLM
+from elt_llm_core.settings import Settings
 from job_contexts import context_of, corpus_of, inventory_of, model_of
 
 HANDBOOK = """# Part A: Members
@@ -238,9 +239,10 @@ def test_the_prompts_are_known_before_anything_is_asked() -> None:
 
 
 def test_passages_that_do_not_fit_the_window_of_the_model_are_left_out() -> None:
-    long = "A Member Club must pay its fee by 30 June, " + "and so on " * 12_000 + "until it is done."
+    long = "A Member Club must pay its fee by 30 June, " + "and so on " * 200 + "until it is done."
     llm, job_context = _asked()
-    job_context = replace(job_context, corpus=corpus_of({"one.md": long}))
+    small = Settings.model_validate({"llm": {"max_context_tokens": 100}})
+    job_context = replace(job_context, corpus=corpus_of({"one.md": long}), settings=small)
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert not llm.prompts
     assert "No passage fits" in cell.note

@@ -139,6 +139,11 @@ def _value(cell: Cell) -> tuple[str, ...]:
     return cell.value
 
 
+def test_a_text_without_a_full_stop_is_no_evidence_and_takes_no_longer_than_its_length() -> None:
+    cell = _cell("Loan", "business_rules", "a Loan must be returned and " * 30_000)
+    assert cell.verdict == "absent"
+
+
 @given(
     st.lists(st.sampled_from([*_HANDBOOK.splitlines(keepends=True), "\f", "\u00e9\u0301 | ", "Loan | "]), max_size=40)
 )

@@ -16,6 +16,8 @@ _MORE = 0.05
 _NEAR_WORDS = 5
 _SUBJECT_WORDS = 12
 _FIRST_WORDS = 3
+_LONGEST = 3000
+"""Characters; what is longer is no sentence, and nobody would read it as evidence."""
 _SENTENCE_WORDS = 8
 """A table cell of fewer words names things and says nothing of them."""
 _PREPOSITIONS = frozenset(
@@ -67,6 +69,8 @@ class SentenceField:
 
     def _scored(self, about: About, searched: float) -> Candidate | None:
         text = about.statement.text
+        if len(text) > _LONGEST:
+            return None
         told = _beside(self._cues.spans(text), about)
         if about.statement.only_names or (self._cues.listed and not told):
             return None

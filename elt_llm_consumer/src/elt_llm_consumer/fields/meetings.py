@@ -72,7 +72,9 @@ class Meetings:
         return [mention for mention in found.at[number] if mention.doubt not in refused]
 
     def _keep(self, statement: Statement, mention: Mention) -> None:
-        if mention.doubt == "small letters" and _IS_VERB.search(statement.text[: mention.start][-_LOOK_BACK:]):
+        if mention.doubt == "small letters" and _IS_VERB.search(
+            statement.text[max(0, mention.start - _LOOK_BACK) : mention.start]
+        ):
             return
         start, end = mention.start + statement.start, mention.end + statement.start
         placed = Mention(start, end, mention.name, mention.written, mention.form, mention.doubt)
