@@ -19,7 +19,7 @@ from elt_llm_consumer.rows import JobResult, Row, Table, absent, found
 from elt_llm_consumer.runner_choice import Choice
 from elt_llm_consumer.runner_report import RunReport
 from elt_llm_consumer.tasks import AskModel, Material, RowTask
-from elt_llm_core.errors import EltError, ModelError
+from elt_llm_core.errors import EltError, ModelError, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM, ScriptedReply
 from elt_llm_core.settings_loader import LoadedSettings, load_settings
 from folders import run_ingest, write_files
@@ -30,6 +30,8 @@ COLUMNS = ("definition", "short")
 MEANS = " means "
 FAILING = "failing"
 """A term with this word in it cannot be made a row of."""
+UNKEEPABLE = "unkeepable"
+"""Nor one with this, and no other after it: there is no room."""
 
 
 class MeaningTask(RowTask):
@@ -49,6 +51,8 @@ class MeaningTask(RowTask):
 
     def row(self, material: Material, ask: AskModel | None) -> Row:
         """Definition from the text, short form from the model."""
+        if UNKEEPABLE in self.key:
+            raise StoreError("The disk is full", hint="Make room")
         if FAILING in self.key:
             raise EltError(f"{self.key} cannot be made", hint="Mend the document")
         definition = self._evidence.quote.partition(MEANS)[2]

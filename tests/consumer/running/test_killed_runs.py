@@ -46,6 +46,7 @@ def test_a_second_run_of_the_same_job_is_refused_and_others_are_not(tmp_path: Pa
         with job_lock(loaded.data_dir, JobName("other", KIND)), job_lock(loaded.data_dir, JobName("rules", "catalog")):
             pass
     assert run(loaded).made == 2
+    assert (loaded.data_dir / "jobs").stat().st_mode & 0o777 == 0o700
 
 
 def test_outcomes_are_of_all_things_and_errors_of_their_own() -> None:

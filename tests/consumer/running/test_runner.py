@@ -8,7 +8,7 @@ import pytest
 from elt_llm_consumer.job_run import JobRequest, run_job
 from elt_llm_consumer.runner_choice import Choice
 from elt_llm_consumer.runner_report import Cost
-from elt_llm_core.errors import ModelUnavailable, UsageError
+from elt_llm_core.errors import ModelUnavailable, StoreError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.database import open_state
@@ -104,6 +104,12 @@ def test_a_failing_row_is_told_and_the_others_are_written(tmp_path: Path) -> Non
     assert report.exit_code == 1
     assert _terms(loaded) == ["Term 00", "Term 01", "Term 02"]
     assert _notes(loaded) == ["Not complete: 1 of 4 rows are missing: A failing term."]
+
+
+def test_a_state_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+    loaded = project(tmp_path, {"a/one.md": "An unkeepable term means trouble.\n\n" + some_terms(3)})
+    with pytest.raises(StoreError, match="The disk is full"):
+        run(loaded)
 
 
 def test_a_model_that_is_out_of_reach_ends_the_run_and_leaves_what_was_written(loaded: LoadedSettings) -> None:

@@ -20,6 +20,8 @@ def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
     """
     digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
     folder = data_dir / _FOLDER / digest
+    for private in (data_dir, folder.parent):
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as held:
         try:
             held.enter_context(writer_lock(folder, f"elt-llm {name.kind} --job {name.job}"))
