@@ -54,7 +54,9 @@ class TextField:
         abouts = [one for one in self._subjects.of(name) if one.statement.number not in self._defining]
         values = self._table.candidates(name, self._rows)
         if not abouts and not values:
-            return FieldFacts(absent("The texts do not name it."))
+            return FieldFacts(
+                absent("The texts do not name it." if self._subjects.statements else "No texts were read.")
+            )
         wanted = self.settings.at_most * (_DEEPER if deeper else 1)
         if values and wanted <= 1:
             return FieldFacts(_of_table(values))
