@@ -6,6 +6,7 @@ from elt_llm_consumer.corpus import Corpus
 from elt_llm_consumer.handbook.job import HandbookJob
 from elt_llm_consumer.rows import JobResult, Row
 from elt_llm_core.errors import UsageError
+from elt_llm_core.models.fakes import ScriptedLLM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from job_contexts import context_of, model_of
@@ -216,3 +217,14 @@ def test_any_text_gives_the_same_result_twice_with_evidence_that_is_held(sentenc
     result = result_of(first)
     assert result == result_of(second)
     assert held(first.corpus, result)
+
+
+def test_a_model_describes_a_candidate_and_only_as_the_texts_bear_it_out() -> None:
+    told = "The Keeper shall maintain the Catalogue [1]. The Keeper was born on the moon [1]."
+    job = HandbookJob(context_of({"handbook.md": HANDBOOK}, llm=ScriptedLLM([told]), handbook={"describe": "model"}))
+    task = next(one for one in job.tasks() if one.name == "Keeper")
+    material = task.material()
+    assert len(material.prompts) == 1
+    cell = task.row(material, lambda _: told).cells["description"]
+    assert (cell.value, cell.method) == ("The Keeper shall maintain the Catalogue.", "llm")
+    assert task.row(material, None).cells["description"].verdict == "absent"

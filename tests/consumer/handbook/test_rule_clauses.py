@@ -56,6 +56,28 @@ def test_verbs_joined_by_and_have_the_same_subject() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "subject", "modality", "verb", "targets"),
+    [
+        ("Das Mitglied muss dem Vorstand den Beitrag zahlen.", "Mitglied", "must", "zahlen", "Vorstand, Beitrag"),
+        ("Der Kassenwart darf die Liste nicht ändern.", "Kassenwart", "may not", "ändern", "Liste"),
+        (
+            "Der Vorstand soll Berichte an Mitglieder senden.",
+            "Vorstand",
+            "should",
+            "senden",
+            "Berichte, an Mitglieder",
+        ),
+    ],
+)
+def test_german_rules_have_their_verb_last(sentence: str, subject: str, modality: str, verb: str, targets: str) -> None:
+    assert read(sentence) == [(subject, modality, verb, targets)]
+
+
+def test_what_a_german_rule_does_not_demand_is_no_clause() -> None:
+    assert read("Das Mitglied muss den Beitrag nicht zahlen.") == []
+
+
 def test_how_many_there_may_be_is_read_with_the_thing() -> None:
     clause = Clauses(Verbs()).read(words_of("A team must have one or more trained helpers."))[0]
     assert (clause.verb, clause.targets[0].phrase.count, clause.targets[0].phrase.written) == (

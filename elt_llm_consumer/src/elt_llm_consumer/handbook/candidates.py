@@ -15,6 +15,7 @@ from elt_llm_consumer.handbook.grammar import (
     CALENDAR,
     DETERMINERS,
     ING_NOUNS,
+    JOINING,
     ORDINARY_NOUNS,
     PLAIN_ADJECTIVES,
     PRONOUNS,
@@ -144,7 +145,7 @@ def _count(phrase: Phrase, uses: dict[str, Uses]) -> None:
     if begins and (len(words) == 1 or words[0].low in _IMPERATIVES or words[0].low.endswith("ing")):
         return  # any word has a capital there, and "See Part B" names no see
     one = uses[_key(tuple(word.written for word in words))]
-    named = all(word.capital for word in words if word.low != "of")
+    named = all(word.capital for word in words if word.low not in JOINING)
     one.capital += named
     one.small += not named
     one.whole += 1
@@ -153,9 +154,9 @@ def _count(phrase: Phrase, uses: dict[str, Uses]) -> None:
 
 
 def suffix_keys(phrase: Phrase) -> Iterator[str]:
-    """Keys of the phrase and of its endings, the longest first; a name with "of" is whole or nothing."""
+    """Keys of the phrase and of its endings, the longest first; a name with "of" or "for" is whole or nothing."""
     written = tuple(word.written for word in phrase.words)
-    if "of" in written:
+    if not JOINING.isdisjoint(written):
         yield _key(written)
         return
     for number in range(len(written)):

@@ -26,6 +26,7 @@ from elt_llm_consumer.handbook.phrases import Phrase, Phrases, reads
 from elt_llm_consumer.handbook.subjects import MANY, Subjects
 from elt_llm_consumer.handbook.targets import Target, Targets
 from elt_llm_consumer.handbook.tokens import Word
+from elt_llm_consumer.handbook.verb_last import GERMAN_MODALS, verb_last
 from elt_llm_consumer.handbook.verbs import Verbs
 
 Modality = Literal["must", "must not", "may", "may not", "should", "should not", "will", "will not", "does", "does not"]
@@ -109,6 +110,8 @@ class Clauses:
     ) -> tuple[Clause, int, Modality | None] | None:
         """One verb with its targets, where the reading goes on, and the modality of a bare verb that follows."""
         low = words[place].low
+        if low in GERMAN_MODALS:
+            return self._german(words, place)
         modal = low in MODALS
         negated, at = self._skip(words, place + 1) if modal or low in BE | HAVE else (False, place)
         negated = negated or low == "cannot"
@@ -125,6 +128,13 @@ class Clauses:
         targets, end = self._targets.read(words, after)
         kept = modality if modal or (before and modality == before) else None
         return Clause((), verb, modality, passive, targets), end, kept
+
+    def _german(self, words: Sequence[Word], place: int) -> tuple[Clause, int, Modality | None] | None:
+        read = verb_last(words, place, self._phrases)
+        if read is None:
+            return None
+        verb, negated, targets, end = read
+        return Clause((), verb, _modality(words[place].low, negated=negated), False, targets), end, None
 
     def _verb(
         self, words: Sequence[Word], place: int, at: int, *, modal: bool, bare: bool

@@ -8,7 +8,31 @@ ARTICLES: Final = frozenset(
 QUANTIFIERS: Final = frozenset(
     {
         *("each", "every", "any", "all", "some", "no", "another", "both", "either", "neither", "several", "many"),
-        *("few", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+        *(
+            "few",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "twenty",
+            "thirty",
+            "forty",
+            "fifty",
+            "sixty",
+            "hundred",
+            "twelve",
+        ),
         *("jeder", "jede", "jedes", "alle", "kein", "keine", "mehrere"),
     }
 )
@@ -100,6 +124,8 @@ SUPPOSED: Final = frozenset({"would", "could", "might", "würde", "könnte"})
 DONE: Final = frozenset(
     {"come", "become", "gone", "done", "been", "begun", "left", "happened", "got", "grown", "fallen"}
 )
+JOINING: Final = frozenset({"of", "for"})
+"""They stand within names: "Register of Interests", "Fund for Members"."""
 BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being", "ist", "sind"})
 HAVE: Final = frozenset({"has", "have", "had", "having", "hat", "haben"})
 DO: Final = frozenset({"do", "does", "did"})

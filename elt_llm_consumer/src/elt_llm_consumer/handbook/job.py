@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.models.token_bound import TokenBound
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.synthesis.budget import window_of
 
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.fields.written_field import Writer
@@ -69,10 +72,11 @@ class HandbookJob:
 
     def _writer(self) -> Writer | None:
         context = self._context
-        if self._drawn.section.describe == "off" or context.llm is None or context.engine is None:
+        if self._drawn.section.describe == "off" or context.llm is None:
             return None
-        tokeniser = context.engine.generations[0].keyword.tokeniser
-        return Writer(context.corpus, context.embedding, tokeniser, model_name(context))
+        tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()
+        window = window_of(context.llm, TokenBound(), context.settings.llm.max_context_tokens)
+        return Writer(context.corpus, context.embedding, tokeniser, model_name(context), window)
 
     def _notes(self) -> tuple[str, ...]:
         topics = self._drawn.section.topics

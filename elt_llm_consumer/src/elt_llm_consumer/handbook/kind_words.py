@@ -6,6 +6,7 @@ A job file adds to them under `handbook: kinds`.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from elt_llm_consumer.handbook.grammar import JOINING
 from elt_llm_consumer.name_words import name_key
 from elt_llm_consumer.sections.handbook import Kind
 
@@ -168,8 +169,8 @@ class KindWords:
     def of(self, name: str) -> tuple[Kind, str] | None:
         """The kind and the words that tell it; of "Register of Interests" the word before "of" does."""
         words = name.replace("-", " ").split()
-        if "of" in words[1:]:
-            words = words[: words.index("of")]
+        joined = next((number for number, word in enumerate(words) if number and word in JOINING), len(words))
+        words = words[:joined]
         for number in range(len(words)):
             kind = self._by_key.get(phrase_key(" ".join(words[number:])))
             if kind is not None:

@@ -10,6 +10,7 @@ from elt_llm_consumer.handbook.grammar import (
     DETERMINERS,
     DO,
     HAVE,
+    JOINING,
     MODALS,
     NEGATIONS,
     PLAIN_ADJECTIVES,
@@ -149,7 +150,9 @@ class Phrases:
     def _with_of(self, words: Sequence[Word], phrase: Phrase) -> Phrase:
         """The phrase, or "Register" with "of Interests": both in capitals and no article between make one name."""
         place = phrase.last
-        if not phrase.words[-1].capital or place + 1 >= len(words) or words[place].stop or words[place].low != "of":
+        if not phrase.words[-1].capital or place + 1 >= len(words) or words[place].stop:
+            return phrase
+        if words[place].low not in JOINING:
             return phrase
         nearest = words[place + 1]
         if nearest.stop or not nearest.capital or nearest.low in _BOUNDS:

@@ -11,7 +11,7 @@ from elt_llm_consumer.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.subject import after_labels
 from elt_llm_consumer.handbook.clauses import Clause, Clauses
-from elt_llm_consumer.handbook.grammar import ADVERBS, BE, DETERMINERS, MODALS, NEGATIONS, PREPOSITIONS
+from elt_llm_consumer.handbook.grammar import ADVERBS, BE, DETERMINERS, JOINING, MODALS, NEGATIONS, PREPOSITIONS
 from elt_llm_consumer.handbook.phrases import Phrase
 from elt_llm_consumer.handbook.tokens import Word, words_of
 from elt_llm_consumer.handbook.verbs import Verbs
@@ -108,7 +108,7 @@ def _name(cell: str, reader: Clauses) -> Phrase | None:
     words = words_of(cell)
     phrases = list(reader.phrases(words)) if 1 < len(words) <= _LONGEST_NAME else []
     whole = len(phrases) == 1 and len(phrases[0].words) == len(words) and not any(word.stop for word in words[1:])
-    return phrases[0] if whole and all(word.capital for word in words if word.low != "of") else None
+    return phrases[0] if whole and all(word.capital for word in words if word.low not in JOINING) else None
 
 
 def _stating(document: CorpusDocument, glossary: GlossarySection) -> Iterator[Piece]:

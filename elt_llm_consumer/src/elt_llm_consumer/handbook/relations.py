@@ -15,7 +15,7 @@ from elt_llm_consumer.handbook.verbs import Verbs
 from elt_llm_consumer.rows import Evidence
 
 IS_A, KIND_OF, OF, HAVE = "is a", "is a kind of", "of", "have"
-_BEHIND_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "mit", "von"})
+_BEHIND_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "mit", "von", "an", "bei", "vor"})
 _BEHIND_VERB = _BEHIND_OBJECT | {"for", "under", "through", "into", "über", "für"}
 _SAID, _AGAIN, _LOOSE = 0.9, 0.7, 0.75
 _NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})

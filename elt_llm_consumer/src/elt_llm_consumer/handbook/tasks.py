@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from elt_llm_consumer.fields.statements import Statement
 from elt_llm_consumer.fields.text_field import FieldFacts, as_passage
-from elt_llm_consumer.fields.written_field import Writer, prompt_for
+from elt_llm_consumer.fields.written_field import Writer
 from elt_llm_consumer.handbook.candidates import Candidate
 from elt_llm_consumer.handbook.cells import cells_of
 from elt_llm_consumer.handbook.drawn import Drawn
@@ -34,8 +34,9 @@ class CandidateTask(RowTask):
     def material(self) -> Material:
         """Its cells, and the statements that a model may describe it from."""
         cells = cells_of(self._drawn, self._candidate)
-        facts = self._facts()
-        prompt = prompt_for(self.name, DESCRIPTION, _DESCRIBE, self._candidate.names, facts) if self._writer else ""
+        facts, prompt = self._facts(), ""
+        if self._writer is not None:
+            prompt, facts = self._writer.asked(self.name, DESCRIPTION, _DESCRIBE, self._candidate.names, facts)
         told = {name: cell.to_json() for name, cell in cells.items()}
         inputs = {"name": self.name, "group": self.group, "cells": told}
         return Material(inputs, (prompt,) if prompt else (), (cells, facts))
