@@ -66,9 +66,10 @@ def word_key(word: str, *, german: bool = False) -> str:
     """One word in lower case without diacritics, possessive and plural."""
     folded = fold(word).removesuffix("'s")
     folded = _AND.get(folded, folded)
+    if word.endswith("s") and word[:-1].isupper() and len(word) >= _SHORT:
+        return folded[:-1]  # "IDs" and "APIs" are plurals of short forms in capitals
     if len(folded) <= _SHORT or not folded.isalpha():
-        # "IDs" is the plural of a short form that is written in capitals.
-        return folded[:-1] if word[:-1].isupper() and word.endswith("s") and len(word) >= _SHORT else folded
+        return folded
     return _german_singular(folded) if german else _singular(folded)
 
 

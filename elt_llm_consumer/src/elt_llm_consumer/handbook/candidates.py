@@ -16,11 +16,11 @@ from elt_llm_consumer.handbook.grammar import (
     DETERMINERS,
     ING_NOUNS,
     JOINING,
-    ORDINARY_NOUNS,
     PLAIN_ADJECTIVES,
     PRONOUNS,
 )
 from elt_llm_consumer.handbook.kind_words import KindWords, phrase_key
+from elt_llm_consumer.handbook.ordinary_nouns import ORDINARY_NOUNS
 from elt_llm_consumer.handbook.phrases import Phrase
 from elt_llm_consumer.handbook.reading import Sentence
 from elt_llm_consumer.joining.named import names_of
