@@ -2,8 +2,9 @@ import pytest
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.coverage.job import CoverageJob
 from elt_llm_consumer.rows import JobResult
+from elt_llm_core.enterprise_model import FactSheet
 from elt_llm_core.errors import UsageError
-from job_contexts import context_of, model_of
+from job_contexts import context_of, inventory_of, model_of
 
 HANDBOOK = """# Part A: Members
 
@@ -122,6 +123,14 @@ def test_all_evidence_can_be_read_back_and_two_runs_are_equal() -> None:
     assert evidence
     assert all(job_context.corpus.holds(place) or model.corpus.holds(place) for place in evidence)
     assert result == result_of(context())
+
+
+def test_other_names_in_the_inventory_count_as_well() -> None:
+    model = model_of({"Papers": ["Deletion List"]})
+    sheet = FactSheet(id="s", name="Deletion List", fields={"Alias": "Disposal Log"})
+    inventory = inventory_of([sheet])
+    given = context_of({"a.md": "The Disposal Log must be kept."}, model=model, inventory=inventory)
+    assert values(result_of(given), "coverage", "coverage") == {"Deletion List": "MODERATE"}
 
 
 def test_types_and_names_can_be_left_out() -> None:

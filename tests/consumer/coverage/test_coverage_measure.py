@@ -2,7 +2,7 @@ import pytest
 from elt_llm_consumer.coverage.measure import CLASSES, Measure, RuleWords, class_of
 from elt_llm_consumer.mention_index import MentionIndex, is_contents_row
 from elt_llm_consumer.names import Names
-from elt_llm_consumer.sections.coverage import RULE_WORDS, Thresholds
+from elt_llm_consumer.sections.coverage import RULE_OPENINGS, RULE_WORDS, Thresholds
 from hypothesis import given
 from hypothesis import strategies as st
 from job_contexts import corpus_of
@@ -40,12 +40,14 @@ WORDS = [
     ["A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so.", "Ein Verein darf zahlen."],
 )
 def test_rules_are_told_by_their_words_or_their_number(text: str) -> None:
-    assert RuleWords(RULE_WORDS).is_rule(text)
+    assert RuleWords(RULE_WORDS, RULE_OPENINGS).is_rule(text)
 
 
-@pytest.mark.parametrize("text", ["The badge is green.", "Seed them in May.", "3 clubs paid.", ""])
+@pytest.mark.parametrize(
+    "text", ["The badge is green.", "Seed them in May.", "3 clubs paid.", "They tell no one else.", ""]
+)
 def test_other_statements_are_no_rules(text: str) -> None:
-    assert not RuleWords(RULE_WORDS).is_rule(text)
+    assert not RuleWords(RULE_WORDS, RULE_OPENINGS).is_rule(text)
 
 
 def test_without_any_word_only_numbered_paragraphs_are_rules() -> None:

@@ -11,7 +11,7 @@ from elt_llm_query.understanding.aliases import Aliases
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, gap_table
 from elt_llm_consumer.coverage.measure import CLASSES, RuleWords
-from elt_llm_consumer.coverage.rules import rules_table
+from elt_llm_consumer.coverage.rules import Rules, rules_table
 from elt_llm_consumer.coverage.task import COLUMNS, CoverageTask, Told
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
@@ -40,7 +40,7 @@ class CoverageJob:
             )
         self._context = context
         self._section = context.file.spec.coverage
-        self._rules = RuleWords(self._section.rule_words)
+        self._rules = RuleWords(self._section.rule_words, self._section.rule_openings)
 
     def tasks(self) -> Sequence[RowTask]:
         """A task for each entity, in the order of the model."""
@@ -56,7 +56,7 @@ class CoverageJob:
             Table(name="coverage", columns=COLUMNS, rows=tuple(known[one.id] for one in measured)),
             gaps,
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_rows(rows))),
-            rules_table(self._context, self._entities, self._names, self._terms, self._rules),
+            rules_table(self._context, self._entities, self._names, self._terms, Rules(self._rules, self._found)),
         )
         file = self._context.file
         return JobResult(
@@ -92,7 +92,8 @@ class CoverageJob:
     @cached_property
     def _aliases(self) -> Aliases:
         sheets = self._context.inventory.inventory.fact_sheets if self._context.inventory else ()
-        return other_names(self._context.aliases, sheets, (), self._found)
+        columns = self._context.file.spec.catalog.alias_columns  # told once, for all jobs
+        return other_names(self._context.aliases, sheets, columns, self._found)
 
     @cached_property
     def _names(self) -> Names:

@@ -40,14 +40,22 @@ class Measure:
 class RuleWords:
     """Tells rules from other statements."""
 
-    def __init__(self, rule_words: Sequence[str]) -> None:
-        longest_first = sorted({word.casefold() for word in rule_words if word.strip()}, key=len, reverse=True)
-        self._pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, longest_first)) + r")\b", re.IGNORECASE)
-        self._any = bool(longest_first)
+    def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
+        self._within = _any_of(rule_words)
+        self._first = _any_of(openings)
 
     def is_rule(self, text: str) -> bool:
         """Whether a statement demands, allows or forbids something, or is a numbered paragraph."""
-        return bool(_NUMBERED.match(text)) or (self._any and any(map(_is_meant, self._pattern.finditer(text))))
+        if _NUMBERED.match(text) or (self._first and self._first.match(text.lstrip())):
+            return True
+        return self._within is not None and any(map(_is_meant, self._within.finditer(text)))
+
+
+def _any_of(words: Sequence[str]) -> "re.Pattern[str] | None":
+    longest_first = sorted({word.casefold() for word in words if word.strip()}, key=len, reverse=True)
+    if not longest_first:
+        return None
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, longest_first)) + r")\b", re.IGNORECASE)
 
 
 def _is_meant(match: "re.Match[str]") -> bool:

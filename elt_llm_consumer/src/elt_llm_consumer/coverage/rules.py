@@ -9,15 +9,32 @@ from elt_llm_core.text.normalise import words
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.corpus import CorpusDocument
 from elt_llm_consumer.coverage.measure import RuleWords
+from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.mention_index import is_contents_row
 from elt_llm_consumer.names import Names
 from elt_llm_consumer.rows import Cell, Row, Table, absent, found
 
 COLUMNS = ("rule", "section", "terms", "nearest_entity")
-_LEAST_NEAR = 0.2
 
 
-def rules_table(context: JobContext, entities: Sequence[Entity], names: Names, terms: Names, rules: RuleWords) -> Table:
+class Rules:
+    """Tells rules from statements that state none, and from definitions, which rule on what a word means alone."""
+
+    def __init__(self, rules: RuleWords, definitions: Sequence[Definition]) -> None:
+        self._rules = rules
+        self._defining: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for it in (one.evidence for one in definitions):
+            self._defining.setdefault((it.collection, it.document_id), []).append(it.span)
+
+    def is_rule(self, document: CorpusDocument, start: int, end: int) -> bool:
+        """Whether the words text[start:end] of a document are a rule."""
+        spans = self._defining.get((document.collection, document.document_id), ())
+        return self._rules.is_rule(document.text[start:end]) and not any(
+            begin < end and start < stop for begin, stop in spans
+        )
+
+
+def rules_table(context: JobContext, entities: Sequence[Entity], names: Names, terms: Names, rules: Rules) -> Table:
     """A row for each rule that names no entity: its words, the defined terms in it, and the nearest entity's name."""
     found_rules = [
         (document, start, end)
@@ -30,13 +47,15 @@ def rules_table(context: JobContext, entities: Sequence[Entity], names: Names, t
 
 
 def _rules_without(
-    context: JobContext, document: CorpusDocument, names: Names, rules: RuleWords
+    context: JobContext, document: CorpusDocument, names: Names, rules: Rules
 ) -> Iterator[tuple[int, int]]:
     least = context.file.spec.coverage.least_rule_words
     for piece in document.pieces:
         if piece.kind in {"heading", "rule", "question", "row"} or is_contents_row(piece.text):
             continue
-        if len(words(piece.text)) >= least and rules.is_rule(piece.text) and not names.mentions(piece.text):
+        if len(words(piece.text)) < least or names.mentions(piece.text):
+            continue
+        if rules.is_rule(document, piece.start, piece.end):
             yield piece.start, piece.end
 
 
@@ -64,7 +83,9 @@ def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entit
     best = similar.argmax(axis=1)
     scores = np.clip(similar[np.arange(len(texts)), best], 0, 1)
     return [
-        (entities[int(number)].name, round(float(score), 4)) if score >= _LEAST_NEAR else None
+        (entities[int(number)].name, round(float(score), 4))
+        if score >= context.file.spec.coverage.least_nearness
+        else None
         for number, score in zip(best, scores, strict=True)
     ]
 

@@ -20,13 +20,12 @@ RULE_WORDS = (
     "is prohibited",
     "needs",
     "requires",
-    "no",
-    "only",
     "muss",
     "darf",
     "soll",
     "ist verpflichtet",
 )
+RULE_OPENINGS = ("No", "Nobody", "Nothing", "Only", "Kein", "Keine", "Niemand", "Nur")
 
 
 class Thresholds(Section):
@@ -46,6 +45,12 @@ class CoverageSection(Section):
     skip: tuple[str, ...] = Field((), description="Names of entities to leave out.")
     thresholds: Thresholds = Field(Thresholds(), description="Bounds of the classes.")
     rule_words: tuple[str, ...] = Field(RULE_WORDS, description="Words that make a statement a rule.")
+    rule_openings: tuple[str, ...] = Field(
+        RULE_OPENINGS, description="Words that make a statement a rule where it begins with them."
+    )
     passages: int = Field(20, ge=1, le=200, description="Passages to search for each entity.")
+    least_nearness: float = Field(
+        0.45, ge=0, le=1, description="Cosine from which an entity is near a rule without one."
+    )
     evidence: int = Field(5, ge=1, le=50, description="Places to show for each class, the surest first.")
     least_rule_words: int = Field(6, ge=1, description="Words that a rule without an entity must have to be listed.")
