@@ -31,7 +31,7 @@ RULE_OPENINGS = ("No", "Nobody", "Nothing", "Only", "Kein", "Keine", "Niemand", 
 class Thresholds(Section):
     """From what on an entity belongs to a class. A statement that may mean something else counts half."""
 
-    strong_rules: float = Field(4, ge=0, description="STRONG: so many rules that name it, or more.")
+    strong_rules: float = Field(3, ge=0, description="STRONG: so many rules that name it, or more.")
     strong_sections: int = Field(3, ge=1, description="STRONG: in so many sections, or more.")
     strong_sections_if_defined: int = Field(2, ge=1, description="STRONG, if it is defined: so many sections.")
     moderate_rules: float = Field(1, gt=0, description="MODERATE: so many rules that name it, or a definition.")
