@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SWEEP = Path(__file__).parents[1] / "support" / "regex_sweep.py"
-PACKAGES = ["elt_llm_core", "elt_llm_ingest", "elt_llm_query", "elt_llm_api"]
+PACKAGES = ["elt_llm_core", "elt_llm_ingest", "elt_llm_query", "elt_llm_api", "elt_llm_consumer"]
 
 
 @pytest.mark.faults

@@ -22,7 +22,7 @@ _HERE = (
 _TERM = re.compile(
     rf"\(\s*(?:{_HERE}\s*,?\s*)?(?:(?:called|referred\s+to\s+as|known\s+as|genannt)\s+)?(?:(?:the|an?|each|our|any|der|die|das)\s+)?"
     rf"(?:{_QUOTED % ('a', 'b')})\s*(?:(?:or|and)\s+[^()\n]{{1,60}})?\)"
-    rf"|,?\s*(?:{_HERE}\s+(?:called\s+|referred\s+to\s+as\s+|known\s+as\s+)?|(?:(?:is|are|shall\s+be)\s+)(?:called|referred\s+to\s+as|known\s+as|termed)\s+)"
+    rf"|,?\s{{0,9}}(?:{_HERE}\s+(?:called\s+|referred\s+to\s+as\s+|known\s+as\s+)?|(?:(?:is|are|shall\s+be)\s+)(?:called|referred\s+to\s+as|known\s+as|termed)\s+)"
     rf"(?:(?:the|an?|each)\s+)?(?:{_QUOTED % ('c', 'd')})",
     re.IGNORECASE,
 )

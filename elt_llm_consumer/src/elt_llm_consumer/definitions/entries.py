@@ -17,7 +17,7 @@ _ENTRY = re.compile(
     r"(?P<term>[^\s:|–—][^:|\n–—]{0,90}?)(?:\s{0,3}(?P<colon>:)|\s{1,3}(?P<dash>[-–—=]|\.{3,40})"
     r"|(?P<gap>[ \t]{3,60}))\s+(?=\S)"
 )
-_AFTER_MARKED = re.compile(r"\s*(?P<sign>[:–—=-]|\.(?=\s))?\s+(?=\S)")
+_AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
 _GENERIC = re.compile(

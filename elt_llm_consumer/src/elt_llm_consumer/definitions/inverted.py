@@ -29,10 +29,10 @@ _PATTERNS: Final = (
     re.compile(rf"by\s+{_ARTICLE}{_term('a')}\s*,?\s+(?:is|are)\s+meant\s+(?P<body>\S)", re.IGNORECASE),
     re.compile(rf"by\s+{_ARTICLE}{_term('a')}\s*,?\s+we\s+mean\s+(?P<body>\S)", re.IGNORECASE),
     re.compile(
-        rf"(?:[^,;:.]{{1,80}}?,?\s+)?we\s+use\s+{_ARTICLE}{_term('a')}\s+to\s+(?:mean|refer\s+to|denote|describe)\s+(?P<body>\S)",
+        rf"(?:[^,;:.]{{1,80}}?,?\s{{1,9}})?we\s+use\s+{_ARTICLE}{_term('a')}\s+to\s+(?:mean|refer\s+to|denote|describe)\s+(?P<body>\S)",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?:[^,;:.]{{1,80}}?,?\s+)?we\s+define\s+{_ARTICLE}{_term('a')}\s+as\s+(?P<body>\S)", re.IGNORECASE),
+    re.compile(rf"(?:[^,;:.]{{1,80}}?,?\s{{1,9}})?we\s+define\s+{_ARTICLE}{_term('a')}\s+as\s+(?P<body>\S)", re.IGNORECASE),
     re.compile(
         rf"unter\s+{_ARTIKEL}{_term('a')}\s+(?:versteht\s+(?:man|diese\s+\w+)(?:\s+{_DOKUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_DOKUMENT})?(?=[^.]{{1,300}}\s(?:verstanden|zu\s+verstehen)\b))"
         r"\s+(?P<body>(?:ein|eine|einen|der|die|das|den|jede|alle)\w{0,3}\s)",

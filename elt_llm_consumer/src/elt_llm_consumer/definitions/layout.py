@@ -19,7 +19,7 @@ _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE = re.compile(
     r"(?:page\s|seite\s|[-–|]\s{0,3})?\d{1,4}(?:\s{0,3}(?:of|von|/)\s{0,3}\d{1,4})?(?:\s{0,3}[-–|])?$", re.IGNORECASE
 )
-_CONTENTS = re.compile(r"(?:\s*\.\s?){3,200}\s*\d{1,4}\s*$|[^|]\|\s*\d{1,4}\s*$")
+_CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
 _EDGE = 2  # lines at either end of a page that may be furniture
 _OFTEN = 3  # pages on which it stands

@@ -24,7 +24,7 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _AHEAD = 3  # pieces within which the next item of a list follows
-_TAIL = re.compile(r"[\s;,]+(?:and|or|und|oder)?[\s;,]*$|[\s;,]+$", re.IGNORECASE)
+_TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

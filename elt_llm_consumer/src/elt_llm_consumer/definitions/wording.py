@@ -38,21 +38,21 @@ ARTICLE: Final = re.compile(
     r"(?:an?|the|any|each|every|der|die|das|ein|eine|einem|einer|den|dem)\s+(?=\S)", re.IGNORECASE
 )
 ALSO: Final = re.compile(
-    r"\s*,?\s*\(?\s*\b(?:also\s+(?:known\s+as|called|referred\s+to\s+as|termed)|otherwise\s+known\s+as|formerly|"
+    r"[\s,(]{0,9}\b(?:also\s+(?:known\s+as|called|referred\s+to\s+as|termed)|otherwise\s+known\s+as|formerly|"
     r"sometimes\s+(?:called|known\s+as)|or\s+simply|abbreviated(?:\s+(?:to|as))?|auch|kurz|in\s+short|or)\s+"
-    r"(?:an?\s+|the\s+|as\s+)?([^,;:()]{1,80}?)\s*\)?\s*,?\s*$",
+    r"(?:an?\s+|the\s+|as\s+)?([^,;:()]{1,80}?)[\s),]{0,9}$",
     re.IGNORECASE,
 )
 QUALIFIER: Final = re.compile(
-    r"\s*,?\s*(?:in\s+relation\s+to|in\s+respect\s+of|with\s+respect\s+to|in\s+the\s+context\s+of|in\s+connection\s+with"
+    r"\s{0,9},?\s{0,9}(?:in\s+relation\s+to|in\s+respect\s+of|with\s+respect\s+to|in\s+the\s+context\s+of|in\s+connection\s+with"
     r"|as\s+used|when\s+used|where\s+used|for\s+the\s+purposes?\s+of|for\s+(?=these|this)|in\s+(?=these|this|our)|when"
     r"\s+applied\s+to|as\s+applied\s+to|im\s+sinne|in\s+bezug\s+auf)\b[^;:.!?]{1,140}$",
     re.IGNORECASE,
 )
-ABOUT: Final = re.compile(r"\s*\(([^()]{1,80})\)\s*$")
+ABOUT: Final = re.compile(r"\s{0,9}\(([^()]{1,80})\)\s{0,9}$")
 
 # "Registered", of a club,
-OF_WHAT: Final = re.compile(r"\s*,\s*of\s+(?:an?|the|any)\s[^,;:.!?\"“”]{1,80},?\s*$", re.IGNORECASE)
+OF_WHAT: Final = re.compile(r"\s{0,9},\s{0,9}of\s{1,9}(?:an?|the|any)\s[^,;:.!?\"“”]{1,80}$", re.IGNORECASE)
 
 # What ends a subject. The name of the group says what follows.
 VERB: Final = re.compile(
