@@ -1,0 +1,1 @@
+"""The server: one process for browsers, programs and agents."""
