@@ -13,7 +13,7 @@ class Forbidden(EltError):
 
 @dataclass(frozen=True)
 class Principal:
-    """A caller. `read` and `write` are names of collections, or patterns such as `hr_*`; what is written is read, too."""
+    """A caller. `read` and `write` are names of collections, or patterns such as `hr_*`; who writes also reads."""
 
     name: str
     read: tuple[str, ...] = ("*",)

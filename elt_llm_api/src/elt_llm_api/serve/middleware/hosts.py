@@ -13,8 +13,8 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 class Hosts:
     """Refuses requests for another host than ours (421) and from pages of other origins (403).
 
-    `names` are further hosts beside loopback, without a port; `origins` those whose pages may call. A request without an
-    Origin comes from no page, and one that a browser calls cross-site is refused whatever it wants to read or write.
+    `names` are further hosts beside loopback, without a port; `origins` those whose pages may call. A request without
+    an Origin comes from no page; one that a browser calls cross-site is refused, whatever it wants.
     """
 
     def __init__(self, app: App, names: Collection[str], origins: Collection[str]) -> None:
