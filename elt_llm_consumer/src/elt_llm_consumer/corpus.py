@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from elt_llm_core.generation import Generation
+from elt_llm_core.marked_terms import ARTEFACT, MarkedTerms
 from elt_llm_core.outline import Outline
 from elt_llm_query.answer.pieces import Piece, pieces
 
@@ -23,6 +24,8 @@ class CorpusDocument:
     document_hash: str
     text: str = field(repr=False)
     outline: Outline = field(repr=False)
+    marked: MarkedTerms = field(default_factory=MarkedTerms, repr=False)
+    """Terms that the markup of the file names."""
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -96,6 +99,7 @@ def _documents(generation: Generation) -> list[CorpusDocument]:
     listed = generation.documents()
     identities = [document.document_id for document in listed]
     texts, outlines = generation.texts(identities), generation.outlines(identities)
+    marked = generation.artefacts(ARTEFACT)
     return [
         CorpusDocument(
             generation.collection,
@@ -103,8 +107,9 @@ def _documents(generation: Generation) -> list[CorpusDocument]:
             one.source,
             one.title,
             one.document_hash,
-            texts.get(one.document_id, ""),
+            text,
             outlines.get(one.document_id, Outline()),
+            MarkedTerms.from_json(marked.get(one.document_id), len(text)),
         )
-        for one in listed
+        for one, text in ((one, texts.get(one.document_id, "")) for one in listed)
     ]

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
+from elt_llm_core.marked_terms import ARTEFACT, MarkedTerms
 from elt_llm_core.outline import Section
 
 from elt_llm_ingest.parsed_document import ParsedDocument
@@ -31,7 +32,8 @@ def part_of_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> Pars
     """What of a document belongs to a group; empty if nothing does.
 
     A section keeps its pages' numbers: `page_at` answers as in the whole document. Documents within the file go with
-    its first section. Artefacts are about the file as a whole, and go with every group.
+    its first section. Artefacts are about the file as a whole, and go with every group; what is marked in a text goes
+    with that text.
     """
     if split_by == "type":
         return _of_type(parsed, group)
@@ -101,7 +103,15 @@ def _cut(parsed: ParsedDocument, start: int, end: int) -> ParsedDocument:
             for block in parsed.blocks
             if block.start < end and block.end > start
         ),
+        artefacts=_artefacts_of(parsed, start, end),
     )
+
+
+def _artefacts_of(parsed: ParsedDocument, start: int, end: int) -> dict[str, Any]:
+    """All artefacts, of the marks in the text those between two offsets."""
+    kept = {name: value for name, value in parsed.artefacts.items() if name != ARTEFACT}
+    marked = MarkedTerms.from_json(parsed.artefacts.get(ARTEFACT), len(parsed.text)).cut(start, end)
+    return kept | ({ARTEFACT: marked.to_json()} if marked else {})
 
 
 def _of_type(parsed: ParsedDocument, group: str) -> ParsedDocument:

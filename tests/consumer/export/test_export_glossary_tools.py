@@ -8,9 +8,9 @@ import yaml
 from elt_llm_consumer.export.datahub import write_datahub
 from elt_llm_consumer.export.openmetadata import qualified, write_openmetadata
 from elt_llm_consumer.export.purview import write_purview
-from elt_llm_consumer.rows import JobResult
+from elt_llm_consumer.rows import JobResult, Row, Table, found
 
-from tests.consumer.export.sample_results import catalog_result, glossary_result
+from tests.consumer.export.sample_results import catalog_result, evidence_of, glossary_result
 
 PURVIEW_HEADER = (
     "Name,Nick Name,Status,Definition,Acronym,Resources,Related Terms,Synonyms,Stewards,Experts,Parent Term Name"
@@ -47,7 +47,7 @@ def datahub(result: JobResult, folder: Path) -> dict[str, Any]:
 def test_purview_names_are_paths_joined_by_underscores_and_parents_come_first(tmp_path: Path) -> None:
     rows = purview(catalog_result(), tmp_path)
     assert [(row["Name"], row["Nick Name"], row["Parent Term Name"]) for row in rows] == [
-        ("People and Places", "People_and Places", ""),
+        ("People and Places", "People and Places", ""),
         ("People and Places_Clubs", "Clubs", "People and Places"),
         ("People and Places_Clubs_Member", "Member", "People and Places_Clubs"),
         ("People and Places_Clubs_Member (2)", "Member (2)", "People and Places_Clubs"),
@@ -72,7 +72,7 @@ def test_purview_lists_have_semicolons_and_name_terms_of_the_file(tmp_path: Path
     assert (first["Related Terms"], first["Synonyms"], first["Acronym"]) == ("Board", "Board", "MC")
     assert "Also: Affiliated Club." in first["Definition"]
     assert "Source: handbook.pdf, page 8." in first["Definition"]
-    assert rows[2]["Name"] == "Rate of; Pay v1.2"
+    assert (rows[2]["Name"], rows[2]["Nick Name"]) == ("Rate of, Pay v1.2", "Rate of, Pay v1.2")
 
 
 def test_openmetadata_demands_a_name_and_knows_only_its_own_status_words(tmp_path: Path) -> None:
@@ -136,3 +136,77 @@ def test_datahub_nests_what_stands_in_domains(tmp_path: Path) -> None:
     assert [term["name"] for term in root["terms"]] == ["Address"]
     assert [term["name"] for term in domain["terms"]] == ["Town"]
     assert [term["name"] for term in domain["nodes"][0]["terms"]] == ["Member", "Member (2)"]
+
+
+HARD_NAMES = (
+    "a_b", "a b", "a;b", "a,b", "a.b", "ab", "...", "=1+1", "-", "'Tis", "x: y", "x y", "x" * 5000, "x" * 5001, "a>b",
+    "\"dq\"", "a b (2)", "Case", "CASE", " =2",
+)  # fmt: skip
+
+
+def hard_result() -> JobResult:
+    """Terms whose names no tool holds as they are, each with a reference to the one before, below one another."""
+    pairs = zip(HARD_NAMES, (HARD_NAMES[-1], *HARD_NAMES), strict=False)
+    rows = [
+        Row(key=f"k{number}", name=name, group=group, cells={"see_also": found((before,), [evidence_of("see it")])})
+        for number, (name, before) in enumerate(pairs)
+        for group in [(), HARD_NAMES[number : number + 1]][: 1 + number % 2]
+    ]
+    return JobResult(
+        job="hard", kind="glossary", tables=(Table(name="terms", columns=("see_also",), rows=tuple(rows)),)
+    )
+
+
+def test_purview_has_each_name_once_whatever_names_hold_and_every_reference_is_one(tmp_path: Path) -> None:
+    rows = purview(hard_result(), tmp_path)
+    names = [row["Name"] for row in rows]
+    assert len(set(names)) == len(names)
+    for number, row in enumerate(rows):
+        parent = row["Parent Term Name"]
+        assert row["Name"] == f"{parent}_{row['Nick Name']}" if parent else row["Nick Name"]
+        assert parent == "" or parent in names[:number]
+        assert "_" not in row["Nick Name"]
+        assert len(row["Nick Name"]) <= 256
+        assert row["Related Terms"] == "" or set(row["Related Terms"].split(";")) <= set(names)
+    assert sum(bool(row["Related Terms"]) for row in rows) >= len(HARD_NAMES)
+
+
+def test_openmetadata_has_each_name_once_whatever_names_hold_and_every_reference_is_one(tmp_path: Path) -> None:
+    known: set[str] = set()
+    rows = openmetadata(hard_result(), tmp_path)
+    for row in rows:
+        name = f'"{row["name*"]}"' if "." in row["name*"] else row["name*"]
+        assert row["parent"] == "" or row["parent"] in known
+        assert 0 < len(row["name*"]) <= 256
+        full = f"{row['parent'] or 'Our Words'}.{name}"
+        assert full not in known
+        known.add(full)
+    references = {one for row in rows for one in row["relatedTerms"].split(";") if one}
+    assert references
+    assert {one.removeprefix("relatedTo:") for one in references} <= known
+    assert {row["displayName"] for row in rows} >= {"a_b", "a;b", "...", "x: y"}
+
+
+def test_datahub_names_every_term_once_whatever_names_hold(tmp_path: Path) -> None:
+    def names(node: dict[str, Any], path: str) -> list[str]:
+        below = [name for inner in node.get("nodes", []) for name in names(inner, f"{path}.{inner['name']}")]
+        return [*(f"{path}.{term['name']}" for term in node.get("terms", [])), *below]
+
+    [root] = datahub(hard_result(), tmp_path)["nodes"]
+    found_names = names(root, root["name"])
+    assert len(set(found_names)) == len(found_names)
+    assert all(name.rsplit(".", 1)[1] for name in found_names)
+    references = {one for term in root["terms"] for one in term.get("related_terms", [])}
+    assert references
+    assert references <= set(found_names)
+
+
+def test_a_cell_whose_formula_begins_behind_spaces_or_unseen_signs_is_guarded(tmp_path: Path) -> None:
+    hard = (" =1+1", "\u200b=1", "\ufeff@SUM(A1)", "\u00a0-1")
+    rows = [
+        Row(key=f"k{number}", name=f"T{number}", cells={"definition": found(text, [evidence_of("q")])})
+        for number, text in enumerate(hard)
+    ]
+    table = Table(name="terms", columns=("definition",), rows=tuple(rows))
+    told = purview(JobResult(job="hard", kind="glossary", tables=(table,)), tmp_path)
+    assert all(row["Definition"].startswith("'") for row in told)

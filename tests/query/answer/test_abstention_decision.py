@@ -23,6 +23,7 @@ STRONG = Evidence(
     numbers_apart=0.0,
     denied=0.0,
     denied_beside=0.0,
+    contradicted=0.0,
     unreasoned=0.0,
 )
 MISSING = [
@@ -35,6 +36,7 @@ MISSING = [
     "names_apart",
     "names_parted",
     "numbers_apart",
+    "contradicted",
     "denied",
     "denied_beside",
     "unreasoned",

@@ -1,10 +1,11 @@
 """DataHub's business glossary YAML (metadata-ingestion, business_glossary.yml)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, by_title, glossary_terms
 from elt_llm_consumer.rows import JobResult
 
 _VERSION = "1"
@@ -18,8 +19,8 @@ def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
     """
     import yaml
 
-    terms = glossary_terms(result)
-    places = {term.name.casefold(): dotted((glossary, *term.path, term.name)) for term in reversed(terms)}
+    terms = glossary_terms(result, _fit)
+    places = by_title(terms, lambda term: dotted((glossary, *term.path, term.name)))
     tree = _Node(glossary)
     for term in terms:
         tree.at(term.path).terms.append(_term(term, places))
@@ -36,14 +37,18 @@ def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
 
 def dotted(path: tuple[str, ...]) -> str:
     """A path as DataHub refers to it."""
-    return ".".join(part.replace(".", "") for part in path)
+    return ".".join(map(_fit, path))
+
+
+def _fit(name: str) -> str:
+    return name.replace(".", "")
 
 
 class _Node:
     """A node of the tree while it grows."""
 
     def __init__(self, name: str) -> None:
-        self._name = name.replace(".", "")
+        self._name = _fit(name)
         self._nodes: dict[str, _Node] = {}
         self.terms: list[dict[str, Any]] = []
 
@@ -62,7 +67,7 @@ class _Node:
         return value
 
 
-def _term(term: GlossaryTerm, places: dict[str, str]) -> dict[str, Any]:
+def _term(term: GlossaryTerm, places: Mapping[str, str]) -> dict[str, Any]:
     related = [places[one.casefold()] for one in term.related if one.casefold() in places]
     properties = {
         "key": term.key,
@@ -73,7 +78,7 @@ def _term(term: GlossaryTerm, places: dict[str, str]) -> dict[str, Any]:
         "synonyms": "; ".join(term.synonyms),
     }
     value: dict[str, Any] = {
-        "name": term.name.replace(".", ""),
+        "name": term.name,
         "description": term.definition or "No definition was found.",
         "term_source": "INTERNAL",
         "source_ref": term.source.removeprefix("Source: "),

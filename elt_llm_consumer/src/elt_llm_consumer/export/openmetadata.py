@@ -5,7 +5,7 @@ from pathlib import Path
 
 from elt_llm_consumer.export.atomic import write_whole
 from elt_llm_consumer.export.csv import as_csv
-from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms, parents
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, by_title, glossary_terms, parents
 from elt_llm_consumer.rows import JobResult, ReviewStatus
 
 COLUMNS = (
@@ -35,10 +35,11 @@ _UNFIT = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " "})
 
 def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Path]:
     """Write the terms for the glossary of that name, what they stand under before them."""
-    terms = glossary_terms(result)
-    names = _names(glossary, terms)
-    above = [_line(glossary, parent[:-1], parent[-1], status="Draft") for parent in parents(terms)]
-    write_whole(path, as_csv([COLUMNS, *above, *(_term(glossary, term, names) for term in terms)]))
+    terms = glossary_terms(result, _fit)
+    names = by_title(terms, lambda term: qualified(glossary, (*term.path, term.name)))
+    lines = {parent: _line(glossary, parent[:-1], parent[-1], status="Draft") for parent in parents(terms)}
+    lines |= {(*term.path, term.name): _term(glossary, term, names) for term in terms}
+    write_whole(path, as_csv([COLUMNS, *lines.values()]))
     return [path]
 
 
@@ -56,31 +57,26 @@ def _term(glossary: str, term: GlossaryTerm, names: Mapping[str, str]) -> tuple[
         term.path,
         term.name,
         status=_STATUS[term.status],
+        title=term.title,
         description="\n\n".join(filter(None, (term.definition, term.source))),
         synonyms=";".join(dict.fromkeys(_fit(one) for one in synonyms)),
         related=";".join(dict.fromkeys(f"relatedTo:{one}" for one in known)),
     )
 
 
-def _line(
+def _line(  # noqa: PLR0913 - the columns of the format
     glossary: str,
     path: tuple[str, ...],
     name: str,
     *,
     status: str,
+    title: str = "",
     description: str = "",
     synonyms: str = "",
     related: str = "",
 ) -> tuple[str, ...]:
     parent = qualified(glossary, path) if path else ""
-    return (parent, _fit(name), name, description, synonyms, related, "", "", "", "", status, "", "", "")
-
-
-def _names(glossary: str, terms: Iterable[GlossaryTerm]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for term in terms:
-        found.setdefault(term.name.casefold(), qualified(glossary, (*term.path, term.name)))
-    return found
+    return (parent, name, title or name, description, synonyms, related, "", "", "", "", status, "", "", "")
 
 
 def _fit(name: str) -> str:

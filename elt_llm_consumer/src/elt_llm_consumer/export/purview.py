@@ -5,7 +5,7 @@ from pathlib import Path
 
 from elt_llm_consumer.export.atomic import write_whole
 from elt_llm_consumer.export.csv import as_csv
-from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms, parents
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, by_title, glossary_terms, parents
 from elt_llm_consumer.rows import JobResult, ReviewStatus
 
 COLUMNS = (
@@ -32,13 +32,16 @@ _STATUS: Mapping[ReviewStatus, str] = {
 def write_purview(result: JobResult, path: Path) -> list[Path]:
     """Write the terms with what they stand under before them, for a parent must be there when its terms arrive.
 
-    A term's name is its whole path joined by `_`, so an underscore of its own becomes a space; related terms and
-    synonyms are named only where they are terms of the same file, others are told in the definition.
+    A term's name is its whole path joined by `_` and lists are joined by `;`, so these signs in a name become others;
+    related terms and synonyms are named only where they are terms of the same file, others are told in the definition.
     """
-    terms = glossary_terms(result)
-    names = _names(terms)
-    above = [_line(_joined(parent), parent[-1], "Draft", parent=_joined(parent[:-1])) for parent in parents(terms)]
-    write_whole(path, as_csv([COLUMNS, *above, *(_term(term, names) for term in terms)]))
+    terms = glossary_terms(result, _fit)
+    names = by_title(terms, lambda term: _joined((*term.path, term.name)))
+    lines = {
+        parent: _line(_joined(parent), parent[-1], "Draft", parent=_joined(parent[:-1])) for parent in parents(terms)
+    }
+    lines |= {(*term.path, term.name): _term(term, names) for term in terms}
+    write_whole(path, as_csv([COLUMNS, *lines.values()]))
     return [path]
 
 
@@ -73,14 +76,6 @@ def _line(  # noqa: PLR0913 - the columns of the format
     return (name, nick, status, definition, acronym, "", related, synonyms, "", "", parent)
 
 
-def _names(terms: Iterable[GlossaryTerm]) -> dict[str, str]:
-    """Full name by short name; of two terms with one short name the first."""
-    found: dict[str, str] = {}
-    for term in terms:
-        found.setdefault(term.name.casefold(), _joined((*term.path, term.name)))
-    return found
-
-
 def _known(wanted: Iterable[str], names: Mapping[str, str]) -> tuple[list[str], list[str]]:
     listed = list(wanted)
     return (
@@ -90,8 +85,12 @@ def _known(wanted: Iterable[str], names: Mapping[str, str]) -> tuple[list[str], 
 
 
 def _joined(path: Iterable[str]) -> str:
-    return "_".join(part.replace("_", " ") for part in path)
+    return "_".join(path)
+
+
+def _fit(name: str) -> str:
+    return name.replace("_", " ").replace(";", ",")
 
 
 def _list(names: Iterable[str]) -> str:
-    return ";".join(dict.fromkeys(name.replace(";", ",") for name in names))
+    return ";".join(dict.fromkeys(names))

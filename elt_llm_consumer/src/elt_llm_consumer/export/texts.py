@@ -7,6 +7,8 @@ from elt_llm_consumer.rows import Cell, Evidence, Value
 # What spreadsheets begin a formula or a command with, full width forms included.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _NOT_PRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+# What programs leave out before they look: spaces, and signs that nobody sees.
+_UNSEEN = " \u00a0\u200b\u200c\u200d\u2060\ufeff"
 GUARD = "'"
 
 
@@ -28,12 +30,25 @@ def guarded(text: str) -> str:
     See OWASP, "CSV Injection". `unguarded` takes it off again.
     """
     text = printable(text)
-    return GUARD + text if text.startswith((*_FORMULA, GUARD)) else text
+    return GUARD + text if _is_risky(text) else text
 
 
 def unguarded(text: str) -> str:
     """What `guarded` was given, printable signs aside."""
-    return text[1:] if text[:1] == GUARD and text[1:].startswith((*_FORMULA, GUARD)) else text
+    return text[1:] if text[:1] == GUARD and _is_risky(text[1:]) else text
+
+
+def nameable(text: str) -> str:
+    """A name for files of other programs: on one line, and without a first sign that would have to be guarded.
+
+    Guarded in its own cell and not within a path, such a name would be two.
+    """
+    name = one_line(printable(text))
+    return name.lstrip("".join((*_FORMULA, GUARD, _UNSEEN))) or (f"({name})" if name else "")
+
+
+def _is_risky(text: str) -> bool:
+    return text.lstrip(_UNSEEN).startswith(_FORMULA) or text.startswith(GUARD)
 
 
 def one_line(text: str) -> str:

@@ -6,12 +6,17 @@ from elt_llm_core.outline import Section
 from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.readers.term_marks import TermMarks
 
 
 class DocumentBuilder:
-    """Grows a text block by block. Blocks are parted by an empty line, or by a line end where `tight`."""
+    """Grows a text block by block. Blocks are parted by an empty line, or by a line end where `tight`.
+
+    `marks` are the terms that the file's markup names in it.
+    """
 
     def __init__(self) -> None:
+        self.marks = TermMarks()
         self._parts: list[str] = []
         self._length = 0
         self._pages: list[int] = []
@@ -23,6 +28,16 @@ class DocumentBuilder:
     def end(self) -> str:
         """What was appended last, if it was not a heading."""
         return self._parts[-1] if self._blocks and self._blocks[-1].kind != "heading" else ""
+
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return len(self._blocks)
+
+    def span(self, first: int, stop: int | None = None) -> tuple[int, int] | None:
+        """Where blocks[first:stop] begin and end in the text; None if there are none."""
+        blocks = self._blocks[max(0, first) : stop]
+        return (blocks[0].start, blocks[-1].end) if blocks else None
 
     def begin_page(self) -> None:
         """The next block begins on a new page."""
@@ -62,6 +77,7 @@ class DocumentBuilder:
             tuple(self._blocks),
             dict(metadata or {}),
             notes,
+            artefacts=self.marks.artefacts(),
         )
 
     def _append(self, text: str, separator: str) -> int:

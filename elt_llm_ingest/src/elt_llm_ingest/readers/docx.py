@@ -22,7 +22,7 @@ class DocxReader(DocumentReader):
     """Reads .docx and its kin. Headers, footers, comments, deletions and tables of contents are left out."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument with the reason if it is damaged, encrypted or no Word file."""
@@ -31,6 +31,7 @@ class DocxReader(DocumentReader):
             writer = _writer(package, document, paged=pages is not None)
             for body in document.findall(f"{WORD}body"):
                 writer.write(body)
+            writer.end()
             properties = read_properties(package.related_part("", "core-properties"))
         title = properties.title or writer.title
         read = writer.builder.build(title, properties.metadata(), tuple(sorted(writer.left_out)))

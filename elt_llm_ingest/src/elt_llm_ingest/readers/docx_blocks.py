@@ -14,6 +14,7 @@ from elt_llm_ingest.readers.docx_tables import cells_of, grid, header_rows, lays
 from elt_llm_ingest.readers.headings import begins_item, begins_rule
 from elt_llm_ingest.readers.ooxml import COMPATIBILITY, WORD, chosen
 from elt_llm_ingest.readers.table_rows import row_text, write_rows
+from elt_llm_ingest.readers.term_marks import DefinitionList
 from elt_llm_ingest.readers.unstyled import is_definition, unstyled_level
 from elt_llm_ingest.readers.xml_guard import is_comment
 
@@ -42,6 +43,7 @@ class BodyWriter:
         self.left_out: set[str] = set()
         self._look = look
         self._notes = notes
+        self._definitions = DefinitionList(self.builder.marks)
         self._before: BlockKind = "prose"
         self._boxes: list[_Element] = []
         self._apart = 0
@@ -51,6 +53,10 @@ class BodyWriter:
     def write(self, container: "_Element") -> None:
         """Append what is in a body, a cell, a control or a box."""
         self._write_all(list(container))
+
+    def end(self) -> None:
+        """All of the document is written."""
+        self._definitions.end()
 
     def _write_all(self, children: "list[_Element]") -> None:
         for child in children:
@@ -87,7 +93,18 @@ class BodyWriter:
             self._before = "heading"
             self._begin_pages(after)
         else:
+            first = self.builder.count
             self._segments(paragraph, label, self._kind(element, paragraph, label))
+            self._mark(element, paragraph, label, self.builder.span(first))
+
+    def _mark(self, element: "_Element", paragraph: Paragraph, label: str, span: tuple[int, int] | None) -> None:
+        """Keep what the look of a paragraph says of terms; `span` is where it stands."""
+        if span is None:
+            return
+        part = self._look.styles.definition_part(element)
+        self._definitions.styled(part, span)
+        if not part and self._before != "code":
+            self.builder.marks.lead_after(span, self.builder.end, label, paragraph.lead)
 
     def _read(self, element: "_Element") -> tuple[Paragraph, str]:
         """A paragraph and its number; what lies beside the text is kept for after the block."""

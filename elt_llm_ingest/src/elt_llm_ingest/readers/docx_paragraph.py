@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from elt_llm_ingest.readers.docx_styles import is_on
+from elt_llm_ingest.readers.docx_styles import is_emphasis, is_on
 from elt_llm_ingest.readers.ooxml import COMPATIBILITY, DRAWING, MATH, WORD, chosen
 from elt_llm_ingest.readers.xml_guard import is_comment
 
@@ -41,6 +41,8 @@ class Paragraph:
     hidden: bool = False
     _bold: int = 0
     _bold_ended: bool = False
+    _emphasis: int = 0
+    _emphasis_ended: bool = False
 
     @property
     def segments(self) -> list[str]:
@@ -64,13 +66,22 @@ class Paragraph:
         return "".join(piece or "" for piece in self.pieces[: self._bold])
 
     @property
+    def lead(self) -> str:
+        """How much of its beginning is emphasised: bold, italic, or of a style that is for emphasis."""
+        return "".join(piece or "" for piece in self.pieces[: self._emphasis])
+
+    @property
     def is_bold(self) -> bool:
         """Whether all of it is bold."""
         return not self._bold_ended and bool(self.term.strip())
 
-    def append(self, text: str, *, bold: bool) -> None:
+    def append(self, text: str, *, bold: bool, emphasis: bool = False) -> None:
         """Go on with `text`."""
         self.pieces.append(text)
+        if (bold or emphasis) and not self._emphasis_ended:
+            self._emphasis = len(self.pieces)
+        elif text.strip():
+            self._emphasis_ended = True
         if bold and not self._bold_ended:
             self._bold = len(self.pieces)
         elif text.strip():
@@ -83,7 +94,7 @@ def read_paragraph(paragraph: "_Element", mark: NoteMark) -> Paragraph:
     for element, run in _shown(paragraph):
         tag = element.tag
         if tag in _TEXTS:
-            read.append(element.text or "", bold=is_on(run, "rPr/b"))
+            read.append(element.text or "", bold=is_on(run, "rPr/b"), emphasis=is_emphasis(run))
         elif tag in _SIGNS:
             read.append(_SIGNS[tag], bold=is_on(run, "rPr/b"))
         elif tag in _NOTES:

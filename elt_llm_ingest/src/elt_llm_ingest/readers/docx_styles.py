@@ -15,6 +15,7 @@ _MOST_BASES = 20
 _HEADING = re.compile(r"heading (\d)")
 _BODY_LEVEL = 9
 _NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")
+_EMPHASIS = frozenset(("strong", "emphasis", "intenseemphasis", "subtleemphasis"))
 _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
@@ -48,6 +49,11 @@ def is_on(parent: "_Element | None", path: str) -> bool:
     """Whether a switch such as `rPr/b` is set."""
     found = None if parent is None else parent.find(_path(path))
     return found is not None and found.get(VALUE, "true") not in {"0", "false", "off", "none"}
+
+
+def is_emphasis(run: "_Element | None") -> bool:
+    """Whether a run is italic, or of one of the character styles that are for emphasis."""
+    return is_on(run, "rPr/i") or (value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
 
 
 class Styles:
@@ -87,6 +93,11 @@ class Styles:
     def is_definition(self, paragraph: "_Element") -> bool:
         """Whether it is a term or what the term means."""
         return "definition" in self._own_name(paragraph)
+
+    def definition_part(self, paragraph: "_Element") -> str:
+        """`term` or `body` for a paragraph of a definition list by its style, else empty."""
+        name = self._own_name(paragraph)
+        return "term" if "definition term" in name else "body" if "definition" in name else ""
 
     def numbering(self, paragraph: "_Element") -> Numbered | None:
         """The list a paragraph belongs to, by itself or by its style; None if it has no number."""

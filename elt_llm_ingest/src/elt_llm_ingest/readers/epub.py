@@ -18,7 +18,7 @@ class EpubReader(DocumentReader):
     """Reads .epub; never anything outside of the file. A chapter without a heading gets that of the contents."""
 
     name: ClassVar[str] = "epub"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is broken, hostile or protected against copying."""

@@ -43,7 +43,7 @@ class HtmlReader(DocumentReader):
     """Reads .html and .xhtml; never anything the page refers to."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument if it is not text."""

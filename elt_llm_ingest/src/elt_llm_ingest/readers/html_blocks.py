@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborNode
 from elt_llm_ingest.parsed_document import BlockKind
 from elt_llm_ingest.readers.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.headings import begins_rule
+from elt_llm_ingest.readers.html_terms import EMPHASIS, DefinitionLists, LineMarks, mark_line
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _INLINE = frozenset(
@@ -33,6 +34,8 @@ class BlockWriter:
         self._tight = False
         self._bare = ""
         self._numbers: Counter[int] = Counter()
+        self._lists = DefinitionLists(builder)
+        self._marks = LineMarks()
 
     def write(self, root: LexborNode) -> None:
         """Append what is below `root`."""
@@ -40,21 +43,33 @@ class BlockWriter:
         while pending:
             node, leaving = pending.pop()
             if leaving:
-                self._flush()
-                self._kind, self._tight = "prose", False
+                self._leave(node.tag or "")
             elif not self._leaf(node):
-                if node.tag not in _INLINE:
+                if node.tag not in _INLINE or node.tag in EMPHASIS:
                     self._enter(node)
                     pending.append((node, True))
                 pending += [(child, False) for child in reversed(list(node.iter(include_text=True)))]
         self._flush()
+        self._lists.end()
+
+    def _leave(self, tag: str) -> None:
+        if tag in EMPHASIS:
+            self._marks.close(len(self._line))
+            return
+        self._flush()
+        self._kind, self._tight = "prose", False
+        self._lists.leave(tag)
 
     def _enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
+        if tag in EMPHASIS:
+            self._marks.open(tag, len(self._line))
+            return
         if tag in ("p", "div") and self._bare and "".join(self._line).strip() == self._bare:
             # The item's text stands in a paragraph of its own: its marker waits for it.
             return
         self._flush()
+        self._lists.enter(tag)
         if tag in _ITEMS:
             self._kind = _ITEMS[tag]
             self._tight = tag == "dd" or _follows_item(node)
@@ -97,11 +112,13 @@ class BlockWriter:
 
     def _flush(self, *, tight: bool = False) -> None:
         text = _SPACE.sub(" ", "".join(self._line)).strip()
+        marks = self._marks.take(self._line)
         self._line.clear()
         if text and text not in (self._bare, "\u00b6"):
             kind: BlockKind = "rule" if self._kind == "prose" and begins_rule(text[:80]) else self._kind
             self._builder.add(text, kind, tight=self._tight)
             self._tight = tight
+            mark_line(self._builder, marks, self._bare)
 
     def _table(self, table: LexborNode) -> None:
         """Rows as `cell | cell`, the first of header cells standing as header over the others."""

@@ -28,7 +28,7 @@ class OdtReader(DocumentReader):
     """
 
     name: ClassVar[str] = "odt"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; UnreadableDocument with the reason if it is damaged, encrypted or no text document."""
@@ -44,6 +44,7 @@ class OdtReader(DocumentReader):
             )
             for body in bodies:
                 writer.write(body)
+            writer.end()
             properties = read_properties(_part(archive, "meta.xml"))
         read = writer.builder.build("", properties.metadata(), tuple(sorted(writer.left_out)))
         first = read.sections[0].title if read.sections else path.stem

@@ -10,6 +10,7 @@ from elt_llm_ingest.readers.odt_styles import OFFICE, TABLE, TEXT, Counter, OdtS
 from elt_llm_ingest.readers.odt_tables import Repeats, odt_cells, odt_grid, odt_lays_out, odt_rows
 from elt_llm_ingest.readers.odt_text import OdtParagraph, read_odt_paragraph
 from elt_llm_ingest.readers.table_rows import may_be_header, row_text, write_rows
+from elt_llm_ingest.readers.term_marks import DefinitionList
 from elt_llm_ingest.readers.unstyled import is_definition, unstyled_level
 from elt_llm_ingest.readers.xml_guard import is_comment
 
@@ -36,6 +37,7 @@ class OdtWriter:
         self.builder = DocumentBuilder()
         self.title = ""
         self.left_out: set[str] = set()
+        self._definitions = DefinitionList(self.builder.marks)
         self._styles = styles
         self._has_headings = has_headings
         self._outline = Counter(styles.outline)
@@ -58,6 +60,10 @@ class OdtWriter:
             elif child.tag not in _LEFT_OUT and not is_comment(child):
                 self.write(child)
 
+    def end(self) -> None:
+        """All of the document is written."""
+        self._definitions.end()
+
     def _paragraph(self, element: "_Element", label: str, *, in_list: bool = False) -> None:
         paragraph = read_odt_paragraph(element, self._styles)
         text = paragraph.text
@@ -71,9 +77,22 @@ class OdtWriter:
             kind = self._kind(element, paragraph, label, in_list=in_list)
             tight = kind == self._before and kind in {"list", "code"}
             shown = paragraph.raw.strip("\n") if kind == "code" else f"{label} {text}" if text else ""
+            first = self.builder.count
             self.builder.add(shown, kind, tight=tight)
             self._before = kind if text else self._before
+            self._mark(element, paragraph, label, self.builder.span(first))
         self._set_aside(paragraph)
+
+    def _mark(self, element: "_Element", paragraph: OdtParagraph, label: str, span: tuple[int, int] | None) -> None:
+        """Keep what the look of a paragraph says of terms; `span` is where it stands."""
+        if span is None:
+            return
+        style = element.get(f"{TEXT}style-name")
+        is_term = self._styles.is_a(style, "definition term")
+        part = "term" if is_term else "body" if self._styles.is_a(style, "definition") else ""
+        self._definitions.styled(part, span)
+        if not part and self._before != "code":
+            self.builder.marks.lead_after(span, self.builder.end, label, paragraph.term)
 
     def _heading_level(self, element: "_Element", paragraph: OdtParagraph) -> int | None:
         if element.tag == f"{TEXT}h":

@@ -31,6 +31,7 @@ WEIGHTS: Final = MappingProxyType(
         "numbers_apart": -0.77,
         "denied": -1.39,
         "denied_beside": -1.16,
+        "contradicted": -1.8,
         "unreasoned": -2.07,
     }
 )

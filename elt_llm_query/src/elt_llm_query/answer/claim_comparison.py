@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from elt_llm_core.text.normalise import fold
 
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.claim_order import exchanged, roles_swapped
 from elt_llm_query.answer.claim_rules import Difference, compare_rules
 from elt_llm_query.answer.claim_slots import Alignment, Slot, align
 from elt_llm_query.answer.claim_sources import Sources, SourceSentence
 from elt_llm_query.answer.claim_tokens import Sentence, Token
-from elt_llm_query.answer.contraries import Contraries, is_prefixed
 from elt_llm_query.answer.term_weights import match
 
 _REACH = 6
@@ -56,7 +56,7 @@ class Comparer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._contraries = Contraries(sources.tokeniser)
+        self._contraries = ContraryFinder(sources.tokeniser)
 
     def coverage(self, claim: Sentence, stems: frozenset[str]) -> float:
         """Share of the weight of all the claim's words that `stems` has."""
@@ -159,68 +159,15 @@ class Comparer:
         """Contraries and one-sided denials; one of each takes the other back ("not simple" for "complicated")."""
         best: tuple[str, ...] | None = None
         for one, alignment in zip(sentences, aligned, strict=True):
-            opposed = tuple(dict.fromkeys([*self._opposed(claim, one.sentence), *self._in_place(alignment)]))
-            denied = _denied_once(claim, one.sentence)
-            found = () if len(opposed) == len(denied) == 1 else (*opposed, *denied)
-            if alignment.denied and not denied:
-                found = (*found, _negation(claim, one.sentence))
+            found = self._contraries.find(claim, one.sentence, alignment)
             relevant = self.coverage(claim, one.sentence.stems) > 0.25
             if relevant and (best is None or len(found) > len(best)):
                 best = found
         return best or ()
 
-    def _opposed(self, claim: Sentence, source: Sentence) -> tuple[str, ...]:
-        ours = {self._contraries.key(token.word): token for token in claim.tokens if not token.name}
-        theirs = {self._contraries.key(token.word) for token in source.tokens}
-        found = [
-            token.text
-            for key, token in ours.items()
-            if key not in theirs and any(other in theirs and other not in ours for other in self._contraries.of(key))
-        ]
-        prefixed = [
-            token.text
-            for key, token in ours.items()
-            if len(key) > 3
-            and key not in theirs
-            and any(is_prefixed(key, other) and other not in ours for other in theirs)
-        ]
-        return (*found, *prefixed)
-
-    def _in_place(self, aligned: Alignment) -> list[str]:
-        """Contraries that stand in the same place, though either side may have both words."""
-        key, of = self._contraries.key, self._contraries.of
-        return [ours.text for ours, theirs in aligned.pairs if key(theirs.word) in of(key(ours.word))]
-
 
 def _without_rules(one: SourceSentence) -> SourceSentence:
     return replace(one, sentence=one.sentence.without_rules) if one.sentence.rules.clauses else one
-
-
-def _negation(claim: Sentence, source: Sentence) -> str:
-    return next((token.text for sentence in (claim, source) for token in sentence.tokens if token.denies), "")
-
-
-def _denied_once(claim: Sentence, source: Sentence) -> tuple[str, ...]:
-    """The words that only one side denies, the first after each negation that the other side has as well."""
-    ours = [word for word in _heads(claim, source) if word not in source.denied]
-    theirs = [word for word in _heads(source, claim) if word not in claim.denied]
-    return tuple(dict.fromkeys([*ours, *theirs]))
-
-
-def _heads(one: Sentence, other: Sentence) -> list[str]:
-    heads = []
-    open_negation = False
-    for token in one.tokens:
-        if token.denies:
-            open_negation = True
-        elif open_negation and not token.denied:
-            open_negation = False
-        elif open_negation and token.denied:
-            shared = next((stem for stem in token.stems if match(stem, other.stems)), None)
-            if shared:
-                heads.append(shared)
-                open_negation = False
-    return heads
 
 
 def _says_the(sentence: Sentence) -> bool:

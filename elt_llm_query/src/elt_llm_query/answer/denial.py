@@ -19,6 +19,10 @@ _ASKS_FOR_NOT = re.compile(
     r"\b(?:stop|stopped|forbid|forbidden|ban|banned|prohibit|prohibited|avoid|without|refuse[ds]?|refusal|lose|lost"
     r"|fails?|failed|miss|missed|unable|prevent|prevented|illegal|too)\b|\b(?:un|in|dis)\w{5,}"
 )
+_FORBIDDING = re.compile(
+    r"\b(?:stop|stopped|forbid|forbidden|ban|banned|prohibit|prohibited|avoid|prevent|prevented)\b"
+)
+_NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
 # "Not before", "not more than": a limit, not a denial.
 _LIMITS = re.compile(
     r"\b(?:until|before|unless|except|without|but|only|if|other than|at least|(?:more|less|fewer|later|earlier) than"
@@ -49,15 +53,33 @@ def _denies(asking: Asking, terms: Sequence[str], sentence: ScoredSentence) -> f
     return max((_LEAST + (1.0 - _LEAST) * share for share in shares if share), default=0.0)
 
 
+def without_limits(asking: Asking, said: str) -> str:
+    """A folded text without the negations that are no denial: limits ("not before noon"), the figure asked for.
+
+    To a question for what is forbidden no negation is one.
+    """
+    forbidding = bool(_FORBIDDING.search(fold(asking.question.text)))
+    kept, last = [], 0
+    for found in _NEGATION.finditer(said):
+        if forbidding or not _says_no(asking, _clause(said, found)):
+            kept.append(said[last : found.start()])
+            last = found.end()
+    return "".join([*kept, said[last:]])
+
+
 def _denied(asking: Asking, said: str) -> list[str]:
     """What follows a negation up to the next stop; a figure there is what the question asks for, and no denial."""
-    clauses = (re.split(r"[,;:.]", said[found.end() :])[0] for found in _NO.finditer(said))
+    clauses = (_clause(said, found) for found in _NO.finditer(said))
+    return [clause for clause in clauses if _says_no(asking, clause)]
+
+
+def _clause(said: str, negation: re.Match[str]) -> str:
+    return re.split(r"[,;:.]", said[negation.end() :])[0]
+
+
+def _says_no(asking: Asking, clause: str) -> bool:
     question = asking.question
-    return [
-        clause
-        for clause in clauses
-        if not _LIMITS.search(clause) and not (question.expects_figure and figures(question, clause))
-    ]
+    return not _LIMITS.search(clause) and not (question.expects_figure and figures(question, clause))
 
 
 def _share(asking: Asking, terms: Sequence[str], stems: frozenset[str]) -> float:

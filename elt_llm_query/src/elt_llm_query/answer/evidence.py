@@ -8,6 +8,7 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.answer.asking import Asking
+from elt_llm_query.answer.contradiction import contradiction
 from elt_llm_query.answer.denial import denial
 from elt_llm_query.answer.expected_values import counted_phrases
 from elt_llm_query.answer.sentence_scores import ScoredSentence
@@ -68,6 +69,8 @@ class Evidence:
     """How much of what the question takes for granted the best sentence denies; down is better."""
     denied_beside: float
     """The same for the sentence among the chosen that denies most."""
+    contradicted: float
+    """How much the best sentence says the contrary of what the question takes for granted; down is better."""
     unreasoned: float
     """1 if a reason is asked for and no chosen sentence gives any; down is better."""
 
@@ -107,6 +110,7 @@ def gather_evidence(
         numbers_apart=_numbers_apart(question, chosen, chunks),
         denied=denial(asking, chosen[:1]),
         denied_beside=denial(asking, chosen),
+        contradicted=contradiction(asking, best),
         unreasoned=_unreasoned(question, chosen),
     )
 
