@@ -6,6 +6,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from elt_llm_core.settings_section import Section
+from elt_llm_core.settings_serve import ServeSettings
 from elt_llm_core.settings_servers import LlamaCppSettings, OllamaSettings, OpenAiLikeSettings
 
 StrategyName = Literal["dense", "sparse", "hybrid", "multi_query", "hyde", "multi_hop", "auto"]
@@ -227,6 +228,7 @@ class Settings(Section):
     query: QuerySettings = Field(default_factory=QuerySettings, description="How passages are found.")
     answer: AnswerSettings = Field(default_factory=AnswerSettings, description="How answers are written.")
     network: NetworkSettings = Field(default_factory=NetworkSettings, description="What may leave the machine.")
+    serve: ServeSettings = Field(default_factory=ServeSettings, description="The server.")
 
 
 class PromptSettings(Section):

@@ -86,7 +86,35 @@ CREATE TABLE job_reviews (
 ) STRICT
 """,
 )
-STEPS = (_FIRST, _JOBS)
+_SERVING = (
+    """
+CREATE TABLE api_keys (
+    name TEXT NOT NULL PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    read TEXT NOT NULL,
+    write TEXT NOT NULL,
+    administers INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID
+""",
+    """
+CREATE TABLE queued_jobs (
+    id TEXT NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    requested_by TEXT NOT NULL,
+    status TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    pid INTEGER,
+    progress TEXT NOT NULL,
+    result TEXT NOT NULL,
+    error TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID
+""",
+)
+STEPS = (_FIRST, _JOBS, _SERVING)
 
 
 def open_state(data_dir: Path) -> Database:
