@@ -1,0 +1,83 @@
+"""Every failure as one shape: `{"error": {"type", "message", "hint", "request_id"}}`, with the status that fits."""
+
+import re
+from collections.abc import Mapping
+
+from elt_llm_core.errors import (
+    CorruptIndex,
+    EltError,
+    FingerprintMismatch,
+    LockHeld,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    PromptTooLong,
+    UnknownCollection,
+    UsageError,
+)
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from elt_llm_api.serve.access.principal import Forbidden
+from elt_llm_api.serve.asgi import REQUEST_ID, error_body
+from elt_llm_api.serve.workers import RETRY_AFTER, Overloaded
+
+_STATUS: tuple[tuple[type[EltError], int], ...] = (
+    (Forbidden, 403),
+    (Overloaded, 503),
+    (UnknownCollection, 404),
+    (UsageError, 400),
+    (LockHeld, 409),
+    (FingerprintMismatch, 409),
+    (CorruptIndex, 503),
+    (ModelTimeout, 504),
+    (PromptTooLong, 422),
+    (ModelUnavailable, 503),
+    (ModelError, 502),
+)
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def status_of(error: EltError) -> int:
+    """The HTTP status of a failure; 500 for one that only the operator can mend."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Have every failure of every route told in the one shape."""
+    app.add_exception_handler(EltError, _elt_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http_error)
+
+
+async def _elt_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, EltError)  # noqa: S101 - it is registered for these alone
+    status = status_of(error)
+    headers = {"retry-after": str(RETRY_AFTER)} if status == 503 else None
+    return _answer(request, status, _kind(error), str(error), error.hint, headers)
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
+    told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
+    return _answer(request, 422, "invalid_request", f"The request is not as described: {told}.", "See /openapi.json")
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - as above
+    kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
+    return _answer(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", error.headers)
+
+
+def _answer(
+    request: Request, status: int, kind: str, message: str, hint: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    body = error_body(kind, message, hint, request.scope.get(REQUEST_ID, ""))
+    return JSONResponse(body, status, dict(headers or {}))
+
+
+def _kind(error: EltError) -> str:
+    """Such as `unknown_collection`."""
+    return _WORD.sub("_", type(error).__name__).lower()
