@@ -12,6 +12,7 @@ from elt_llm_consumer.definitions.definition import Definition, Draft
 from elt_llm_consumer.definitions.filters import Filters
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.lists import Lists
+from elt_llm_consumer.definitions.marked import marked
 from elt_llm_consumer.definitions.sentences import sentences
 from elt_llm_consumer.definitions.spans import one_line, trimmed
 from elt_llm_consumer.definitions.tables import Tables
@@ -38,6 +39,7 @@ def definitions_of(document: CorpusDocument, settings: GlossarySection = _DEFAUL
 
 
 def _drafts(layout: Layout, settings: GlossarySection) -> Iterator[Draft]:
+    yield from marked(layout, settings)
     yield from Tables(layout, settings).drafts()
     yield from sentences(layout)
     yield from Lists(layout).drafts()
