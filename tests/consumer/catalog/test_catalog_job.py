@@ -168,7 +168,7 @@ def test_the_job_says_which_entities_and_fields_there_are() -> None:
             fields={"retention": None, "quality": {"kind": "inventory", "column": "quality"}},
         )
     )
-    assert [row.name for row in result.table("entities").rows] == ["Member Club", "Team", "Ground", "Club Bond"]
+    assert [row.name for row in result.table("entities").rows] == ["Member Club", "Team", "Club Bond", "Ground"]
     assert "retention" not in result.table("entities").columns
     assert "quality" in result.table("entities").columns
     assert not cells_of(result_of(context(entity_types=["Process"], handbook_only=False)), "source")

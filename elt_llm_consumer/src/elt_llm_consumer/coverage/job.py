@@ -20,7 +20,7 @@ from elt_llm_consumer.joining.join import Joined, join
 from elt_llm_consumer.joining.named import named_entities, named_terms, names_of, other_names, term_key
 from elt_llm_consumer.mention_index import MentionIndex
 from elt_llm_consumer.names import Names
-from elt_llm_consumer.rows import Cell, JobResult, Row, Table
+from elt_llm_consumer.rows import Cell, JobResult, Row, Table, by_first_group
 from elt_llm_consumer.tasks import RowTask
 
 DOMAIN_COLUMNS = ("entities", *(name.lower() for name in CLASSES), "share_covered")
@@ -53,7 +53,7 @@ class CoverageJob:
         classes = {row.key: row.cells["coverage"] for row in rows}
         gaps = gap_table(self._context, measured, self._joined_with(measured), self._definitions, classes)
         tables = (
-            Table(name="coverage", columns=COLUMNS, rows=tuple(known[one.id] for one in measured)),
+            Table(name="coverage", columns=COLUMNS, rows=by_first_group(known[one.id] for one in measured)),
             gaps,
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_rows(rows))),
             rules_table(self._context, self._entities, self._names, self._terms, Rules(self._rules, self._found)),
