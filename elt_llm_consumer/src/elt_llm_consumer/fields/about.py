@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from elt_llm_consumer.fields.meetings import Meetings, taken_up_again
 from elt_llm_consumer.fields.statements import Statement
@@ -21,6 +22,8 @@ class About:
     mentions: tuple[tuple[int, int], ...] = ()
     under_heading: bool = False
     surely: bool = True
+    in_chapter: bool = False
+    """Whether any heading above is the name, not only the nearest."""
 
 
 class Subjects:
@@ -37,7 +40,7 @@ class Subjects:
         self._by_place: dict[tuple[str, str], list[Statement]] = defaultdict(list)
         for statement in statements:
             self._by_place[statement.document.collection, statement.document.document_id].append(statement)
-        self._titled = self._under_titles()
+        self._titled, self._in_chapters = self._under_titles()
 
     def of(self, name: str) -> Sequence[About]:
         """The statements that name it, or stand under a heading that is its name, in order."""
@@ -63,6 +66,7 @@ class Subjects:
                 or tuple(filter(None, [taken_up.get(number)])),
                 number in titled,
                 any(it.certain for it in named.get(number, ())) or number in titled or number in taken_up,
+                number in self._in_chapters.get(name, ()),
             )
             for number in sorted(named.keys() | titled | taken_up.keys())
         ]
@@ -77,16 +81,22 @@ class Subjects:
         first, last = (bisect_left(known, place, key=lambda one: one.start) for place in span)
         return [one for one in known[first:last] if one.end <= span[1]]
 
-    def _under_titles(self) -> Mapping[str, set[int]]:
+    def _under_titles(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
+        """By name the statements right under a heading that is the name, and those anywhere below one."""
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}
         by_key |= {"".join(self.names.key(name)): name for name in self.names.names}
-        found: dict[str, set[int]] = defaultdict(set)
+        right: dict[str, set[int]] = defaultdict(set)
+        below: dict[str, set[int]] = defaultdict(set)
+        called = cache(lambda heading: by_key.get("".join(self.names.key(heading))))
         for statement in self.statements:
-            if statement.headings and not statement.cells:
-                name = by_key.get("".join(self.names.key(statement.headings[-1])))
-                if name is not None:
-                    found[self._called[self.names.key(name)]].add(statement.number)
-        return found
+            if statement.cells:
+                continue
+            found = [called(heading) for heading in statement.headings]
+            for name in filter(None, found):
+                below[self._called[self.names.key(name)]].add(statement.number)
+            if found and found[-1] is not None:
+                right[self._called[self.names.key(found[-1])]].add(statement.number)
+        return right, below
 
 
 def most_common_heading(abouts: Iterable[About]) -> tuple[str, list[About]]:
