@@ -76,8 +76,9 @@ class LineMarks:
             return []
         offsets = [0, *accumulate(map(len, pieces))]
         spans = [(_stripped(raw, offsets[begun], offsets[end]), is_dfn) for begun, end, is_dfn in closed]
+        spans = [(span, is_dfn) for span, is_dfn in spans if span[1] > span[0]]
         shown = _shown(raw, sorted({offset for span, _ in spans for offset in span}))
-        return sorted(((shown[start], shown[end]), is_dfn) for (start, end), is_dfn in spans if end > start)
+        return sorted(((shown[start], shown[end]), is_dfn) for (start, end), is_dfn in spans)
 
 
 def mark_line(builder: DocumentBuilder, marks: Sequence[tuple[Span, bool]], marker: str) -> None:
@@ -90,7 +91,9 @@ def mark_line(builder: DocumentBuilder, marks: Sequence[tuple[Span, bool]], mark
         if is_dfn:
             builder.marks.name(start + begin, start + stop)
     text = builder.end
-    for begin, stop in _first_run(text, [marked for marked, is_dfn in marks if not is_dfn]):
+    for first, stop in _first_run(text, [marked for marked, is_dfn in marks if not is_dfn]):
+        # Emphasis may begin before the item it stands in.
+        begin = max(first, len(marker) + 1) if marker and text.startswith(f"{marker} ") else first
         if text[:begin].removeprefix(marker).strip(_QUOTES) == "":
             builder.marks.lead(start + begin, start + stop)
 
