@@ -9,6 +9,7 @@ from elt_llm_consumer.definitions.terms import term_key
 from elt_llm_consumer.sections.glossary import GlossarySection
 
 _QUESTION = re.compile(r"[?]\W{0,3}$")
+_VARIABLE = re.compile(r"<[^<>]{1,80}>$")
 _ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
 _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
 
@@ -26,7 +27,13 @@ class Filters:
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
-        if not term or len(term) > settings.longest_term or _RULE_NAME.match(term) or _ONLY_NUMBERS.match(term):
+        if (
+            not term
+            or len(term) > settings.longest_term
+            or _RULE_NAME.match(term)
+            or _ONLY_NUMBERS.match(term)
+            or _VARIABLE.match(term)
+        ):
             return False
         if not settings.shortest_definition <= len(body) <= settings.longest_definition:
             return False

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from elt_llm_core.text.normalise import fold
 
+# ruff: noqa: RUF001 - the look-alike dashes are what this file is about.
 _LABEL = re.compile(
-    r"^(?:(?:part|section|chapter|appendix|annex|anhang|teil|abschnitt|kapitel)\s+\w{1,5}[:.]?\s+)?(?:[a-z]?\d{0,3}(?:\.\d{1,3}){0,4}[.:)]?\s+)?(?:[ivx]{1,5}\.\s+|[a-z][.:)]\s+)?"
+    r"^(?:(?:part|section|chapter|appendix|annex|anhang|teil|abschnitt|kapitel|§)\s{0,9}\w{1,5}[:.]?\s+(?:[-–—]\s+)?)?(?:[a-z]?\d{0,3}(?:\.\d{1,3}){0,4}[.:)]?\s+)?(?:[ivx]{1,5}\.\s+|[a-z][.:)]\s+)?"
 )
 _JOINING = frozenset(
     """

@@ -7,11 +7,15 @@ from elt_llm_consumer.definitions.defining import is_phrase, tells_apart
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.entries import Entries, Entry
 from elt_llm_consumer.definitions.layout import Layout, Line
+from elt_llm_consumer.definitions.run_in import is_small_run_in
 from elt_llm_consumer.definitions.spans import one_line
+from elt_llm_consumer.definitions.wording import DOCUMENTS
 
 _CUE = re.compile(
     r"\b(?:terms?|words?|expressions?|definitions?|abbreviations?|acronyms?|vocabulary|glossary|begriffe|abkürzungen)\b[^.!?]{0,80}:$"
-    r"|\bhave the following meanings?\b[^.!?]{0,40}:?$",
+    r"|\bha(?:ve|s) (?:the following|these|special|particular) meanings?\b[^.!?]{0,40}[:.]?$"
+    rf"|^(?:\W{{0,3}}[\d.]{{0,9}}\s)?(?:in|for the purposes? of|throughout|under) (?:this|these|our) "
+    rf"(?:\w{{1,20}} )?{DOCUMENTS}\b[^.!?]{{0,60}}:$",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
@@ -35,8 +39,9 @@ class Lists:
 
     def _section(self, lines: Sequence[Line]) -> Iterator[Draft]:
         number = 0
+        small = _often_runs_in(lines)
         while number < len(lines):
-            entry = self._entries.entry(lines, number, announced=True)
+            entry = self._entries.entry(lines, number, announced=True, small=small)
             if entry is not None:
                 yield entry.draft
             number = entry.following if entry is not None else number + 1
@@ -70,6 +75,12 @@ class Lists:
             return share >= 0.5
         bold = all(entry.way.endswith("marked") for entry in run)
         return share >= _SHARE and len(run) >= (2 if bold else _FEWEST)
+
+
+def _often_runs_in(lines: Sequence[Line]) -> bool:
+    """Whether most paragraphs of a section read like entries that run into their definitions."""
+    begins = [line for line in lines if line.apart]
+    return 2 * sum(map(is_small_run_in, begins)) > len(begins) > 1
 
 
 def _is_meaning(body: str) -> bool:

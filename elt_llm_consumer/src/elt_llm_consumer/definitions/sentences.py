@@ -8,8 +8,10 @@ from elt_llm_query.answer.pieces import Piece
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.defining import defines
 from elt_llm_consumer.definitions.definition import Draft
+from elt_llm_consumer.definitions.glosses import gloss
 from elt_llm_consumer.definitions.inverted import beside, inverted
 from elt_llm_consumer.definitions.layout import Layout
+from elt_llm_consumer.definitions.naming import naming
 from elt_llm_consumer.definitions.spans import Extent, trimmed_definition
 from elt_llm_consumer.definitions.subject import Subject, read_subject
 from elt_llm_consumer.definitions.wording import ARTICLE, PLACE, SAME_AS, TARGET, VERB
@@ -43,6 +45,12 @@ def _of_piece(layout: Layout, extent: Extent, number: int, piece: Piece) -> Iter
         if found:
             yield from found
             return
+    named = naming(text, piece.start, piece.end)
+    if named is not None:
+        yield Draft(named[0], trimmed_definition(text, *named[1]), "sentence", _LIKELY)
+    elif not layout.in_region(piece.start) and (told := gloss(text, piece.start, piece.end)) is not None:
+        body = trimmed_definition(text, told[1], extent.end(number, piece.end))
+        yield Draft(told[0], body, "sentence", _LIKELY)
 
 
 def _after_verb(

@@ -83,7 +83,8 @@ class Tables:
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
-        defines = tells_apart(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
+        plain = len(term.split()) <= 6 and len(body.split()) >= 4 and not any(map(str.isdigit, term + body[:3]))
+        defines = plain or tells_apart(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
         return _Columns(2, 0, 1, None, short=False) if defines else None
 
     def _over_page(self, before: Line, line: Line) -> bool:
