@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
@@ -27,7 +28,8 @@ _CALLED = re.compile(
     r"\s(?:is|are|shall\s+be|will\s+be)\s+(?:also\s+)?(?:called|known\s+as|referred\s+to\s+as|termed|named)\s+"
     r"(?:(?:the|an?)\s+)?[\"“„‘']?$"
 )
-_MOST_WORDS = 12
+_MOST_WORDS = 8
+_OFTEN = 3  # entries of a term, each of which says something else
 _SHARE = 0.5
 _SURE, _LIKELY = 0.95, 0.85
 
@@ -44,18 +46,25 @@ def marked(layout: Layout, settings: GlossarySection) -> Iterator[Draft]:
 def _definition_lists(layout: Layout, settings: GlossarySection) -> Iterator[Draft]:
     """The entries of definition lists that are no lists of values; a body that is too long by its first paragraph."""
     text = layout.text
+    labels = _labels(layout.document.marked.definitions, text)
     for pairs in _lists(layout.document.marked.definitions, text):
         entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
         values = [is_value(term, body) for term, body in entries]
         if holds_values(entries, values) or _set_apart(layout, pairs[0][0]):
             continue
         for one, value, (term, body) in zip(pairs, values, entries, strict=True):
-            if value or not _may_be_term(term):
+            if value or term.casefold() in labels or not _may_be_term(term):
                 continue
             end = one[3]
             if len(body) > settings.longest_definition and (stop := text.find("\n\n", one[2], end)) > 0:
                 end = stop
             yield _draft(text, (one[0], one[1]), trimmed_definition(text, one[2], end), "list", _SURE)
+
+
+def _labels(pairs: Sequence[Pair], text: str) -> frozenset[str]:
+    """Terms that entry after entry begins with: they say what kind of thing it tells, as in a list of changes."""
+    bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in pairs}
+    return frozenset(term for term, count in Counter(term for term, _ in bodies).items() if count >= _OFTEN)
 
 
 def _lists(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:

@@ -48,6 +48,12 @@ _FIELD = re.compile(
     r"(?:parameters?|arguments?|returns?|return\s+type|raises|yields|type|default|see\s+also):?", re.IGNORECASE
 )
 _NAME = re.compile(r"(?:(?:[A-Z]\.?|[^\W\d_][\w.'-]{1,30})\s){1,3}[^\W\d_][\w'-]{1,30}$")
+# Of a chapter, a section or a release: such lists are contents and changes.
+_NUMBERED = re.compile(
+    r"(?:[A-Z]\.)?\d{1,3}(?:(?:\.\d{1,3}){1,5}\.?|\.)(?=[\s,;]|$)"
+    r"|.{0,40}\b(?:section|chapter|abschnitt|kapitel)\s\d",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"-{1,2}\w|[/$\\<]|.{0,80}(?:->|\w\(\)|\w\([^()\s]{0,40}[,=])")
 _ACTING = re.compile(r"[a-z]{3,20}ing\s\S{1,30}\s", re.IGNORECASE)
 _REACH = 14
@@ -72,8 +78,8 @@ def _is_name(term: str, body: str) -> bool:
 
 
 def is_value(term: str, body: str) -> bool:
-    """Whether an entry gives a value and no meaning: a number, time, amount or address, or what an option does."""
-    if _CODE.match(term.strip()) or _FIELD.fullmatch(term.strip()):
+    """Whether an entry gives a number, time, amount or address, or tells of an option or a section: no meaning."""
+    if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
         return True
     if _LABEL.fullmatch(term.strip(" :")) and not (is_meaning(body) or body[:1].islower()):
         return True
