@@ -34,6 +34,7 @@ def test_what_happens_to_the_subject_or_the_object_is_said_of_it(text: str, word
         ("A Permit must be shown before work begins.", "begins"),
         ("Nothing may be destroyed before the time in the Permit has passed.", "destroyed"),
         ("A Permit names the boat, and the Boat lapses with it.", "lapses"),
+        ("It becomes void when the Permit has not been used.", "becomes"),
         ("Work is closed, and the Permit is shown.", "closed"),
     ],
 )

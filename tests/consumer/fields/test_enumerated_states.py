@@ -36,6 +36,8 @@ def test_three_states_or_more_are_found_without_any_known_word(text: str, listed
         "A Claim is checked, granted or refused by the Clerk.",
         "A Fee is 3, 4 or 5 pounds.",
         "A Fee is due within ten days, is small or may be waived.",
+        "It is called with `a-b`, `c-d` or `e-f`.",
+        "He is suffering, or is in danger of, abuse or neglect.",
         "The Board is Anna, Bert or Carla.",
         "Nobody is told. Open, closed or lost things are kept.",
     ],

@@ -59,6 +59,7 @@ def test_what_is_said_of_the_entity_is_found(field: str, text: str) -> None:
         ("lifecycle_states", "The gate is opened with a Permit."),
         ("lifecycle_states", "A Permit must be shown before work begins."),
         ("lifecycle_states", "A person with a Permit is warned, fined or let off."),
+        ("lifecycle_states", "The clerk is told if a Permit is lost, stolen or damaged."),
         ("governance_rules", "A Permit is given, refused, withdrawn or gone."),
         ("retention", "A Permit is open, dormant, archived or destroyed."),
         ("retention", "The Permit is set beside the Retention Schedule."),
@@ -67,6 +68,7 @@ def test_what_is_said_of_the_entity_is_found(field: str, text: str) -> None:
         ("regulatory_context", "A Permit may be shown to the police or a court."),
         ("associated_agreements", "A Permit must be signed by a doctor."),
         ("associated_agreements", "A Permit is dated, timed and signed."),
+        ("associated_agreements", "It may be lent only where there is a Lease Agreement, a Permit or a duty."),
         ("associated_agreements", "A Contractor is given a Permit."),
         ("governance_rules", "Consent must be noted in the Permit."),
     ],
@@ -92,6 +94,21 @@ def test_what_is_said_of_another_is_not(field: str, text: str) -> None:
 )
 def test_who_is_responsible_for_something_is_its_owner(text: str, owner: str | None) -> None:
     assert _cell("Ladder", "data_owner", text).value == owner
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A Permit is new, live or lost. It lapses after a year.", 2),
+        ("A Permit is new, live or lost.\n\nIt lapses after a year.", 1),
+        ("A Permit is new, live or lost. It is raining. It lapses after a year.", 1),
+        ("The boat of a Permit is here. It lapses after a year.", 0),
+        ("The Clerk keeps each Permit. It lapses after a year.", 0),
+    ],
+)
+def test_a_pronoun_takes_up_what_the_sentence_before_began_with(text: str, said: int) -> None:
+    value = _cell("Permit", "lifecycle_states", text).value
+    assert len(value if isinstance(value, tuple) else []) == said
 
 
 _ANNEX = """# Annex

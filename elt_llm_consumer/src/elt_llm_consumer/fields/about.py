@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from elt_llm_consumer.fields.meetings import Meetings, taken_up_again
+from elt_llm_consumer.fields.meetings import Meetings, taken_up_again, taken_up_by_pronoun
 from elt_llm_consumer.fields.statements import Statement
-from elt_llm_consumer.names import Names
+from elt_llm_consumer.names import Mention, Names
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Subjects:
             number + 1: span
             for number in named
             if number + 1 < len(self.statements) and number + 1 not in named
-            for span in [taken_up_again(self.statements[number + 1], self.names.key(name), self.names)]
+            for span in [self._taken_up(name, number + 1, named[number])]
             if span is not None
         }
         return [
@@ -70,6 +70,11 @@ class Subjects:
             )
             for number in sorted(named.keys() | titled | taken_up.keys())
         ]
+
+    def _taken_up(self, name: str, number: int, before: Sequence[Mention]) -> tuple[int, int] | None:
+        statement = self.statements[number]
+        again = taken_up_again(statement, self.names.key(name), self.names)
+        return again or taken_up_by_pronoun(statement, self.statements[number - 1], before)
 
     def names_in(self, statement: Statement) -> list[str]:
         """The names that a statement speaks of, each once, in order."""

@@ -9,7 +9,7 @@ from elt_llm_consumer.fields.clauses import Span, is_governed, is_party_of_rule,
 from elt_llm_consumer.fields.cues import Cues, verbs
 from elt_llm_consumer.fields.responsible import Responsible
 from elt_llm_consumer.fields.statements import Statement
-from elt_llm_consumer.fields.states import States, names_state_of, own_states, states_in
+from elt_llm_consumer.fields.states import States, is_condition, names_state_of, own_states, states_in
 from elt_llm_consumer.sections.catalog import CatalogField
 
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
@@ -27,6 +27,10 @@ _LONGEST = 3000
 """Characters; what is longer is no sentence, and nobody would read it as evidence."""
 _SENTENCE_WORDS = 8
 """A table cell of fewer words names things and says nothing of them."""
+# "An agreement, a consent or a duty" says nothing of a consent.
+_BESIDE = re.compile(
+    r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
+)
 # "Rule 4" and D3.2 are places and no amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
@@ -137,7 +141,7 @@ def _states_of(about: About) -> States | None:
     text, begins = about.statement.text, about.statement.begins - about.statement.start
     for start, end in _mentions(about):
         before = text[begins:start]
-        if names_state_of(before) or not is_governed(before):
+        if not is_condition(before) and (names_state_of(before) or not is_governed(before)):
             states = own_states(text, end)
             if states is not None:
                 return states
@@ -185,7 +189,8 @@ def _standing(statement: Statement, start: int, end: int, told: Sequence[tuple[i
     before = text[begins : own[0]].split()
     if len(before) <= _FIRST_WORDS or (verb is not None and own[0] < verb and len(before) <= _SUBJECT_WORDS):
         return _BEFORE_VERB if is_governed(" ".join(before)) else _SUBJECT
-    distances = [len(text[last:first].split()) for first, last in (_ordered(own, cue) for cue in told)]
+    between = [text[last:first] for first, last in (_ordered(own, cue) for cue in told)]
+    distances = [len(words.split()) for words in between if not _BESIDE.match(words)]
     return _NEAR if min(distances, default=_NEAR_WORDS + 1) <= _NEAR_WORDS else _NAMED
 
 

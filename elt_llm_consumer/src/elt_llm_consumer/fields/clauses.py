@@ -44,7 +44,7 @@ def is_said_of(text: str, mention: Span, word: Span, begins: int = 0) -> bool:
     """
     if word[1] <= mention[0]:
         between = text[word[1] : mention[0]]
-        return len(between.split()) <= _OBJECT_WORDS and not _STOPS.search(between) and not _governs(between)
+        return len(between.split()) <= _OBJECT_WORDS and not _STOPS.search(between) and not _parts(between)
     if is_governed(_last_clause(text[begins : mention[0]]), frozenset({"of"})):
         return False
     return not _has_other_subject(text[mention[1] : word[1]], word[0] - mention[1])
@@ -67,6 +67,11 @@ def is_party_of_rule(text: str, mention: Span, begins: int = 0) -> bool:
 def _governs(between: str, also: str = "") -> bool:
     words = {word.casefold() for word in between.split()}
     return not words.isdisjoint((PREPOSITIONS - {"of"}) | {also})
+
+
+def _parts(between: str) -> bool:
+    """Whether another clause or a preposition stands between a word and a mention after it."""
+    return _governs(between) or bool(_SUBORDINATE.search(f"{between} it"))
 
 
 def _last_clause(before: str) -> str:

@@ -21,6 +21,10 @@ _TAKES_UP = re.compile(
     r"(?:the|a|an|this|that|such a|each|every|any|no|der|die|das|dieser|diese|dieses|jeder|jede|jedes) (\w{2,40})",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"(It|They|Es|Sie) \w")
+_TAKEN_ARTICLE = re.compile(
+    r"(?:(?:the|a|an|each|every|any|no|der|die|das|ein|eine|jeder|jede|jedes) )?$", re.IGNORECASE
+)
 
 
 @dataclass
@@ -85,6 +89,17 @@ class Meetings:
             written = found.written[statement.document.document_id]
             written.capital += mention.doubt in {"", "kind of it"}
             written.small += mention.doubt == "small letters"
+
+
+def taken_up_by_pronoun(statement: Statement, before: Statement, mentions: Iterable[Mention]) -> tuple[int, int] | None:
+    """Where a statement says "It ..." of what the one before it began with, in the same paragraph."""
+    met = _PRONOUN.match(statement.text[statement.begins - statement.start :])
+    if met is None or not statement.follows or before.cells:
+        return None
+    begun = (before.text[before.begins - before.start : one.start - before.start] for one in mentions if one.certain)
+    if not any(_TAKEN_ARTICLE.match(words) for words in begun):
+        return None
+    return statement.begins + met.start(1), statement.begins + met.end(1)
 
 
 def taken_up_again(statement: Statement, key: Sequence[str], names: Names) -> tuple[int, int] | None:

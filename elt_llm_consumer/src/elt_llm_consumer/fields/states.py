@@ -15,7 +15,7 @@ _BEGIN_PLACES = frozenset(
 )
 # What is named with an article, a number or a pronoun is a thing; what has a doer or a verb of its own is an act.
 _NO_STATE = re.compile(
-    r"\d|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
+    r"[\d\"\u201c\u201d*_`]|(?:^|\s)(?:of|to|than)$|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
     r"more|less|than|ein|eine|einen|von|durch|muss|darf)(?!\w)",
     re.IGNORECASE,
 )
@@ -23,6 +23,9 @@ _NAMES_THING = re.compile(r"^(?:the|der|die|das)\s", re.IGNORECASE)
 _OFTEN = re.compile(r"\w{2,20}ly$")
 _OF_STATE = re.compile(
     r"(?<!\w)(?:state|status|stage|condition|phase|Zustand|Stand)\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}$"
+)
+_CONDITION = re.compile(
+    r"(?<!\w)(?:if|when|whenever|where|unless|until|wenn|falls|bis)(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE
 )
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
@@ -63,6 +66,11 @@ def own_states(text: str, end: int) -> States | None:
 def names_state_of(before: str) -> bool:
     """Whether the words before a mention say that its state is spoken of: "the status of a "."""
     return bool(_OF_STATE.search(before))
+
+
+def is_condition(before: str) -> bool:
+    """Whether the words before a mention begin a condition: "if a Card is lost, stolen or found" lists no states."""
+    return bool(_CONDITION.search(before))
 
 
 def _are_states(items: list[str]) -> bool:
