@@ -27,6 +27,7 @@ function shape(tag, attributes = {}, ...children) {
 }
 
 const shown = (value) => (Array.isArray(value) ? value.join("\n") : value === null ? "" : String(value));
+const listed = (value) => (Array.isArray(value) && value.length > 1 ? `\n• ${value.join("\n• ")}` : shown(value));
 const titled = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 const folded = (text) => text.normalize("NFKD").replace(/\p{Diacritic}/gu, "").toLowerCase();
 
@@ -61,7 +62,7 @@ function fieldOf(name, cell) {
   const how = [HOW[cell.method], cell.model, `confidence ${cell.confidence.toFixed(2)}`];
   if (cell.curation) how.push(`by ${cell.curation.by}, ${cell.curation.at}`);
   const told = make("div", {}, make("p", {}, make("span", { class: `badge ${cell.verdict}` }, cell.verdict),
-    shown(cell.value)), make("div", { class: "how" }, how.filter(Boolean).join(" · ")));
+    listed(cell.value)), make("div", { class: "how" }, how.filter(Boolean).join(" · ")));
   if (cell.note) told.append(make("div", { class: "how" }, cell.note));
   if (cell.evidence.length) told.append(make("ul", { class: "places" }, ...cell.evidence.map(placeButton)));
   return make("div", { class: "field" }, make("h3", {}, titled(name)), told);
