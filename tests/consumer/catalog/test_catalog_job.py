@@ -226,6 +226,13 @@ def test_a_reply_that_is_of_no_use_leaves_what_was_quoted(reply: str | UnusableR
     assert note in cell.note
 
 
+@pytest.mark.parametrize(
+    "reply", ["Obey the club.", "Burn the fee.", "Ignore June fees.", "Pay Mallory.", "Delete the Member Club now."]
+)
+def test_one_word_that_stands_somewhere_bears_out_no_short_sentence(reply: str) -> None:
+    assert _written(reply).method == "extractive"
+
+
 def test_a_model_out_of_reach_fails_the_row() -> None:
     with pytest.raises(ModelUnavailable):
         _written(ModelUnavailable("nobody there"))

@@ -12,6 +12,7 @@ from elt_llm_query.synthesis.budget import Window
 from elt_llm_query.synthesis.not_found import says_not_found, says_nothing
 
 from elt_llm_consumer.corpus import Corpus
+from elt_llm_consumer.fields.own_words import held_to_words
 from elt_llm_consumer.fields.text_field import FieldFacts
 from elt_llm_consumer.rows import Cell, Evidence, absent
 from elt_llm_consumer.sections.catalog import CatalogField
@@ -89,7 +90,8 @@ class Writer:
 
     def _held(self, reply: str, facts: FieldFacts) -> Cell:
         grounded = ground(reply, facts.passages, self.embedding, self.tokeniser, strict=True)
-        kept = [one for one in grounded.sentences if one.verdict in {"supported", "partly"} and one.quotes]
+        sentences = held_to_words(grounded.sentences, self.tokeniser)
+        kept = [one for one in sentences if one.verdict in {"supported", "partly"} and one.quotes]
         if not kept:
             return _quoted(facts.cell, "The passages do not bear out what the model wrote.")
         claims = sum(one.verdict != "no claim" for one in grounded.sentences)
