@@ -28,6 +28,10 @@ _TERM = re.compile(
     rf"(?:(?:the|an?|each)\s+)?(?:{_QUOTED % ('c', 'd')})",
     re.IGNORECASE,
 )
+# "The owner of the cable (the Cable Owner)"
+_CAPITALS = re.compile(
+    r"\((?:together,?\s|collectively,?\s|each\s)?(?:the|an?)\s(?P<a>[A-Z][\w'’-]{1,30}(?:\s(?:of\s)?[A-Z][\w'’-]{1,30}){0,4})\)"
+)
 _WORD = re.compile(r"\S+")
 _DETERMINER = re.compile(
     r"(?:an?|the|any|every|each|all|its|those|these|our|their|one|such|eine?[nmrs]?|der|die|das|dem|den|des)$",
@@ -65,6 +69,7 @@ def brackets(layout: Layout) -> Iterator[Draft]:
         if piece.kind in ("prose", "item") and (
             "(" in piece.text or "called" in piece.text or "as " in piece.text or "here" in piece.text
         ):
+            yield from _plain(layout, piece)
             for found in _TERM.finditer(text, piece.start, piece.end):
                 name = next(key for key in "abcd" if found[key] is not None)
                 body = _stands_for(text, piece, found)
@@ -128,6 +133,16 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and TELLING_APART.search(rest) is not None
     return kind and not part and FINITE.search(rest.split(" that ")[0].split(" which ")[0].split(" who ")[0]) is None
+
+
+def _plain(layout: Layout, piece: Piece) -> Iterator[Draft]:
+    """Names without quotes after what they stand for: several words with capitals, or one that is used again."""
+    text = layout.text
+    for found in _CAPITALS.finditer(text, piece.start, piece.end):
+        body = _stands_for(text, piece, found)
+        again = " " in found["a"] or re.search(rf"\b{re.escape(found['a'])}\b", text[found.end() :]) is not None
+        if body is not None and again and not is_short_form(found["a"]) and _opens(text[slice(*body)], 0):
+            yield Draft(found.span("a"), body, "brackets", 0.8)
 
 
 def _opens(body: str, place: int) -> bool:

@@ -22,6 +22,7 @@ _CLASS = re.compile(
     r"|eine?|der|die|das|wer|jede[rs]?,?)\s",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b", re.IGNORECASE)
 _IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
 _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}[\w-]{2,30}s\s", re.IGNORECASE)
@@ -46,10 +47,15 @@ def defines(text: str, subject: Subject, kind: str, begin: int, end: int, *, reg
         return _names_parts(subject, kind, body, region=region)
     if kind in ("refers", "used") and not (subject.sure or region):
         return kind == "refers" and _tells_what(subject, text[slice(*subject.terms[0])], body)
-    if subject.sure or region:
-        return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
+    if subject.sure or region or subject.doing:
+        return (subject.marked or not subject.doing or region or subject.led) and _has_body(subject, body)
     strong = kind == "defined" and len(body.split(maxsplit=_FEWEST_WORDS)) >= _FEWEST_WORDS
     return tells_apart(body) or (strong and not NOT_BODY.match(body))
+
+
+def _has_body(subject: Subject, body: str) -> bool:
+    """Whether what is said of a term is no saying and no consequence."""
+    return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
 
 
 def tells_apart(body: str) -> bool:
@@ -72,7 +78,7 @@ def _names_parts(subject: Subject, kind: str, body: str, *, region: bool) -> boo
     if kind == "when":
         return subject.led or subject.marked
     if subject.marked:
-        return region or subject.led or DEFINING.match(body) is not None
+        return region or subject.led or not (FINITE.search(body) or _NUMBER.match(body))
     return subject.led and subject.sure and tells_apart(body)
 
 
@@ -104,7 +110,7 @@ def _may_be_told(subject: Subject, body: str) -> bool:
     apart = STRONGLY_APART.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])) is not None
     if subject.one and not apart:
         return False
-    identifies = _IDENTIFIES.match(body) and (not apart or body[:3].casefold() == "one")
+    identifies = body[:6].casefold() == "one of" or (_IDENTIFIES.match(body) and not TELLING_APART.search(body[:100]))
     return subject.led or subject.bold or subject.one or (subject.marked and not identifies)
 
 

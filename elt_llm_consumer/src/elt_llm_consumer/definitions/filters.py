@@ -9,6 +9,7 @@ from elt_llm_consumer.definitions.terms import term_key
 from elt_llm_consumer.sections.glossary import GlossarySection
 
 _QUESTION = re.compile(r"[?]\W{0,3}$")
+_NUMBERED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}\.?\s")
 _VARIABLE = re.compile(r"<[^<>]{1,80}>$")
 _ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
 _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
@@ -36,6 +37,8 @@ class Filters:
         ):
             return False
         if not settings.shortest_definition <= len(body) <= settings.longest_definition:
+            return False
+        if _NUMBERED.match(term) and _NUMBERED.match(body):  # rows of contents
             return False
         if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
             return False

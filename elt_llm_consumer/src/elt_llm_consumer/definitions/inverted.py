@@ -57,7 +57,7 @@ _PATTERNS: Final = (
         rf"(?:[^,;:.]{{1,80}}?,?\s{{1,9}})?we\s+define\s+{_ARTICLE}{_term('a')}\s+as\s+(?P<body>\S)", re.IGNORECASE
     ),
     re.compile(
-        rf"unter\s+{_ARTIKEL}{_term('a')}\s+(?:verst(?:eht|ehen)\s+(?:man|wir|(?:die|diese)\s+\w{{1,40}})(?:\s+{_DOKUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_DOKUMENT})?(?=[^.]{{1,300}}\s(?:verstanden|zu\s+verstehen)\b))"
+        rf"unter\s+{_ARTIKEL}{_term('a')}\s+(?:verst(?:eht|ehen)\s+(?:man|wir|(?:die|diese)\s+\w{{1,40}})(?:\s+{_DOKUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_DOKUMENT})?(?=[^!?]{{1,300}}\s(?:verstanden|zu\s+verstehen)\b))"
         r"\s+(?P<body>(?:(?:ein|eine|einen|der|die|das|den|jede|alle)\w{0,3}|[A-ZÄÖÜ]\w{2,40},)\s|[^.,]{3,60},\sd(?:ie|er|as)\s)",
         re.IGNORECASE,
     ),

@@ -48,7 +48,7 @@ class Lists:
 
     def _runs(self, lines: Sequence[Line]) -> Iterator[Draft]:
         """Entries that follow one another: three or more, or any after a line that announces them."""
-        number = 0
+        number, last = 0, -1
         while number < len(lines):
             run: list[Entry] = []
             place = number
@@ -57,7 +57,9 @@ class Lists:
                     break
                 run.append(entry)
                 place = entry.following
-            if run and self._defines(run, lines[number - 1] if number else None):
+            after = last >= 0 and not any(line.start in self._layout.heading_lines for line in lines[last:number])
+            if run and self._defines(run, lines[number - 1] if number else None, after=after):
+                last = place
                 yield from (entry.draft for entry in run)
             number = max(place, number + 1)
 
@@ -65,7 +67,8 @@ class Lists:
         """Whether two entries are written alike."""
         return one.way == other.way
 
-    def _defines(self, run: Sequence[Entry], before: Line | None) -> bool:
+    def _defines(self, run: Sequence[Entry], before: Line | None, *, after: bool) -> bool:
+        """Whether a run of entries defines; `after`: it follows another that does, under the same heading."""
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
         bodies = [one_line(self._layout.text[slice(*entry.draft.body)]) for entry in run]
@@ -74,7 +77,7 @@ class Lists:
         if cued:
             return share >= 0.5
         bold = all(entry.way.endswith("marked") for entry in run)
-        return share >= _SHARE and len(run) >= (2 if bold else _FEWEST)
+        return share >= _SHARE and len(run) >= (2 if bold or after else _FEWEST)
 
 
 def _often_runs_in(lines: Sequence[Line]) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 from elt_llm_consumer.definitions.defining import tells_apart
 from elt_llm_consumer.definitions.subject import after_labels
-from elt_llm_consumer.definitions.wording import DOCUMENTS, NOT_FIRST, NOT_WITHIN
+from elt_llm_consumer.definitions.wording import DOCUMENTS, NOT_FIRST, NOT_WITHIN, PRAISING
 
 # ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
 _WORDS: Final = r"[^\W\d_][\w'’/-]{0,30}(?:\s{1,9}(?!(?:if|when|where|by|and|or)\b)[\w'’/-]{1,30}){0,5}"
@@ -23,11 +23,13 @@ _PATTERNS: Final = tuple(
     for pattern in (
         rf"(?P<body>{_ANY}[^.;:]{{8,200}}?)\s(?:is|are|shall\sbe)\s{_CALLED}\s(?:an?|the)\s(?P<a>{_WORDS})(?=[.;]|$)",
         rf"(?P<whole>{_ANY}[^.;:]{{3,200}}?\s(?:is|are|shall\sbe)\s{_CALLED}\s(?:an?|the)\s(?P<a>{_WORDS})\s{_CONDITION})",
-        rf"(?P<body>{_ANY}[^.;:]{{8,200}}?\s(?:that|which|who)\s[^.;:]{{3,200}}?)\s(?:is|are)\ssaid\sto\sbe\s(?P<a>{_WORDS})(?=[.;]|$)",
+        rf"(?P<body>{_ANY}[^.;:]{{2,200}}?\s(?:that|which|who)\s[^.;:]{{3,200}}?)\s(?:is|are)\ssaid\sto\sbe\s(?P<a>{_WORDS})(?=[.;]|$)",
         rf"(?P<body>{_ANY}[^.;:\"“„]{{12,200}}?)\s(?:is|are)\s(?:an?\s)?{_QUOTED % 'a'}(?=[.;]|$)",
         rf"(?P<whole>{_ANY}[^.;:\"“„]{{3,200}}?\s(?:is|are)\s(?:an?\s)?{_QUOTED % 'a'}\s{_CONDITION})",
         rf"{_HERE}(?P<whole>(?:an?|any|every|each)\s(?:\w{{1,30}}\s){{1,4}}?(?:is|are|counts?\sas|shall\sbe)\s(?:an?\s)?"
         rf"(?P<a>{_WORDS})\s{_CONDITION})",
+        rf"(?P<whole>(?:an?|any|every|each)\s(?:\w{{1,30}}\s){{1,3}}?(?:is|counts\sas)\san?\s(?P<a>{_WORDS})\s(?:only\s)?"
+        r"(?:if|when)\s(?:it|he|she|they)\s)",
         r"(?:we\s(?:call|say\sthat|describe)\s)(?P<body>[^.;:*\"“„]{3,120}?)\s(?:is\s|are\s|as\s)?"
         rf"{_QUOTED % 'a'}(?:\s{_CONDITION})?",
         r"(?P<body>(?:an?|the|any|each|every)\s[^.;:,]{8,160}),\s(?:also\s)?known\s(?:here\s)?as\s(?:an?|the)\s(?P<a>(?-i:[a-z])[\w\s-]{2,50}),",
@@ -53,4 +55,5 @@ def naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int,
 
 def _is_name(term: str) -> bool:
     words = [word.strip("'’").casefold() for word in term.split()]
-    return bool(words) and words[0] not in NOT_FIRST and not any(word in NOT_WITHIN for word in words)
+    judged = PRAISING.match(f"a {term}")
+    return bool(words) and not judged and words[0] not in NOT_FIRST and not any(word in NOT_WITHIN for word in words)

@@ -47,6 +47,7 @@ class Subject:
 
     `marked`: in quotes or emphasis, `bold` if in bold. `sure`: told or written as a term. `led`: after "In these Rules"
     or "the term", `named` only after the latter. `one`: after "a" and with capitals. `general`: after "a" or nothing.
+    `doing`: perhaps no name but a clause, such as "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -57,6 +58,7 @@ class Subject:
     one: bool = False
     named: bool = False
     general: bool = False
+    doing: bool = False
     abbreviation: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -139,7 +141,15 @@ def _plain(
     sure = written or named
     general = kind in ("", "a", "an", "ein", "eine")
     led = led or named
-    return Subject((span,), False, sure, led, one=one, general=general, abbreviation=abbreviation, aliases=aliases)
+    doing = len(words) > 1 and words[0].endswith("ing") and not capital
+    return Subject(
+        *((span,), False, sure, led),
+        one=one,
+        general=general,
+        doing=doing,
+        abbreviation=abbreviation,
+        aliases=aliases,
+    )
 
 
 def names_beside(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
@@ -184,7 +194,8 @@ def _is_term(term: str, *, marked: bool) -> bool:
     capital = all(word[:1].isupper() for word in term.split())
     if (
         words[0] in NOT_FIRST
-        or (words[0].endswith("ing") and len(words) > 1 and not capital)
+        or (words[0] in _POINTING and not capital)
+        or (words[0].endswith("ing") and len(words) > 2 and not capital)
         or any(word in NOT_WITHIN for word in words)
         or "to" in words[:2] + words[-1:]
     ):
