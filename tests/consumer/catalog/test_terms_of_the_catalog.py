@@ -9,7 +9,7 @@ _TEXT = """# Reading this handbook
 | Term | Meaning |
 |---|---|
 | must | Something has to be done. |
-| Permit | A paper with a number that proves what its holder may do on a Boat. |
+| Permit | A paper with a number that is shown to prove what its holder may do on a Boat. |
 | Mooring | A place where a Boat may lie. |
 
 # Boats
