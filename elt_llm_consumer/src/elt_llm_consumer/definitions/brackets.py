@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from elt_llm_query.answer.pieces import Piece
 
-from elt_llm_consumer.definitions.abbreviations import is_short_form
+from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.spans import trimmed_definition
@@ -73,7 +73,7 @@ def brackets(layout: Layout) -> Iterator[Draft]:
             for found in _TERM.finditer(text, piece.start, piece.end):
                 name = next(key for key in "abcd" if found[key] is not None)
                 body = _stands_for(text, piece, found)
-                if body is None or is_short_form(found[name]):
+                if body is None or _is_spelt_out(text, found, name):
                     continue
                 if _is_named(found[0], found[name]) or (
                     " " in found[name] and _opens(text[slice(*body)], body[0] - piece.start)
@@ -133,6 +133,12 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and TELLING_APART.search(rest) is not None
     return kind and not part and FINITE.search(rest.split(" that ")[0].split(" which ")[0].split(" who ")[0]) is None
+
+
+def _is_spelt_out(text: str, found: "re.Match[str]", name: str) -> bool:
+    """Whether a name is a short form of the words before it, which are read as such elsewhere."""
+    before = text[max(0, found.start() - 200) : found.start()]
+    return is_short_form(found[name]) and (found["a"] is None or long_form(found[name], before) is not None)
 
 
 def _plain(layout: Layout, piece: Piece) -> Iterator[Draft]:

@@ -25,7 +25,7 @@ _CLASS = re.compile(
 _NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b", re.IGNORECASE)
 _IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
-_PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}[\w-]{2,30}s\s", re.IGNORECASE)
+_PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
 _FEWEST_WORDS, _MOST_WORDS, _REACH = 4, 5, 14
 
 

@@ -23,7 +23,7 @@ _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
 _GENERIC = re.compile(
     r"(?:general|introduction|scope|purpose|overview|notes?|references?|examples?|see also|interpretation|definitions?"
-    r"|glossary|abbreviations?|acronyms?|background|summary|index|terms?|warning|source|sources|version|date|author|status|"
+    r"|glossary|abbreviations?|acronyms?|background|summary|index|warning|source|sources|version|date|author|status|"
     r"applies to|allgemeines|hinweis|quelle)s?$",
     re.IGNORECASE,
 )

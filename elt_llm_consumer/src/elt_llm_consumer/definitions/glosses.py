@@ -6,12 +6,14 @@ from typing import Final
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.defining import is_phrase, tells_apart
 from elt_llm_consumer.definitions.subject import after_labels
+from elt_llm_consumer.definitions.wording import TELLING_APART
 
 # ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
 _GLOSS: Final = re.compile(
     r"(?:[\"“„](?P<quoted>[^\"“”„\n]{2,60})[\"”“]|(?P<short>[^\W\d_][\w&.-]{1,10})"
     r"|(?P<plain>[A-Z][\w'’ -]{1,50}))\s{0,3}:\s{1,9}(?=\S)"
 )
+_PLAIN: Final = re.compile(r"[^\W\d_][\w'’ -]{1,60}$")
 _SEE: Final = re.compile(r"(?:see|siehe)\s{1,9}(?:also\s)?[\"“„][^\"“”„\n]{2,60}[\"”“]\W{0,3}$", re.IGNORECASE)
 
 
@@ -25,7 +27,12 @@ def gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None
     short = found[name]
     bare = " ".join(body.split()).rstrip(" .;")
     spelt = is_short_form(short) and (long_form(short, bare) == (0, len(bare)) or _is_word_of(short, bare))
-    told = name == "quoted" and tells_apart(body) and is_phrase(body)
+    told = (
+        name == "quoted"
+        and _PLAIN.match(short)
+        and is_phrase(body)
+        and (tells_apart(body) or (body[0].islower() and TELLING_APART.search(body) is not None))
+    )
     return (found.span(name), found.end()) if spelt or told or _SEE.match(body) else None
 
 

@@ -8,7 +8,8 @@ from elt_llm_consumer.definitions.subject import after_labels
 from elt_llm_consumer.definitions.wording import DOCUMENTS, NOT_FIRST, NOT_WITHIN, PRAISING
 
 # ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
-_WORDS: Final = r"[^\W\d_][\w'’/-]{0,30}(?:\s{1,9}(?!(?:if|when|where|by|and|or)\b)[\w'’/-]{1,30}){0,5}"
+_REST: Final = r"[\w'’/-]{0,30}(?:\s{1,9}(?!(?:if|when|where|by|and|or)\b)[\w'’/-]{1,30}){0,5}"
+_WORDS: Final = rf"[^\W\d_]{_REST}"
 _QUOTED: Final = r"(?:[\"“„«‘'`]|\*{1,3})(?P<%s>[^\"“”„«»‘’*`\n]{2,60})(?:[\"”“»’'`]|\*{1,3})"
 _CONDITION: Final = r"(?:only\s)?(?:if|when|where|wherever|whenever)\s"
 _CALLED: Final = r"(?:called|known\sas|termed|named|referred\sto\sas|described\sas)"
@@ -22,6 +23,8 @@ _PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?P<body>{_ANY}[^.;:]{{8,200}}?)\s(?:is|are|shall\sbe)\s{_CALLED}\s(?:an?|the)\s(?P<a>{_WORDS})(?=[.;]|$)",
+        rf"(?P<body>(?:the|[A-Z][\w-]{{2,30}}s)\s[^.;:]{{2,120}}?(?:that|which|who|whose|whom)\s[^.;:]{{3,200}}?)\s(?:is|are)\s"
+        rf"{_CALLED}\s(?:an?\s|the\s)?(?P<a>(?-i:[a-z]){_REST})(?=[.;]|$)",
         rf"(?P<whole>{_ANY}[^.;:]{{3,200}}?\s(?:is|are|shall\sbe)\s{_CALLED}\s(?:an?|the)\s(?P<a>{_WORDS})\s{_CONDITION})",
         rf"(?P<body>{_ANY}[^.;:]{{2,200}}?\s(?:that|which|who)\s[^.;:]{{3,200}}?)\s(?:is|are)\ssaid\sto\sbe\s(?P<a>{_WORDS})(?=[.;]|$)",
         rf"(?P<body>{_ANY}[^.;:\"“„]{{12,200}}?)\s(?:is|are)\s(?:an?\s)?{_QUOTED % 'a'}(?=[.;]|$)",

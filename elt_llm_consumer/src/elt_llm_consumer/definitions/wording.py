@@ -122,6 +122,7 @@ NOT_BODY: Final = re.compile(
 )
 # "A late return is a matter for the board."
 PREDICATE: Final = re.compile(
+    r"eine?\s+(?:\w{1,20}\s)?(?:aufgabe|sache|frage|pflicht|recht|problem|grund|beispiel|zeichen|weg|anliegen)\b|"
     r"(?:an?|the|one)\s+(?:\w{1,20}\s)?(?:matter|breach|offence|offense|responsibility|duty|condition|requirement|right|"
     r"privilege|"
     r"subject|cause|reason|problem|question|case|decision|task|job|good|bad|best|worst|most|least|first|only|last|next|same|"
@@ -177,7 +178,7 @@ DEFINING: Final = re.compile(
 # What tells a thing from others of its kind: "a day other than", "a person who".
 TELLING_APART: Final = re.compile(
     r"\b(?:that|which|who|whose|whom|where|in|of|for|from|by|with|without|to|on|at|under|between|beside|within|behind|near|among|into|during|other\s+than|used|"
-    r"made|given|held|when|der|die|das|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
+    r"made|given|held|when|der|die|das|deren|dessen|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
     re.IGNORECASE,
 )
 # The rule or section that a reference leads to; "of this document" adds nothing, "of the Act of 1990" does.
