@@ -117,7 +117,7 @@ class _Run:
         file = self._context.file
         outputs = file.spec.outputs
         folder = file.folder / outputs.folder
-        files = write_outputs(result, outputs, folder, f"{file.path.stem}-{self._request.kind}")
+        files = write_outputs(result, outputs, folder, _name(file.path.stem, self._request.kind))
         prompts = hashed([plan.prompts_hash.get(place, "") for place in ran.rows])
         write_receipts(files, result, self._context, self._recipe, prompts)
         show(result, self._state, self._request.name)
@@ -139,3 +139,8 @@ class _Run:
             files=tuple(map(str, files)),
             seconds=round(seconds, 1),
         )
+
+
+def _name(job: str, kind: str) -> str:
+    """What the files of a job are called: by both, for one job file may serve all kinds, but not twice by the same."""
+    return job if job == kind else f"{job}-{kind}"
