@@ -70,7 +70,9 @@ def test_lists_within_a_body_belong_to_it_and_inner_definitions_stand_for_themse
     ]
 
 
-@pytest.mark.parametrize("source", ["<dl><dt>a<dt>b</dl>", "<dl><dd>no term</dl>", "<dl><dt></dt><dd>x</dl>", "<p>x"])
+@pytest.mark.parametrize(
+    "source", ["<dl><dt>a<dt>b</dl>", "<dl><dd>no term</dl>", "<dl><dt></dt><dd>x</dl>", "<dd><li><dt>x"]
+)
 def test_a_term_without_a_body_and_a_body_without_a_term_are_no_definition(source: str) -> None:
     assert _read("html", f"<body>{source}<p>more").artefacts == {}
 
@@ -104,6 +106,12 @@ def test_every_span_holds_words_and_the_text_is_the_same_without_emphasis(parts:
     plain = [one for one in parts if one not in ("<b>", "</b>", "<i>", "</i>", "<dfn>", "</dfn>")]
     without = _read("html", "<body>" + " ".join(plain)).text
     assert "".join(document.text.split()) == "".join(without.split())
+
+
+def test_marks_within_marks_without_end_take_no_longer_than_they_are_many() -> None:
+    document = _read("html", "<dfn><p>" * 20_000 + "x" + "</dfn>" * 20_000 + "<p>y" * 20_000)
+    assert _terms(document) == ["x"]
+    assert len(document.blocks) == 20_001
 
 
 def test_a_book_keeps_the_marks_of_all_its_chapters() -> None:
