@@ -96,7 +96,8 @@ def _is_definition(text: str, subject: Subject, body: str, *, region: bool) -> b
     names = [text[slice(*term)] for term in subject.terms]
     if not subject.sure and not subject.led and not region:
         return not NOT_BODY.match(body) and _tells_what(subject, names[0], body)
-    if not _CLASS.match(body) or NOT_BODY.match(body):
+    bare = region and subject.marked and len(body.split()) >= _FEWEST_WORDS and TELLING_APART.search(body) is not None
+    if not (_CLASS.match(body) or bare) or NOT_BODY.match(body):
         return False
     if region:
         return subject.marked or (tells_apart(body) and not PREDICATE.match(body))
