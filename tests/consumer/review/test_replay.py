@@ -135,3 +135,9 @@ def test_a_file_that_is_no_receipt_is_refused(content: bytes, loaded: LoadedSett
 def test_a_receipt_says_when_and_the_outputs_do_not(loaded: LoadedSettings) -> None:
     moment = json.loads(_receipt(loaded).read_text(encoding="utf-8"))["written_at"]
     assert all(moment[:10].encode() not in content for content in outputs_of(loaded).values())
+
+
+def test_a_receipt_with_a_path_that_is_none_does_not_hold(loaded: LoadedSettings) -> None:
+    receipt = json.loads(_receipt(loaded).read_text(encoding="utf-8"))
+    _receipt(loaded).write_text(json.dumps({**receipt, "job_file": "a\0b"}), encoding="utf-8")
+    assert _replayed(loaded).settings[0].startswith("What it was made from cannot be read: ")
