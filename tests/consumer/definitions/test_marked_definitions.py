@@ -143,7 +143,7 @@ def test_terms_that_stand_alone_count_under_a_heading_for_definitions() -> None:
         "<dl><dt>Phone<dd>0555 010 0177<dt>Email<dd>desk@club.example<dt>Post<dd>The Hall, 12 High Street, Leeds</dl>",
         "<dl><dt>Office<dd>12 High Street, Leeds<dt>Hall<dd>Lange Straße 4, 10115 Berlin</dl>",
         "<dl><dt>Width<dd>12 cm<dt>Height<dd>3.5 m<dt>Price<dd>30 pounds a month</dl>",
-        "<dl><dt>Chair<dd>Jane Smith<dt>Secretary<dd>Tom Brown</dl>",
+        "<dl><dt>Chair<dd>Mary Shelley<dt>Secretary<dd>Jules Verne</dl>",
         "<dl><dt>Home<dd>https://club.example/home<dt>Shop<dd>www.club.example</dl>",
         "<dl><dt>--verbose<dd>print more words<dt>-q<dd>print no words</dl>",
         "<dl><dt>1. Aims<dd>what it is for<dt>1.1. Scope<dd>where it holds<dt>A.2.1 Sizes<dd>how large it is</dl>",

@@ -64,14 +64,14 @@ def test_a_workbook_that_unpacks_to_very_much_is_refused_unread(tmp_path: Path) 
 
 def test_a_cell_far_away_is_no_reason_to_read_all_before_it(tmp_path: Path) -> None:
     far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
-    path = _workbook(tmp_path / "sheet.xlsx", ["terms", "Board", "APPROVED", "Kim"])
+    path = _workbook(tmp_path / "sheet.xlsx", ["terms", "Board", "APPROVED", "Registrar"])
     _with_part(path, "xl/worksheets/sheet1.xml", lambda content: content.replace(b"</sheetData>", far))
     assert [line.key for line in read_sheet(path)] == ["Board"]
 
 
 def test_a_sheet_of_very_many_lines_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
-    path.write_text(",".join(HEADER) + "\n" + "terms,Board,APPROVED,Kim,\n" * 100_001, encoding="utf-8")
+    path.write_text(",".join(HEADER) + "\n" + "terms,Board,APPROVED,Registrar,\n" * 100_001, encoding="utf-8")
     with pytest.raises(UsageError, match="more than 100,000 lines"):
         read_sheet(path)
 
@@ -87,17 +87,17 @@ def loaded(tmp_path: Path) -> LoadedSettings:
 def test_what_outputs_cannot_show_is_not_kept_so_that_an_untouched_sheet_says_nothing_new(
     loaded: LoadedSettings,
 ) -> None:
-    line = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Kim", "fine \x1b[31m")
+    line = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Registrar", "fine \x1b[31m")
     with closing(open_state(loaded.data_dir)) as state:
         import_reviews([line], state, NAME)
         [kept] = JobReviews(state).all(NAME).values()
-        back = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Kim", kept.comment)
+        back = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Registrar", kept.comment)
         assert "\x1b" not in kept.comment
         assert import_reviews([back], state, NAME).unchanged == 1
 
 
 def test_a_comment_that_a_cell_could_not_give_back_whole_is_told(loaded: LoadedSettings) -> None:
-    line = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Kim", "x" * 10_001)
+    line = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Registrar", "x" * 10_001)
     with closing(open_state(loaded.data_dir)) as state:
         report = import_reviews([line], state, NAME)
     assert report.taken == 0

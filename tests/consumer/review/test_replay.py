@@ -95,7 +95,7 @@ def test_other_names_that_changed_are_told(loaded: LoadedSettings) -> None:
 def test_curated_values_that_changed_are_told(loaded: LoadedSettings) -> None:
     job = loaded.config_dir / "consumer" / "rules.yaml"
     given = job.read_text(encoding="utf-8").replace("[library]", "[library], curated: curated.yaml")
-    override = "overrides: [{table: terms, key: Term 01, field: definition, value: A, by: Kim, at: 2026-01-31}]\n"
+    override = "overrides: [{table: terms, key: Term 01, field: definition, value: A, by: Registrar, at: 2026-01-31}]\n"
     write_files(loaded.project, {"config/consumer/rules.yaml": given, "curated.yaml": override})
     run(load(loaded.project))
     assert _replayed(loaded).holds
