@@ -11,7 +11,7 @@ from elt_llm_core.settings_loader import LoadedSettings
 from fake_jobs import load, outputs_of, project, run, some_terms
 
 ONE = """overrides:
-- {table: terms, key: Term 01, field: definition, value: Something better., by: Clerk, at: 2026-01-31, reason: It is so.}
+- {table: terms, key: Term 01, field: definition, value: Something better., by: Desk, at: 2026-01-31, reason: It is so.}
 """
 
 
@@ -39,7 +39,7 @@ def test_a_curated_value_takes_the_place_of_what_was_found_and_says_so(tmp_path:
     cells, notes = _written(loaded)
     cell = cells["Term 01"]["definition"]
     assert (cell["value"], cell["verdict"], cell["method"]) == ("Something better.", "found", "curated")
-    assert cell["curation"] == {"by": "Clerk", "at": "2026-01-31", "reason": "It is so."}
+    assert cell["curation"] == {"by": "Desk", "at": "2026-01-31", "reason": "It is so."}
     assert cell["note"] == "In place of (found, rule): a thing of the number 1."
     assert cells["Term 00"]["definition"]["method"] == "rule"
     assert notes == []
