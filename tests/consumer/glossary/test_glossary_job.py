@@ -125,6 +125,10 @@ def test_a_model_may_mend_the_text_and_never_the_quote() -> None:
     [
         "The person who keeps the books of the shop for seven years and is paid.",
         "A bird.",
+        "A person.",
+        "The books person.",
+        "Pay the person.",
+        "The person who keeps the money and the books of the shop",
         "",
         UnusableReply("cut off"),
     ],

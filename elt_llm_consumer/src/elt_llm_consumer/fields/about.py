@@ -86,6 +86,12 @@ class Subjects:
         first, last = (bisect_left(known, place, key=lambda one: one.start) for place in span)
         return [one for one in known[first:last] if one.end <= span[1]]
 
+    def at(self, collection: str, document_id: str, span: tuple[int, int]) -> list[Statement]:
+        """The statements of a document that a span touches."""
+        known = self._by_place.get((collection, document_id), [])
+        first = bisect_left(known, span[0] + 1, key=lambda one: one.end)
+        return known[first : bisect_left(known, span[1], key=lambda one: one.start)]
+
     def _under_titles(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
         """By name the statements right under a heading that is the name, and those anywhere below one."""
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}

@@ -12,8 +12,10 @@ from elt_llm_query.synthesis.budget import Window
 from elt_llm_query.synthesis.not_found import says_not_found, says_nothing
 
 from elt_llm_consumer.corpus import Corpus
+from elt_llm_consumer.fields.claims import claims
 from elt_llm_consumer.fields.own_words import held_to_words
 from elt_llm_consumer.fields.text_field import FieldFacts
+from elt_llm_consumer.fields.topic import Topic
 from elt_llm_consumer.rows import Cell, Evidence, absent
 from elt_llm_consumer.sections.catalog import CatalogField
 from elt_llm_consumer.tasks import AskModel
@@ -34,6 +36,11 @@ Task: {task}
 
 {field}:"""
 _PASSAGE = '<passage number="{number}" title="{title}">\n{text}\n</passage>'
+_NO_CLAIM = "The model wrote a heading, or words without a verb, which claim nothing."
+_UNBORNE = "Sentences left out that no passage bears out"
+_EMPTY = "Headings and words without a verb left out"
+_PARTLY = "Sentences borne out in part"
+_STRANGE = "Sentences that do not name it, nor does the place they rest on"
 _SURE = 0.85
 """From this score a sentence plainly speaks of the entity: a model that finds nothing is not believed against it."""
 
@@ -70,8 +77,10 @@ class Writer:
             return "", replace(facts, cell=_quoted(facts.cell, "No passage fits into the window of the model."))
         return _prompt(name, field, settings, forms, kept), replace(facts, passages=tuple(kept))
 
-    def cell(self, facts: FieldFacts, prompt: str, ask: AskModel) -> Cell:
+    def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: Topic) -> Cell:
         """What the model wrote, as far as the passages bear it out; what was quoted, where it wrote nothing usable.
+
+        It is no more than inferred where neither a sentence nor the place that it rests on names the topic.
 
         Raises ModelError and its kin as `ask` does, but for an unusable reply.
         """
@@ -86,30 +95,43 @@ class Writer:
                 return _quoted(facts.cell, "The model found nothing in the passages.")
             note = "The model found nothing in the passages."
             return absent(note, method="llm", model=self.model, confidence=1 - facts.cell.confidence)
-        return self._held(reply, facts)
+        return self._held(reply, facts, topic)
 
-    def _held(self, reply: str, facts: FieldFacts) -> Cell:
+    def _held(self, reply: str, facts: FieldFacts, topic: Topic) -> Cell:
         grounded = ground(reply, facts.passages, self.embedding, self.tokeniser, strict=True)
         sentences = held_to_words(grounded.sentences, self.tokeniser)
-        kept = [one for one in sentences if one.verdict in {"supported", "partly"} and one.quotes]
+        borne = [one.verdict in {"supported", "partly"} and bool(one.quotes) for one in sentences]
+        empty = [is_borne and not self._claims(one) for one, is_borne in zip(sentences, borne, strict=True)]
+        kept = [one for one, *left in zip(sentences, borne, empty, strict=True) if left == [True, False]]
         if not kept:
-            return _quoted(facts.cell, "The passages do not bear out what the model wrote.")
-        claims = sum(one.verdict != "no claim" for one in grounded.sentences)
+            return _quoted(
+                facts.cell, _NO_CLAIM if any(empty) else "The passages do not bear out what the model wrote."
+            )
+        spoken = zip(sentences, topic.spoken_of(sentences), strict=True)
+        strange = sum(not of_it for one, of_it in spoken if one in kept)
         partly = sum(one.verdict == "partly" for one in kept)
-        notes = []
-        if len(kept) < claims:
-            notes.append(f"Sentences left out that no passage bears out: {claims - len(kept)}.")
-        if partly:
-            notes.append(f"Sentences borne out in part: {partly}.")
+        unborne = sum(one.verdict != "no claim" for one in sentences) - sum(borne)
+        counts = {_UNBORNE: unborne, _EMPTY: sum(empty), _PARTLY: partly, _STRANGE: strange}
         return Cell(
             value=" ".join(one.text for one in kept),
-            verdict="inferred" if partly else "found",
+            verdict="inferred" if partly or strange else "found",
             evidence=self._evidence(kept),
             method="llm",
             model=self.model,
             confidence=round(sum(one.score for one in kept) / len(kept), 4),
-            note=" ".join(notes),
+            note=" ".join(f"{what}: {count}." for what, count in counts.items() if count),
         )
+
+    def _claims(self, sentence: GroundedSentence) -> bool:
+        """Whether it says something; a heading over one of its places, or within the same passage, does not."""
+        titles: list[str] = []
+        for quote in sentence.quotes:
+            document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
+            if document is not None:
+                first, last = quote.chunk.span
+                titles += document.outline.section_path(quote.span[0])
+                titles += [one.title for one in document.outline.sections if first <= one.start < last]
+        return claims(sentence.text, titles)
 
     def _evidence(self, sentences: Sequence[GroundedSentence]) -> tuple[Evidence, ...]:
         places: dict[tuple[str, str, tuple[int, int]], Evidence] = {}

@@ -9,8 +9,12 @@ from elt_llm_core.text.normalise import words
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.answer.grounding import GroundedSentence, ground
 
+from elt_llm_consumer.fields.own_words import held_to_words
+
 _SAID_AS = "It is {}."
 _NEARLY_ALL = 0.8
+_COPIED = 0.9
+_BROKEN = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})-({'|'.join(_ONES)})\b", re.IGNORECASE)
@@ -41,22 +45,33 @@ class Agreements:
         shorter, longer = sorted((one, other), key=lambda text: (len(text), text))
         held = self._held(shorter, longer)
         back = self._held(longer, shorter)
-        if _is_supported(held) and (_is_supported(back) or (self._share(shorter, longer) and not _differs(back))):
+        if _is_supported(held) and (
+            _is_supported(back) or (self._share(shorter, longer) >= _NEARLY_ALL and not _differs(back))
+        ):
             return Agreement(agree=True)
         reasons = dict.fromkeys(reason for sentence in (*held, *back) for reason in sentence.reasons)
         return Agreement(agree=False, reasons=tuple(reasons))
 
     def supports(self, written: str, said: str) -> bool:
         """Whether everything in `written` is borne out by `said`. Raises ModelError if embedding fails."""
-        return _is_supported(self._held(written, said))
+        return _is_supported(held_to_words(self._held(written, said), self._tokeniser))
+
+    def is_copy(self, written: str, said: str) -> bool:
+        """Whether `written` has nearly all words of `said`, and hardly any other; broken words are put together first.
+
+        A part of a definition agrees with it, and is no copy: "A person." of "A person who keeps the books."
+        """
+        one, other = (_BROKEN.sub(r"\1", text) for text in (written, said))
+        return self._share(other, one) >= _NEARLY_ALL and self._share(one, other) >= _COPIED
 
     def _held(self, claim: str, source: str) -> list[GroundedSentence]:
         grounded = ground(_sentence(claim), [_passage(_sentence(source))], self._embedding, self._tokeniser)
         return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
 
-    def _share(self, shorter: str, longer: str) -> bool:
-        ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (shorter, longer))
-        return bool(ours) and len(ours & theirs) >= _NEARLY_ALL * len(ours)
+    def _share(self, one: str, other: str) -> float:
+        """The share of the stems of one text that the other has too, 0 to 1; 0 of a text without any."""
+        ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
+        return len(ours & theirs) / len(ours) if ours else 0.0
 
 
 def _is_supported(sentences: list[GroundedSentence]) -> bool:
