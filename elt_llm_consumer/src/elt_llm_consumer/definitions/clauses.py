@@ -22,6 +22,14 @@ _NEXT: Final = re.compile(
 _FIRST: Final = re.compile(_VERB, re.IGNORECASE)
 
 
+_GIVES: Final = re.compile(rf"{_QUOTED}\s{{1,9}}{_VERB}", re.IGNORECASE)
+
+
+def gives_meaning(text: str) -> bool:
+    """Whether a term in quotes or emphasis stands in a text right before a verb that defines it."""
+    return _GIVES.search(text) is not None
+
+
 def clauses_of(piece: Piece) -> Iterator[Piece]:
     """The parts of a sentence that define a term each, in order; the sentence itself if it defines one or none.
 

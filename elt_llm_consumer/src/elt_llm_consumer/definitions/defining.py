@@ -26,6 +26,13 @@ _NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b
 _IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
 _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
+# "The word "must" means business."
+_SAYING = re.compile(
+    r"(?:business|trouble|war|everything|nothing|little|much|a\s+lot|what\s+(?:it|they)\s+says?)\W{0,4}$", re.IGNORECASE
+)
+# ""Including" is never meant to limit."
+_STATE = re.compile(r"(?:never|always|also|often|seldom|hardly|meant|to|nie|immer|auch|oft)\b", re.IGNORECASE)
+_WITHIN = re.compile(r"\s(?:in|on|by|at|with|into|within|during)\s", re.IGNORECASE)
 _FEWEST_WORDS, _MOST_WORDS, _REACH = 4, 5, 14
 
 
@@ -47,7 +54,8 @@ def defines(text: str, subject: Subject, kind: str, begin: int, end: int, *, reg
         return _names_parts(subject, kind, body, region=region)
     if kind in ("refers", "used") and not (subject.sure or region):
         return kind == "refers" and _tells_what(subject, text[slice(*subject.terms[0])], body)
-    if subject.sure or region or subject.doing:
+    loose = not subject.sure and not subject.led and _WITHIN.search(text[slice(*subject.terms[0])]) is not None
+    if (subject.sure or region or subject.doing) and not loose:
         return (subject.marked or not subject.doing or region or subject.led) and _has_body(subject, body)
     strong = kind == "defined" and len(body.split(maxsplit=_FEWEST_WORDS)) >= _FEWEST_WORDS
     return tells_apart(body) or (strong and not NOT_BODY.match(body))
@@ -55,6 +63,8 @@ def defines(text: str, subject: Subject, kind: str, begin: int, end: int, *, reg
 
 def _has_body(subject: Subject, body: str) -> bool:
     """Whether what is said of a term is no saying and no consequence."""
+    if _SAYING.match(body):
+        return False
     return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
 
 
@@ -97,7 +107,7 @@ def _is_definition(text: str, subject: Subject, body: str, *, region: bool) -> b
     if not subject.sure and not subject.led and not region:
         return not NOT_BODY.match(body) and _tells_what(subject, names[0], body)
     bare = region and subject.marked and len(body.split()) >= _FEWEST_WORDS and TELLING_APART.search(body) is not None
-    if not (_CLASS.match(body) or bare) or NOT_BODY.match(body):
+    if not (_CLASS.match(body) or bare) or NOT_BODY.match(body) or _STATE.match(body):
         return False
     if region:
         return subject.marked or (tells_apart(body) and not PREDICATE.match(body))

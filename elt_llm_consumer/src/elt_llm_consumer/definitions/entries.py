@@ -8,6 +8,7 @@ from elt_llm_query.answer.pieces import is_row
 
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout, Line
+from elt_llm_consumer.definitions.rules_of_reading import is_rule_of_reading
 from elt_llm_consumer.definitions.run_in import is_note, numbered, run_in
 from elt_llm_consumer.definitions.spans import marker_style, trimmed_definition
 from elt_llm_consumer.definitions.subject import QUOTED, after_labels, names_beside, quoted_span
@@ -141,7 +142,10 @@ class Entries:
         if last == number or not self.is_term(text[begin:end]) or end - begin < 3 or VERB.search(text, begin, end):
             return None
         below = lines[number + 1]
-        if self._inline(below) or self._below(lines, number + 1):
+        over_table = last + 1 < len(lines) and is_row(lines[last + 1].text)
+        if over_table or self._inline(below) or self._below(lines, number + 1):
+            return None
+        if not marked and is_rule_of_reading(text[begin:end], text[below.start : lines[last].end]):
             return None
         return Entry(self._draft((begin, end), below.start, lines[last].end, 0.9), last + 1, "heading")
 
@@ -164,6 +168,8 @@ class Entries:
         if not (line.apart or not number or _FINAL.search(lines[number - 1].text)) or not self._is_sentence(below):
             return None
         last = self._last_below(lines, number + 1)
+        if is_rule_of_reading(line.text, self._layout.text[below.start : lines[last].end]):
+            return None
         return Entry(self._draft(_bare(line), below.start, lines[last].end, 0.85), last + 1, "below")
 
     def _is_sentence(self, line: Line) -> bool:
