@@ -21,8 +21,8 @@ _MONTHS = "A pitch that was tested within the previous {} months and is on the l
 )
 def test_definitions_are_compared_by_what_they_say(one: str, other: str, agree: bool) -> None:
     agreements = Agreements(FakeEmbedding(), KeywordTokeniser("en"))
-    assert agreements.compare(one, other).agree is agree
-    assert agreements.compare(other, one).agree is agree
+    assert agreements.agree(one, other) is agree
+    assert agreements.agree(other, one) is agree
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Whether two definitions of a term say the same, and if not, what they differ in."""
+"""Whether two definitions of a term say the same."""
 
 import re
-from dataclasses import dataclass
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
@@ -20,37 +19,26 @@ _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})-({'|'.join(_ONES)})\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """`agree`: neither says what the other does not bear out. `reasons` are sentences on what differs."""
-
-    agree: bool
-    reasons: tuple[str, ...] = ()
-
-
 class Agreements:
     """Compares definitions as claims are held against passages: numbers, denials, names, words and meaning."""
 
     def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
         self._embedding, self._tokeniser = embedding, tokeniser
 
-    def compare(self, one: str, other: str) -> Agreement:
-        """Compare two texts. Raises ModelError if embedding fails.
+    def agree(self, one: str, other: str) -> bool:
+        """Whether neither of two texts says what the other does not bear out. Raises ModelError if embedding fails.
 
         They agree if each bears out the other, or if the longer bears out the shorter and has nearly all its words: it
         only says more.
         """
         if words(one) == words(other):
-            return Agreement(agree=True)
+            return True
         shorter, longer = sorted((one, other), key=lambda text: (len(text), text))
         held = self._held(shorter, longer)
         back = self._held(longer, shorter)
-        if _is_supported(held) and (
+        return _is_supported(held) and (
             _is_supported(back) or (self._share(shorter, longer) >= _NEARLY_ALL and not _differs(back))
-        ):
-            return Agreement(agree=True)
-        reasons = dict.fromkeys(reason for sentence in (*held, *back) for reason in sentence.reasons)
-        return Agreement(agree=False, reasons=tuple(reasons))
+        )
 
     def supports(self, written: str, said: str) -> bool:
         """Whether everything in `written` is borne out by `said`. Raises ModelError if embedding fails."""
