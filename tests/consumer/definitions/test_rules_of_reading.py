@@ -50,6 +50,7 @@ def test_a_heading_over_its_meaning_is_still_a_term(title: str, text: str) -> No
         "Nothing in this clause is defined so narrowly as to defeat its purpose.",
         "“Month” is defined in the Interpretation Act.",
         "“Month” is defined in section 5 of the Interpretation Act.",
+        "“Month” is set out in the Interpretation Act.",
         "Periods in months mean calendar reckoning unless the rule says otherwise.",
     ],
 )

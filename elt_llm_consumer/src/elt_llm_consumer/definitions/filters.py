@@ -19,7 +19,8 @@ _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page
 
 # ""Month" is defined in the Interpretation Act." defines nothing here, "is defined in Rule A3" leads to a rule.
 _ELSEWHERE = re.compile(
-    r"defined\s{1,9}(?:in|by|under)\s{1,9}(?:the\s{1,9})?(?P<target>[^;!?\n]{1,120}?)[\s.]{0,9}$", re.IGNORECASE
+    r"(?:defined|set\s{1,9}out)\s{1,9}(?:in|by|under)\s{1,9}(?:the\s{1,9})?(?P<target>[^;!?\n]{1,120}?)[\s.]{0,9}$",
+    re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:is|are)\s{0,9}$", re.IGNORECASE)
 _OF_OTHERS = re.compile(

@@ -196,7 +196,7 @@ TARGET: Final = re.compile(
     re.IGNORECASE,
 )
 SEE: Final = re.compile(
-    r"(?:\(?\s*(?:see(?:\s+also|\s+under)?|cf\.|siehe(?:\s+auch)?|vgl\.)\s+|(?:as\s+)?(?:is\s+|are\s+)?defined\s+in\s+|as\s+(?:given|set\s+out|described)\s+in\s+"
+    r"(?:\(?\s*(?:see(?:\s+also|\s+under)?|cf\.|siehe(?:\s+auch)?|vgl\.)\s+|(?:as\s+)?(?:is\s+|are\s+)?defined\s+in\s+|as\s+(?:given|set\s+out|described)\s+in\s+|set\s+out\s+in\s+"
     r"|has\s+the\s+(?:same\s+)?meaning\s+(?:given|set\s+out|as|defined)\s+(?:to\s+it\s+)?in\s+)"
     r"[\"“”'‘’*_]{0,3}(?P<target>[^;!?\n\"“”*()]{1,100}?)[\"“”'‘’*_]{0,3}\s*[.)]{0,2}\s*$",
     re.IGNORECASE,
