@@ -78,12 +78,23 @@ def test_what_names_it_or_rests_on_a_place_that_does_is_found(reply: str) -> Non
         "The Ticket Shop Manager counts the players.",
         "The coach may look at the receipts.",
         "The Box Office must keep receipts for six years. The coach may look at the receipts.",
+        "The Ticket Shop holds grades, availability and sizes of all players in a list.",
+        "Ticket Shop: We hold grades, availability and sizes of all players in a list.",
     ],
 )
 def test_what_is_said_of_others_is_inferred_at_most(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method, cell.verdict) == (reply, "llm", "inferred")
-    assert "Sentences that do not name it, nor does the place they rest on: 1." in cell.note
+    assert "Sentences that rest on a place which does not speak of it: 1." in cell.note
+
+
+def test_a_pronoun_takes_up_nothing_that_was_left_out() -> None:
+    cell = _cell("The Box Office owns purple elephants. It counts the players.")
+    assert (cell.value, cell.verdict) == ("It counts the players.", "inferred")
+
+
+def test_what_names_it_may_rest_on_a_place_in_a_section_that_does() -> None:
+    assert _cell("The coach may look at the receipts of the Box Office.").verdict == "found"
 
 
 @pytest.mark.parametrize("with_subjects", [True, False])
@@ -102,10 +113,11 @@ def test_a_heading_is_no_value_and_what_was_quoted_stays(reply: str) -> None:
     assert "heading" in cell.note or "do not bear out" in cell.note
 
 
-def test_a_heading_among_sentences_is_left_out_and_noted() -> None:
-    cell = _cell("D3 Ticket Shop [1]\n\nThe Box Office must keep receipts for six years [3].")
+@pytest.mark.parametrize("between", [" [1]\n\n", "\n", ":\n"])
+def test_a_heading_among_sentences_is_left_out(between: str) -> None:
+    cell = _cell(f"D3 Ticket Shop{between}The Box Office must keep receipts for six years [3].")
     assert (cell.value, cell.verdict) == ("The Box Office must keep receipts for six years.", "found")
-    assert cell.note == "Headings and words without a verb left out: 1."
+    assert cell.note == ("" if ":" in between else "Headings and words without a verb left out: 1.")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Final
 
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.answer.pieces import without_markup
+from elt_llm_query.answer.statements import without_marks
 from elt_llm_query.understand import question_language
 
 from elt_llm_consumer.fields.cues import verbs
@@ -38,6 +39,22 @@ def claims(text: str, titles: Collection[str] = ()) -> bool:
     if len(words) > _LONGEST_HEADING and bare.endswith((".", "!", "\u201d", '"')):
         return True
     return _has_verb(bare, words)
+
+
+def headings_apart(reply: str) -> str:
+    """The reply with an empty line below each line that claims nothing: else it would be part of the next sentence."""
+    lines = reply.splitlines()
+    following = [*lines[1:], ""]
+    return "\n".join(
+        f"{line}\n" if _is_apart(line.strip(), after.strip()) else line
+        for line, after in zip(lines, following, strict=True)
+    )
+
+
+def _is_apart(line: str, following: str) -> bool:
+    bare = without_marks(without_markup(line)).strip()
+    short = len(bare.split()) <= _LONGEST_HEADING and not bare.endswith((",", ";"))
+    return bool(bare) and following[:1].isupper() and short and not claims(bare)
 
 
 def _title(text: str) -> str:

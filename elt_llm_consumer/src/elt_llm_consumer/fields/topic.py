@@ -30,17 +30,22 @@ class Topic:
     names: Names = field(repr=False)
     subjects: Subjects | None = field(default=None, repr=False)
 
-    def spoken_of(self, sentences: Sequence[GroundedSentence]) -> list[bool]:
-        """For each sentence of a reply, in order, whether it, or a place it rests on, names the topic.
+    def spoken_of(self, sentences: Sequence[GroundedSentence], kept: Sequence[bool]) -> list[bool]:
+        """For each sentence of a reply, in order, whether what it rests on speaks of the topic.
 
-        "It ..." takes up what the sentence before began with; a place may stand under a heading that names the topic.
+        A place does that names it, or stands under a heading that does. Where the sentence itself names it, it is
+        enough that the section of the place does somewhere: a name alone is soon written before what is said of others.
+        "It ..." takes up what the sentence before began with, if that is `kept`: else nobody could read what it is.
         """
         told, subject = [], False
-        for sentence in sentences:
+        for sentence, stays in zip(sentences, kept, strict=True):
             mentions = self._mentions(sentence.text)
             taken_up = subject and bool(_PRONOUN.match(sentence.text))
-            subject = taken_up or begins_with(sentence.text, mentions)
-            told.append(bool(mentions) or taken_up or any(self._is_place_of_it(quote) for quote in sentence.quotes))
+            subject = stays and (taken_up or begins_with(sentence.text, mentions))
+            told.append(
+                any(self._is_place_of_it(quote) for quote in sentence.quotes)
+                or ((bool(mentions) or taken_up) and any(self._is_in_section_of_it(quote) for quote in sentence.quotes))
+            )
         return told
 
     def _is_place_of_it(self, quote: Quote) -> bool:
@@ -50,6 +55,17 @@ class Topic:
             return bool(self._mentions(quote.words) or self._mentions(heading))
         stated = self.subjects.at(chunk.collection, chunk.source_id, quote.span)
         return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in stated)
+
+    def _is_in_section_of_it(self, quote: Quote) -> bool:
+        """Whether any heading above the place, or another sentence of the passage under the same ones, speaks of it."""
+        chunk = quote.chunk
+        if self.subjects is None:
+            return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))
+        paths = {one.headings for one in self.subjects.at(chunk.collection, chunk.source_id, quote.span)}
+        beside = self.subjects.at(chunk.collection, chunk.source_id, chunk.span)
+        return any(self._mentions(heading) for path in paths for heading in path) or any(
+            one.number in self._numbers and one.headings in paths for one in beside
+        )
 
     def _mentions(self, text: str) -> list[Mention]:
         key = self.names.key(self.name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from elt_llm_core.errors import UnusableReply
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -12,7 +13,7 @@ from elt_llm_query.synthesis.budget import Window
 from elt_llm_query.synthesis.not_found import says_not_found, says_nothing
 
 from elt_llm_consumer.corpus import Corpus
-from elt_llm_consumer.fields.claims import claims
+from elt_llm_consumer.fields.claims import claims, headings_apart
 from elt_llm_consumer.fields.own_words import held_to_words
 from elt_llm_consumer.fields.text_field import FieldFacts
 from elt_llm_consumer.fields.topic import Topic
@@ -40,7 +41,7 @@ _NO_CLAIM = "The model wrote a heading, or words without a verb, which claim not
 _UNBORNE = "Sentences left out that no passage bears out"
 _EMPTY = "Headings and words without a verb left out"
 _PARTLY = "Sentences borne out in part"
-_STRANGE = "Sentences that do not name it, nor does the place they rest on"
+_STRANGE = "Sentences that rest on a place which does not speak of it"
 _SURE = 0.85
 """From this score a sentence plainly speaks of the entity: a model that finds nothing is not believed against it."""
 
@@ -80,7 +81,7 @@ class Writer:
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: Topic) -> Cell:
         """What the model wrote, as far as the passages bear it out; what was quoted, where it wrote nothing usable.
 
-        It is no more than inferred where neither a sentence nor the place that it rests on names the topic.
+        It is no more than inferred where what a sentence rests on does not speak of the topic.
 
         Raises ModelError and its kin as `ask` does, but for an unusable reply.
         """
@@ -98,17 +99,17 @@ class Writer:
         return self._held(reply, facts, topic)
 
     def _held(self, reply: str, facts: FieldFacts, topic: Topic) -> Cell:
-        grounded = ground(reply, facts.passages, self.embedding, self.tokeniser, strict=True)
+        grounded = ground(headings_apart(reply), facts.passages, self.embedding, self.tokeniser, strict=True)
         sentences = held_to_words(grounded.sentences, self.tokeniser)
         borne = [one.verdict in {"supported", "partly"} and bool(one.quotes) for one in sentences]
         empty = [is_borne and not self._claims(one) for one, is_borne in zip(sentences, borne, strict=True)]
-        kept = [one for one, *left in zip(sentences, borne, empty, strict=True) if left == [True, False]]
+        stays = [is_borne and not is_empty for is_borne, is_empty in zip(borne, empty, strict=True)]
+        kept = list(compress(sentences, stays))
         if not kept:
             return _quoted(
                 facts.cell, _NO_CLAIM if any(empty) else "The passages do not bear out what the model wrote."
             )
-        spoken = zip(sentences, topic.spoken_of(sentences), strict=True)
-        strange = sum(not of_it for one, of_it in spoken if one in kept)
+        strange = sum(not of_it for of_it in compress(topic.spoken_of(sentences, stays), stays))
         partly = sum(one.verdict == "partly" for one in kept)
         unborne = sum(one.verdict != "no claim" for one in sentences) - sum(borne)
         counts = {_UNBORNE: unborne, _EMPTY: sum(empty), _PARTLY: partly, _STRANGE: strange}
