@@ -24,7 +24,7 @@ _ELSEWHERE = re.compile(
 )
 _IS = re.compile(r"\b(?:is|are)\s{0,9}$", re.IGNORECASE)
 _OF_OTHERS = re.compile(
-    r"\s+of\s+(?!(?:this|these|our)\b|the\s+(?:handbook|document|manual|rules|code|policy|regulations)\b)"
+    r"\s{1,9}of\s{1,9}(?!(?:this|these|our)\b|the\s{1,9}(?:handbook|document|manual|rules|code|policy|regulations)\b)"
 )
 _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 

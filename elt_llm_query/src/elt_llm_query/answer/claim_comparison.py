@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from elt_llm_core.text.normalise import fold
 
-from elt_llm_query.answer.claim_contraries import ContraryFinder
+from elt_llm_query.answer.claim_contraries import ContrarySearch
 from elt_llm_query.answer.claim_order import exchanged, roles_swapped
 from elt_llm_query.answer.claim_rules import Difference, compare_rules
 from elt_llm_query.answer.claim_slots import Alignment, Slot, align
@@ -56,7 +56,7 @@ class Comparer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._contraries = ContraryFinder(sources.tokeniser)
+        self._contraries = ContrarySearch(sources.tokeniser)
 
     def coverage(self, claim: Sentence, stems: frozenset[str]) -> float:
         """Share of the weight of all the claim's words that `stems` has."""
