@@ -6,6 +6,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import words
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.grounding import GroundedSentence, ground
 
 from elt_llm_consumer.fields.own_words import held_to_words
@@ -14,9 +15,6 @@ _SAID_AS = "It is {}."
 _NEARLY_ALL = 0.8
 _COPIED = 0.9
 _BROKEN = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})-({'|'.join(_ONES)})\b", re.IGNORECASE)
 
 
 class Agreements:
@@ -24,6 +22,7 @@ class Agreements:
 
     def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
         self._embedding, self._tokeniser = embedding, tokeniser
+        self._contraries = ContraryFinder(tokeniser)
 
     def agree(self, one: str, other: str) -> bool:
         """Whether neither of two texts says what the other does not bear out. Raises ModelError if embedding fails.
@@ -53,7 +52,8 @@ class Agreements:
         return self._share(other, one) >= _NEARLY_ALL and self._share(one, other) >= _COPIED
 
     def _held(self, claim: str, source: str) -> list[GroundedSentence]:
-        grounded = ground(_sentence(claim), [_passage(_sentence(source))], self._embedding, self._tokeniser)
+        passages, known = [_passage(_sentence(source))], self._contraries
+        grounded = ground(_sentence(claim), passages, self._embedding, self._tokeniser, contraries=known)
         return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
 
     def _share(self, one: str, other: str) -> float:
@@ -73,12 +73,8 @@ def _differs(sentences: list[GroundedSentence]) -> bool:
 
 
 def _sentence(text: str) -> str:
-    """The definition as a claim, twenty-four written 24: a number of two words would be taken for two."""
-    return _SAID_AS.format(_COMPOUND.sub(_figure, text.strip().rstrip(".;,")))
-
-
-def _figure(number: "re.Match[str]") -> str:
-    return str(10 * (_TENS.index(number[1].casefold()) + 2) + _ONES.index(number[2].casefold()) + 1)
+    """The definition as a claim."""
+    return _SAID_AS.format(text.strip().rstrip(".;,"))
 
 
 def _passage(text: str) -> RetrievedChunk:

@@ -12,7 +12,7 @@ from elt_llm_query.answer.term_weights import match
 _SHORTEST = 4
 
 
-class ContrarySearch:
+class ContraryFinder:
     """Holds a claim against one sentence after the other; `tokeniser` is that of both."""
 
     def __init__(self, tokeniser: KeywordTokeniser) -> None:
