@@ -38,6 +38,7 @@ def settings_that_matter(context: JobContext, kind: str) -> dict[str, Any]:
         kind: section.model_dump(mode="json") if section is not None else {},
         "llm": {**llm, "model": model_name(context)},
         "embedding": str(context.embedding.fingerprint),
+        "alias_columns": list(context.file.spec.sources.alias_columns),
     }
 
 

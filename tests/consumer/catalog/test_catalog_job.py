@@ -253,3 +253,12 @@ def test_passages_that_do_not_fit_the_window_of_the_model_are_left_out() -> None
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert not llm.prompts
     assert "No passage fits" in cell.note
+
+
+def test_what_counts_as_a_definition_is_what_the_job_file_says() -> None:
+    texts = {"handbook.md": HANDBOOK}
+    told = [
+        CatalogJob(context_of(texts, model=MODEL, glossary=glossary)) for glossary in ({}, {"patterns": ["sentence"]})
+    ]
+    terms = [sum(task.table == "entities" for task in job.tasks()) for job in told]
+    assert terms == [len(MODEL.model.entities) + 3, len(MODEL.model.entities)]

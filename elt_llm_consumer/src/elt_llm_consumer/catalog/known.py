@@ -79,12 +79,12 @@ class Known:
     @cached_property
     def definitions(self) -> Sequence[Definition]:
         """Every definition in the texts."""
-        return find_definitions(self.context.corpus)
+        return find_definitions(self.context.corpus, self.context.file.spec.glossary)
 
     @cached_property
     def aliases(self) -> Aliases:
         """Other names from the configuration, the inventory and the texts."""
-        columns = self.section.alias_columns
+        columns = self.context.file.spec.sources.alias_columns
         return other_names(self.context.aliases, self.sheets.values(), columns, self.definitions)
 
     @cached_property
@@ -95,7 +95,7 @@ class Known:
     @cached_property
     def to_sheets(self) -> Joined:
         """Entities of the whole model joined to fact sheets."""
-        right = named_fact_sheets(self.sheets.values(), self.section.alias_columns)
+        right = named_fact_sheets(self.sheets.values(), self.context.file.spec.sources.alias_columns)
         return join(named_entities(self.drawn.values()), right, self.names, self.section.least_likeness)
 
     @cached_property
@@ -111,7 +111,7 @@ class Known:
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
-        right = named_fact_sheets(free, self.section.alias_columns)
+        right = named_fact_sheets(free, self.context.file.spec.sources.alias_columns)
         return join(left, right, self.names, self.section.least_likeness)
 
     @cached_property

@@ -115,10 +115,6 @@ class Layout:
             kept = kept[: max(0, line.start - start)] + kept[line.end - start :]
         return kept
 
-    def is_furniture(self, start: int) -> bool:
-        """Whether the line that begins there only says on which page it stands."""
-        return start in self._furniture
-
     def is_contents(self, line: str) -> bool:
         """Whether a line is one of a table of contents."""
         return bool(_CONTENTS.search(line))

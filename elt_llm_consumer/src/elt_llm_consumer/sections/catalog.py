@@ -66,10 +66,6 @@ class CatalogSection(Section):
     entity_types: tuple[str, ...] = Field((), description="Types of entities to take, such as DataObject; none: all.")
     skip: tuple[str, ...] = Field((), description="Names of entities and terms to leave out.")
     deeper: tuple[str, ...] = Field((), description="Names of entities for which twice as much is looked for.")
-    alias_columns: tuple[str, ...] = Field(
-        ("Alias", "Aliases", "Synonym", "Synonyms", "Also known as", "Other names", "Acronym"),
-        description="Labels of inventory columns that hold other names, parted by semicolons.",
-    )
     least_likeness: float = Field(
         0.85, ge=0.5, le=1, description="From where two different names count as the same; 1: never."
     )
