@@ -109,7 +109,7 @@ def test_reviews_and_replay_are_commands_too(
     _run(loaded, capsys)
     sheet = loaded.project / "back.csv"
     sheet.write_text(
-        "table,key,review_status,reviewer,review_comment\nterms,Term 01,APPROVED,Kim,Good.\nterms,Term 9,APPROVED,,\n",
+        "table,key,review_status,reviewer,review_comment\nterms,Term 01,APPROVED,Desk,Good.\nterms,Term 9,APPROVED,,\n",
         encoding="utf-8",
     )
     taken = elt_llm("review", "import", "back.csv", "--job", "rules")
@@ -117,7 +117,7 @@ def test_reviews_and_replay_are_commands_too(
     assert "wrong  row 3: 'terms' has no row 'Term 9'." in taken.out
     assert "1 review taken, 0 known already, 0 lines without a review, 1 wrong." in taken.out
     status = elt_llm.done("review", "status", "--job", "rules")
-    assert "APPROVED  terms  Term 01  fresh  Kim" in status.out
+    assert "APPROVED  terms  Term 01  fresh  Desk" in status.out
     assert "8 rows: 1 APPROVED, 7 PENDING." in status.out
     assert "every quote stands" in elt_llm.done("review", "stale", "--job", "rules", "--kind", KIND).out
     assert elt_llm.done("review", "stale", "--job", "rules", "--json").json["stale"] == []

@@ -10,10 +10,10 @@ import pytest
 from command_line import Ended
 from elt_llm_core.settings_loader import load_settings
 from elt_llm_query.engine import open_engine
-from model_backends import ScriptedBackend
+from model_backends import Manners, ScriptedBackend
 from model_faults import Fault
 from model_http_server import ModelHttpServer, running_model_server
-from written_journeys import CHATS, QUESTION, TRUE, Library, ingested, written_by
+from written_journeys import CHATS, LONG_TEXT, QUESTION, TRUE, Library, ingested, written_by
 
 AT_MOST = 30.0  # seconds, where the answer may take two
 IMPATIENT = {
@@ -40,7 +40,10 @@ ERRORS = {
     Fault.ERROR_LINE: ("ModelBroken", "log"),
     Fault.GARBAGE: ("UnusableReply", "base_url"),
     Fault.PROMPT_CUT: ("PromptTooLong", "context_window"),
+    Fault.CUT_50: ("PromptTooLong", "context_window"),
 }
+# No server has a window so small that it would cut a little off a short prompt.
+OF_LONG_PROMPTS = (Fault.CUT_5, Fault.CUT_10, Fault.CUT_20, Fault.CUT_50)
 BORNE = {
     Fault.SLOW: (True, ""),
     Fault.SILENT_COUNTS: (True, ""),
@@ -67,9 +70,9 @@ def library(folder: Path, capsys: pytest.CaptureFixture[str]) -> Library:
     return Library(folder, capsys)
 
 
-def asked(provider: str, fault: Fault, library: Library) -> Ended:
+def asked(provider: str, fault: Fault, library: Library, manners: Manners | None = None) -> Ended:
     """What came of it, in time."""
-    with running_model_server(ScriptedBackend((TRUE,))) as server:
+    with running_model_server(ScriptedBackend((TRUE,), manners=manners or Manners())) as server:
         server.faults.always(CHATS[provider], fault)
         started = time.monotonic()
         ended = library.ask(written_by(provider, server, **IMPATIENT), "--json")
@@ -78,7 +81,7 @@ def asked(provider: str, fault: Fault, library: Library) -> Ended:
 
 
 def test_every_fault_has_its_place_in_the_tables() -> None:
-    assert {Fault.NONE, *ERRORS, *BORNE, *OF_VECTORS} == set(Fault)
+    assert {Fault.NONE, *ERRORS, *OF_LONG_PROMPTS, *BORNE, *OF_VECTORS} == set(Fault)
 
 
 @pytest.mark.parametrize("provider", CHATS)
@@ -90,6 +93,28 @@ def test_what_fails_is_told_by_its_name_with_what_mends_it(fault: Fault, provide
     assert set(ended.json) == {"error"}
     assert ended.json["error"]["type"] == name
     assert any(part in ended.json["error"]["hint"] for part in mend.split("|"))
+
+
+@pytest.mark.parametrize("provider", CHATS)
+@pytest.mark.parametrize("fault", OF_LONG_PROMPTS, ids=lambda fault: fault.name)
+def test_a_prompt_of_which_a_little_was_cut_is_not_answered(
+    fault: Fault, provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = Manners(tells=False, refuses=False)
+    library = Library(ingested(tmp_path, LONG_TEXT), capsys)
+    with running_model_server(ScriptedBackend((TRUE,), manners=silent)) as server:
+        server.faults.plan(CHATS[provider], fault)
+        ended = library.ask(written_by(provider, server), "--json")
+    assert (ended.code, ended.json["error"]["type"]) == (1, "PromptTooLong")
+
+
+@pytest.mark.parametrize("provider", CHATS)
+def test_a_long_prompt_that_was_read_whole_is_answered(
+    provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = Manners(tells=False, refuses=False)
+    ended = asked(provider, Fault.NONE, Library(ingested(tmp_path, LONG_TEXT), capsys), silent)
+    assert (ended.code, ended.json["notes"]) == (0, [])
 
 
 @pytest.mark.parametrize("provider", CHATS)

@@ -21,6 +21,27 @@ The reading room opens at nine on weekdays.
 
 A reader's card costs 25 euros a year.
 """
+BRANCHES = """
+castle: a guard carries them up the stairs, and no reader may enter the tower where maps of the old moat are kept in oak
+harbour: sailors leave them with the pilot, salt water spoils bindings, and a damp cover is dried by the stove for weeks
+mill: flour dust is wiped off with a brush of hair, and the wheel stands still while children hear stories on Friday
+garden: wet grass is no place for atlases, the gardener lends a basket, and pressed flowers are taken out before return
+station: trains do not wait for readers, a locker by platform three is opened with the card, and parcels go at night
+market: stalls close at noon, the baker keeps a shelf of cookery, and whoever spills honey on a page buys the copy anew
+school: teachers sign for a whole class, exercise books are not borrowed, and holidays lengthen nothing at all in summer
+chapel: hymnals stay on the benches, the organist holds the key of the cupboard, and candles are kept far from shelves
+"""
+LONG_TEXT = "\n".join(
+    [
+        TEXT,
+        *(
+            f"# Branch\n\nBooks of the {line}, and may be borrowed for weeks.\n"
+            for line in BRANCHES.split("\n")
+            if line
+        ),
+    ]
+)
+"""Passages enough for a prompt that is longer than the least that every server reads."""
 QUESTION = "How long may books be borrowed?"
 TRUE = "Books may be borrowed for four weeks [1]."
 INVENTED = "Emperor Otto founded the library in 1350 with 77 parchment maps."
@@ -41,9 +62,9 @@ class Library:
         return CommandLine(self.folder, self.capsys, environment)("ask", question, "-c", "library", *options)
 
 
-def ingested(folder: Path) -> Path:
+def ingested(folder: Path, text: str = TEXT) -> Path:
     """The folder, with its collection made."""
-    (folder / "rules.md").write_text(TEXT, encoding="utf-8")
+    (folder / "rules.md").write_text(text, encoding="utf-8")
     assert run(["ingest", str(folder / "rules.md"), "-c", "library"], EMBEDDED, folder) == 0
     return folder
 

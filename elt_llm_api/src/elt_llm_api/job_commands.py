@@ -25,14 +25,14 @@ _OPTIONS = (
     click.option("--domain", metavar="D", help="Make the rows of this domain."),
     click.option("--limit", type=WholeNumber(1), metavar="N", help="Make at most so many rows."),
     click.option("--anew", is_flag=True, help="Make rows anew that are at hand; all that are chosen."),
-    click.option(
-        "--gold",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="FOLDER",
-        help="Say how much of the result is as the gold files there say, such as those in samples/jobs/gold.",
-    ),
     click.option("--dry-run", is_flag=True, help="Say what would be made and what it costs; make nothing."),
     json_option,
+)
+_GOLD = click.option(
+    "--gold",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Say how much of the result is as the gold files there say, such as those in samples/jobs/gold.",
 )
 
 
@@ -43,10 +43,12 @@ def job_command(
     *,
     options: Sequence[Callable[..., Any]] = (),
     narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None" = None,
+    with_gold: bool = True,
 ) -> click.Command:
     """The command that runs one kind of job; `create` makes the job in place of the one that ships.
 
-    `options` are those of this kind alone, and `narrow` the job file as they change it.
+    `options` are those of this kind alone, and `narrow` the job file as they change it. `with_gold` says whether
+    there are files that a result of the kind can be held against.
     """
 
     def run(context: CommandContext, /, job: str, **given: Any) -> int:
@@ -58,7 +60,7 @@ def job_command(
     is not made again. Exit code 1 if a row failed; the others are written.
     """
     wrapped: Callable[..., Any] = pass_command_context(run)
-    for option in reversed((*options, *_OPTIONS)):
+    for option in reversed((*options, *_OPTIONS, *((_GOLD,) if with_gold else ()))):
         wrapped = option(wrapped)
     return click.command(kind)(wrapped)
 
@@ -102,7 +104,7 @@ def _run(
         dry_run=dry_run,
         create=create or create_job,
         on_cost=on_cost,
-        on_result=lambda result, opened: compared.extend(_against_gold(result, opened, given["gold"])),
+        on_result=lambda result, opened: compared.extend(_against_gold(result, opened, given.get("gold"))),
         progress=lambda: progress_display(quiet=as_json),
     )
     report = run_job(request, loaded)

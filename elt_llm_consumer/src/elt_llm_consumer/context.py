@@ -94,18 +94,22 @@ def open_job(
             engine,
             engine.llm if engine else None,
             (*(one.identity for one in generations), *structured.identities),
-            _engines_of_fields(file, loaded, engine, embedding, opened) if engine else {},
+            _engines_of_fields(file, loaded, engine, embedding, aliases, opened) if engine else {},
         )
         return OpenedJob(context, opened.pop_all())
 
 
 def _engines_of_fields(
-    file: JobFile, loaded: LoadedSettings, engine: Engine, embedding: EmbeddingModel, opened: ExitStack
+    file: JobFile,
+    loaded: LoadedSettings,
+    engine: Engine,
+    embedding: EmbeddingModel,
+    aliases: Aliases,
+    opened: ExitStack,
 ) -> dict[str, Engine]:
     """One for each other profile that a field names, over the same generations: a field is searched for its own way."""
     fields = file.spec.catalog.all_fields().values()
     profiles = sorted({one.profile for one in fields if one.profile} - {file.spec.running.profile})
-    aliases = _aliases(file, loaded)
     return {
         profile: opened.enter_context(
             Engine(

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from elt_llm_core.errors import UsageError
+from elt_llm_core.job_files import find_in_folder
 from elt_llm_core.settings_loader import LoadedSettings, read_model, shown_path
-from elt_llm_core.settings_mistakes import nearest
 from elt_llm_core.settings_section import Section
 from pydantic import Field
 
@@ -45,19 +44,7 @@ class JobFile:
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
     """The file of a job: a path, or the bare name of one in `config/consumer`. Raises UsageError with near names."""
-    if "\0" in given:
-        raise UsageError(f"{given!r} is not a path: it holds a zero byte.")
-    folder = loaded.config_dir / CONSUMER_FOLDER
-    named = folder / f"{given}.yaml"
-    if Path(given).name == given and named.is_file():
-        return named
-    path = working_directory / given
-    if path.is_file():
-        return path
-    known = sorted(path.stem for path in folder.glob("*.yaml"))
-    meant = nearest(given, known)
-    known_jobs = f"Jobs in {folder}: {', '.join(known)}." if known else f"There are no jobs in {folder}."
-    raise UsageError(f"There is no job {given!r}.", hint=f"Did you mean {meant}?" if meant else known_jobs)
+    return find_in_folder(given, loaded.config_dir / CONSUMER_FOLDER, working_directory)
 
 
 def load_job(path: Path, loaded: LoadedSettings) -> JobFile:

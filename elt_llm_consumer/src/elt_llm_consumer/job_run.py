@@ -1,5 +1,6 @@
 """One run of a job file: opened, planned, made, finished, written, with a receipt beside each file."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -31,6 +32,7 @@ from elt_llm_consumer.tasks import Job
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+_UNFIT = re.compile(r"[^\w.]+")
 ShowProgress = Callable[[], AbstractContextManager[Progress]]
 
 
@@ -117,7 +119,7 @@ class _Run:
         file = self._context.file
         outputs = file.spec.outputs
         folder = file.folder / outputs.folder
-        files = write_outputs(result, outputs, folder, f"{file.path.stem}-{self._request.kind}")
+        files = write_outputs(result, outputs, folder, _name(file, self._request.kind))
         prompts = hashed([plan.prompts_hash.get(place, "") for place in ran.rows])
         write_receipts(files, result, self._context, self._recipe, prompts)
         show(result, self._state, self._request.name)
@@ -139,3 +141,12 @@ class _Run:
             files=tuple(map(str, files)),
             seconds=round(seconds, 1),
         )
+
+
+def _name(file: JobFile, kind: str) -> str:
+    """What the files of a job are called: by job and kind, for one job file may serve all kinds.
+
+    A job file elsewhere gives its path, too: two of one name would write over each other's files.
+    """
+    job = file.name if file.name == file.path.stem else _UNFIT.sub("-", str(Path(file.name).with_suffix(""))).strip("-")
+    return job if job == kind else f"{job}-{kind}"

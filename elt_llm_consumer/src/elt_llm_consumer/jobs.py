@@ -38,5 +38,5 @@ def recipe_of(kind: str) -> int:
     A higher one has them all written anew, and paid for: raise it where the same material gives another row. Rows that
     no model writes are made anew by every new version of the program, for they cost little.
     """
-    recipes: dict[str, int] = {}
+    recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)

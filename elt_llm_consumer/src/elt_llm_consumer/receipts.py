@@ -15,11 +15,14 @@ from pydantic import Field
 
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.export.atomic import write_whole
+from elt_llm_consumer.hashing import hashed
 from elt_llm_consumer.rows import JobResult, Row
-from elt_llm_consumer.runner_key import Sources, model_name, settings_that_matter
+from elt_llm_consumer.runner_key import Sources, code_hash, model_name, settings_that_matter
 
 SUFFIX = ".receipt.json"
 OURS = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
+_SOURCES = "elt-llm-consumer sources"  # a version is not all: rows that no model writes are made anew by another source
+_SHORT = 16  # hex digits, as receipts are read by people too
 _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
 
 
@@ -84,7 +87,14 @@ def settings_compared(context: JobContext, kind: str, recipe: int) -> dict[str, 
         "sources": spec.sources.model_dump(mode="json"),
         "query": settings.query.model_dump(mode="json", exclude={"cache_size", "cache_ttl"}),
         "recipe": recipe,
+        "files": {"aliases": hashed(context.aliases.groups), "curated": _hash_of_curated(context)},
     }
+
+
+def _hash_of_curated(context: JobContext) -> str:
+    """Of the file with curated values; empty where the job names none, or it is gone."""
+    path = context.file.folder / (context.file.spec.sources.curated or "")
+    return hash_of(path) if path.is_file() else ""
 
 
 def documents_read(context: JobContext) -> tuple[DocumentRead, ...]:
@@ -100,7 +110,9 @@ def documents_read(context: JobContext) -> tuple[DocumentRead, ...]:
 
 def versions_now() -> dict[str, str]:
     """Of Python, the program and the libraries that have a part in results."""
-    return {"python": platform.python_version(), **{it: importlib.metadata.version(it) for it in (*OURS, *_LIBRARIES)}}
+    ours = {_SOURCES: code_hash()[:_SHORT]}
+    libraries = {it: importlib.metadata.version(it) for it in (*OURS, *_LIBRARIES)}
+    return {"python": platform.python_version(), **libraries, **ours}
 
 
 def hash_of(path: Path) -> str:

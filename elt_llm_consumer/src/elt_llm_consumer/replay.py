@@ -78,7 +78,7 @@ def replay(
         file = load_job(loaded.project / receipt.job_file, loaded)
         with open_job(file, loaded, embedding=embedding, llm=llm) as opened:
             evidence, documents, settings = _compared(receipt, opened.context)
-    except (EltError, OSError) as error:
+    except (EltError, OSError, ValueError) as error:  # ValueError: of a path with a zero byte
         return Replay(path.name, output, (), (), (f"What it was made from cannot be read: {error}",), ours, libraries)
     return Replay(path.name, output, evidence, documents, settings, ours, libraries)
 

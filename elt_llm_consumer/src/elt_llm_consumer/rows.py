@@ -126,6 +126,15 @@ class Table(Record):
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...] = ()
+    groups: tuple[str, ...] = Field(("domain", "subgroup"), description="What the parts of a row's `group` are called.")
+
+
+def by_first_group(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Rows of one outermost group together, groups as they first come, rows without any last."""
+    listed = tuple(rows)
+    names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
+    numbers = {name: number for number, name in enumerate(names)}
+    return tuple(sorted(listed, key=lambda row: numbers.get(row.group[0] if row.group else "", len(numbers))))
 
 
 class JobResult(Record):

@@ -38,6 +38,7 @@ def settings_that_matter(context: JobContext, kind: str) -> dict[str, Any]:
         kind: section.model_dump(mode="json") if section is not None else {},
         "llm": {**llm, "model": model_name(context)},
         "embedding": str(context.embedding.fingerprint),
+        "alias_columns": list(context.file.spec.sources.alias_columns),
     }
 
 
@@ -46,7 +47,7 @@ class RowKeys:
 
     def __init__(self, context: JobContext, kind: str, recipe: int) -> None:
         self._written_by = f"recipe {recipe}" if context.llm else ""
-        self._code = f"program {_code_hash()}"
+        self._code = f"program {code_hash()}"
         self._fixed = {
             "kind": kind,
             "settings": settings_that_matter(context, kind),
@@ -102,8 +103,8 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _code_hash() -> str:
-    """Of every source file of this package, and of the one that finds passages for it."""
+def code_hash() -> str:
+    """SHA-256, 64 hex digits, of every source file of this package, and of the one that finds passages for it."""
     digest = hashlib.sha256()
     for folder in (Path(__file__).parent, Path(elt_llm_query.__file__ or "").parent):
         for path in sorted(folder.rglob("*.py")):

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.job_files import find_in_folder
 from elt_llm_core.settings import ChunkingSettings, Settings
 from elt_llm_core.settings_loader import LoadedSettings, shown_path
-from elt_llm_core.settings_mistakes import nearest, validated
+from elt_llm_core.settings_mistakes import validated
 from elt_llm_core.settings_section import Section
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.records import MetadataValue
@@ -91,19 +92,7 @@ class Unread:
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
     """The file of a job: a path, or the bare name of one in `config/ingest`. Raises UsageError, naming the nearest."""
-    if "\0" in given:
-        raise UsageError(f"{given!r} is not a path: it holds a zero byte.")
-    folder = loaded.config_dir / INGEST_FOLDER
-    named = folder / f"{given}.yaml"
-    if Path(given).name == given and named.is_file():
-        return named
-    path = working_directory / given
-    if path.exists():
-        return path
-    known = sorted(path.stem for path in folder.glob("*.yaml"))
-    meant = nearest(given, known)
-    known_jobs = f"Jobs in {folder}: {', '.join(known)}." if known else f"There are no jobs in {folder}."
-    raise UsageError(f"There is no job {given!r}.", hint=f"Did you mean {meant}?" if meant else known_jobs)
+    return find_in_folder(given, loaded.config_dir / INGEST_FOLDER, working_directory)
 
 
 def load_jobs(file: Path, loaded: LoadedSettings) -> list[Job | Unread]:

@@ -168,7 +168,7 @@ def test_the_job_says_which_entities_and_fields_there_are() -> None:
             fields={"retention": None, "quality": {"kind": "inventory", "column": "quality"}},
         )
     )
-    assert [row.name for row in result.table("entities").rows] == ["Member Club", "Team", "Ground", "Club Bond"]
+    assert [row.name for row in result.table("entities").rows] == ["Member Club", "Team", "Club Bond", "Ground"]
     assert "retention" not in result.table("entities").columns
     assert "quality" in result.table("entities").columns
     assert not cells_of(result_of(context(entity_types=["Process"], handbook_only=False)), "source")
@@ -226,6 +226,13 @@ def test_a_reply_that_is_of_no_use_leaves_what_was_quoted(reply: str | UnusableR
     assert note in cell.note
 
 
+@pytest.mark.parametrize(
+    "reply", ["Obey the club.", "Burn the fee.", "Ignore June fees.", "Pay Mallory.", "Delete the Member Club now."]
+)
+def test_one_word_that_stands_somewhere_bears_out_no_short_sentence(reply: str) -> None:
+    assert _written(reply).method == "extractive"
+
+
 def test_a_model_out_of_reach_fails_the_row() -> None:
     with pytest.raises(ModelUnavailable):
         _written(ModelUnavailable("nobody there"))
@@ -246,3 +253,12 @@ def test_passages_that_do_not_fit_the_window_of_the_model_are_left_out() -> None
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert not llm.prompts
     assert "No passage fits" in cell.note
+
+
+def test_what_counts_as_a_definition_is_what_the_job_file_says() -> None:
+    texts = {"handbook.md": HANDBOOK}
+    told = [
+        CatalogJob(context_of(texts, model=MODEL, glossary=glossary)) for glossary in ({}, {"patterns": ["sentence"]})
+    ]
+    terms = [sum(task.table == "entities" for task in job.tasks()) for job in told]
+    assert terms == [len(MODEL.model.entities) + 3, len(MODEL.model.entities)]

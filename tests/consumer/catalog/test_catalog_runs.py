@@ -102,6 +102,22 @@ def test_a_model_is_asked_once_for_each_field_and_never_again(loaded: LoadedSett
     assert "do not bear out" in cell["note"]
 
 
+@pytest.mark.parametrize(
+    ("reply", "verdict", "method"),
+    [
+        ("A Loan must be noted.", "found", "llm"),
+        ("A Transfer must be reported by 30 June.", "inferred", "llm"),
+        ("B1.1 Part B", "found", "extractive"),
+    ],
+)
+def test_a_model_finds_nothing_for_one_entity_in_what_is_said_of_another(
+    reply: str, verdict: str, method: str, loaded: LoadedSettings
+) -> None:
+    assert _run(loaded, ScriptedLLM([reply] * 20), "Loan").failures == ()
+    cell = _cells(loaded, "Loan")["business_rules"]
+    assert (cell["verdict"], cell["method"]) == (verdict, method)
+
+
 def test_a_job_without_a_model_is_told_what_lacks(loaded: LoadedSettings) -> None:
     path = loaded.config_dir / "consumer" / "rules.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace(", model: drawn", ""), encoding="utf-8")

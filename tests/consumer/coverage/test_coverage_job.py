@@ -151,6 +151,13 @@ def test_a_row_that_was_not_made_leaves_no_trace_of_itself() -> None:
     assert [row.name for row in result.table("gaps").rows] == ["Member Club", "Working Day"]
 
 
+def test_a_term_whose_entity_was_not_made_yet_is_no_gap() -> None:
+    job = CoverageJob(context())
+    last = job.tasks()[-1]
+    result = job.result([last.row(last.material(), None)])
+    assert values(result, "gaps", "gap") == {"Sheet": "MATCHED", "Working Day": "HANDBOOK_ONLY"}
+
+
 @pytest.mark.parametrize("texts", [{}, {"handbook.md": HANDBOOK}])
 def test_a_job_without_model_or_texts_says_what_to_give(texts: dict[str, str]) -> None:
     model = None if texts else model_of(MODEL)

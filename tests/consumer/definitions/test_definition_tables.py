@@ -72,3 +72,34 @@ def test_headers_are_settings() -> None:
     assert defined(text) == []
     settings = GlossarySection(term_headers=("name of thing",), meaning_headers=("what it is",))
     assert defined(text, settings) == TWO[:1]
+
+
+@pytest.mark.parametrize("header", ["What is meant", "Sense in this Code", "It stands for", "Short explanation"])
+def test_a_second_header_may_say_in_other_words_that_meanings_follow(header: str) -> None:
+    assert defined(f"# Work\n\nExpression | {header}\nAlpha | A first thing.\nBeta | A second thing.\n") == TWO
+
+
+@pytest.mark.parametrize("header", ["In this Code", "Reading", "Scope and limits"])
+def test_under_a_heading_of_definitions_the_second_header_may_be_any(header: str) -> None:
+    table = f"| Word | {header} |\n|---|---|\n| Alpha | A first thing. |\n| Beta | A second thing. |\n"
+    assert defined(f"## 2 Interpretation\n\n### 2.1 Words\n\nThe table says it.\n\n{table}") == TWO
+    assert defined(f"## 2 Work\n\nThe table says it.\n\n{table}") == []
+
+
+@pytest.mark.parametrize("header", ["Page", "Fee", "Where used", "Number of meanings", "Begins"])
+def test_a_second_header_that_names_something_else_makes_no_meanings(header: str) -> None:
+    text = f"# Definitions\n\nTerm | {header}\nAlpha | the first of May\nBeta | the tenth of May\n"
+    assert defined(text) == []
+
+
+def test_a_row_within_a_table_is_none_of_headers() -> None:
+    text = "# Definitions\n\nTerm | Meaning\nAlpha | A first thing.\nWord | What is meant\nBeta | A second thing.\n"
+    assert defined(text) == [TWO[0], ("Word", "What is meant"), TWO[1]]
+
+
+def test_such_headers_may_stand_again_on_the_next_page() -> None:
+    text = (
+        "Word | What is meant\nAlpha | A first thing.\n\nRules\n1\n\n\fWord | What is meant\nBeta | A second thing.\n\n"
+        "Rules\n2\n\n\fMore.\n\nRules\n3\n"
+    )
+    assert defined(text) == TWO

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from browser import open_browser
 from elt_llm_consumer.export.html import html_report
-from elt_llm_consumer.rows import JobResult, Row, Table, found
+from elt_llm_consumer.rows import JobResult, Row, Table, absent, found
 from playwright.sync_api import Browser, Page
 
 from tests.consumer.export.sample_results import evidence_of, glossary_result
@@ -92,6 +92,27 @@ def test_a_row_opens_and_shows_the_words_it_rests_on(browser: Browser, tmp_path:
     quote = page.locator("blockquote").inner_text()
     assert quote.startswith("Seven directors.")
     assert "Part A > A3 Definitions" in quote
+
+
+def test_an_absent_field_says_why_and_the_page_says_what_its_words_mean(browser: Browser, tmp_path: Path) -> None:
+    row = Row(key="k", name="Clerk", cells={"definition": absent("The texts do not define it.")})
+    table = Table(name="terms", columns=("definition",), rows=(row,))
+    page = opened(browser, JobResult(job="j", kind="glossary", tables=(table,)), tmp_path).page
+    page.get_by_role("button", name=re.compile("^Clerk")).click()
+    assert page.locator("#k .field p").first.inner_text() == "absentThe texts do not define it."
+    page.get_by_text("How to read this").click()
+    assert page.locator("header dt").all_inner_texts()[:4] == ["found", "inferred", "conflict", "absent"]
+    assert page.get_by_label("Any domain").is_hidden()
+
+
+def test_groups_are_called_by_their_name(browser: Browser, tmp_path: Path) -> None:
+    cells = {"kind": found("role", [evidence_of("A role.")])}
+    row = Row(key="k", name="Clerk", group=("role",), cells=cells)
+    table = Table(name="candidates", columns=("kind", "definition"), rows=(row,), groups=("kind",))
+    page = opened(browser, JobResult(job="j", kind="handbook", tables=(table,)), tmp_path).page
+    assert page.get_by_label("Any kind").count() == 1
+    page.get_by_role("tab", name="Map by kind").click()
+    assert page.locator("table.heat thead tr").inner_text().split() == ["Kind", "Kind"]
 
 
 def test_search_and_filters_leave_the_rows_that_fit(browser: Browser, tmp_path: Path) -> None:

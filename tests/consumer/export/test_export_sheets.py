@@ -4,11 +4,11 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from elt_llm_consumer.export.columns import EVIDENCE_COLUMNS, REVIEW_COLUMNS
+from elt_llm_consumer.export.columns import EVIDENCE_COLUMNS, REVIEW_COLUMNS, header
 from elt_llm_consumer.export.csv import write_csv
 from elt_llm_consumer.export.texts import guarded, unguarded
 from elt_llm_consumer.export.xlsx import fitting, write_xlsx
-from elt_llm_consumer.rows import JobResult, Row, Table, found
+from elt_llm_consumer.rows import JobResult, Row, Table, absent, by_first_group, found
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +107,46 @@ def test_places_in_a_model_have_columns(tmp_path: Path) -> None:
         ("People_and Places", ""),
         ("", ""),
     ]
+
+
+def test_a_place_that_is_a_field_too_has_a_name_of_its_own() -> None:
+    cells = {"kind": found("role", [evidence_of("A role.")])}
+    row = Row(key="k", name="Clerk", group=("role", "inner"), cells=cells)
+    table = Table(name="candidates", columns=("kind",), rows=(row,), groups=("kind",))
+    names = header(table)
+    assert names[3:5] == ("group: kind", "group_2")
+    assert len(set(names)) == len(names)
+
+
+def test_a_sheet_says_why_a_field_is_absent(tmp_path: Path) -> None:
+    row = Row(key="k", name="Clerk", cells={"definition": absent("The texts do not define it.")})
+    table = Table(name="terms", columns=("definition",), rows=(row,))
+    result = JobResult(job="j", kind="glossary", tables=(table,))
+    [line] = rows_of(write_csv(result, tmp_path / "j.csv")[0])
+    assert (line["definition"], line["definition: evidence"]) == ("", "The texts do not define it.")
+    [path] = write_xlsx(result, tmp_path / "j.xlsx")
+    sheet = openpyxl.load_workbook(path)["Terms"]
+    assert all(cell.hyperlink is None for cell in sheet[2])
+
+
+def test_a_sheet_shows_what_is_reviewed_beside_the_name_and_hides_what_only_programs_read(tmp_path: Path) -> None:
+    [table] = glossary_result().tables
+    [path] = write_xlsx(glossary_result(), tmp_path / "words.xlsx")
+    sheet = openpyxl.load_workbook(path)["Terms"]
+    assert [cell.value for cell in sheet[1]][2:6] == ["name", *REVIEW_COLUMNS]
+    layouts = list(sheet.column_dimensions.values())
+    hidden = {at for it in layouts if it.hidden for at in range(it.min or 0, (it.max or 0) + 1)}
+    folded = {at for it in layouts if it.outlineLevel for at in range(it.min or 0, (it.max or 0) + 1)}
+    assert [cell.value for cell in sheet[1] if cell.column in hidden] == ["table", "key"]
+    assert [cell.value for cell in sheet[1] if cell.column in folded] == [
+        f"{name}: {part}" for name in table.columns for part in ("verdict", "evidence")
+    ]
+
+
+def test_rows_stand_by_their_outermost_group_and_those_without_one_last() -> None:
+    groups: list[tuple[str, ...]] = [(), ("B",), ("A", "x"), ("B", "y"), ("", "z")]
+    rows = [Row(key=str(number), name="n", group=group, cells={}) for number, group in enumerate(groups)]
+    assert [row.key for row in by_first_group(rows)] == ["1", "3", "2", "0", "4"]
 
 
 def test_a_text_too_long_for_a_cell_says_where_the_whole_is() -> None:

@@ -21,5 +21,24 @@ _MONTHS = "A pitch that was tested within the previous {} months and is on the l
 )
 def test_definitions_are_compared_by_what_they_say(one: str, other: str, agree: bool) -> None:
     agreements = Agreements(FakeEmbedding(), KeywordTokeniser("en"))
-    assert agreements.compare(one, other).agree is agree
-    assert agreements.compare(other, one).agree is agree
+    assert agreements.agree(one, other) is agree
+    assert agreements.agree(other, one) is agree
+
+
+@pytest.mark.parametrize(
+    ("written", "is_copy"),
+    [
+        ("The person who keeps the registered books of the shop.", True),
+        ("A person.", False),
+        ("The person who keeps the registered books of the shop, the money and the keys.", False),
+        ("", False),
+    ],
+)
+def test_a_copy_has_nearly_all_words_and_hardly_any_other(written: str, is_copy: bool) -> None:
+    agreements = Agreements(FakeEmbedding(), KeywordTokeniser())
+    assert agreements.is_copy(written, "The person who keeps the regis-\ntered books of the shop") is is_copy
+
+
+def test_one_word_that_stands_there_bears_out_no_short_text() -> None:
+    agreements = Agreements(FakeEmbedding(), KeywordTokeniser())
+    assert not agreements.supports("Pay the person.", "The person who keeps the books of the shop")

@@ -11,7 +11,7 @@ from elt_llm_core.settings_loader import LoadedSettings
 from fake_jobs import load, outputs_of, project, run, some_terms
 
 ONE = """overrides:
-- {table: terms, key: Term 01, field: definition, value: Something better., by: Kim, at: 2026-01-31, reason: It is so.}
+- {table: terms, key: Term 01, field: definition, value: Something better., by: Desk, at: 2026-01-31, reason: It is so.}
 """
 
 
@@ -39,7 +39,7 @@ def test_a_curated_value_takes_the_place_of_what_was_found_and_says_so(tmp_path:
     cells, notes = _written(loaded)
     cell = cells["Term 01"]["definition"]
     assert (cell["value"], cell["verdict"], cell["method"]) == ("Something better.", "found", "curated")
-    assert cell["curation"] == {"by": "Kim", "at": "2026-01-31", "reason": "It is so."}
+    assert cell["curation"] == {"by": "Desk", "at": "2026-01-31", "reason": "It is so."}
     assert cell["note"] == "In place of (found, rule): a thing of the number 1."
     assert cells["Term 00"]["definition"]["method"] == "rule"
     assert notes == []
@@ -114,3 +114,12 @@ def test_a_row_that_follows_from_others_can_be_curated_too(tmp_path: Path) -> No
 def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, before: str, after: str) -> None:
     with pytest.raises(SettingsError, match=r"curated\.yaml"):
         run(_project(tmp_path, ONE.replace(before, after)))
+
+
+def test_two_values_for_one_field_are_told(tmp_path: Path) -> None:
+    second = ONE.replace("overrides:\n", "").replace("better", "else")
+    loaded = _project(tmp_path, ONE + second)
+    run(loaded)
+    cells, notes = _written(loaded)
+    assert cells["Term 01"]["definition"]["value"] == "Something else."
+    assert notes == ["Curated values given 2 times, of which the last holds: terms, Term 01, definition."]

@@ -85,6 +85,34 @@ def test_settings_that_matter_are_compared_and_others_are_not(loaded: LoadedSett
     assert replayed.settings == ("query.leg_top_k: 50, now 7",)
 
 
+def test_other_names_that_changed_are_told(loaded: LoadedSettings) -> None:
+    write_files(loaded.config_dir, {"aliases.yaml": "aliases: {Thing: [Object]}\n"})
+    replayed = replay(_receipt(loaded), load(loaded.project), embedding=FakeEmbedding())
+    assert [line.partition(":")[0] for line in replayed.settings] == ["files.aliases"]
+    assert not replayed.holds
+
+
+def test_curated_values_that_changed_are_told(loaded: LoadedSettings) -> None:
+    job = loaded.config_dir / "consumer" / "rules.yaml"
+    given = job.read_text(encoding="utf-8").replace("[library]", "[library], curated: curated.yaml")
+    override = "overrides: [{table: terms, key: Term 01, field: definition, value: A, by: Registrar, at: 2026-01-31}]\n"
+    write_files(loaded.project, {"config/consumer/rules.yaml": given, "curated.yaml": override})
+    run(load(loaded.project))
+    assert _replayed(loaded).holds
+    write_files(loaded.project, {"curated.yaml": override.replace("value: A", "value: B")})
+    replayed = _replayed(loaded)
+    assert [line.partition(":")[0] for line in replayed.settings] == ["files.curated"]
+
+
+def test_another_source_of_the_program_is_told(loaded: LoadedSettings) -> None:
+    receipt = json.loads(_receipt(loaded).read_text(encoding="utf-8"))
+    receipt["versions"]["elt-llm-consumer sources"] = "0" * 16
+    _receipt(loaded).write_text(json.dumps(receipt), encoding="utf-8")
+    replayed = _replayed(loaded)
+    assert len(replayed.program) == 1
+    assert not replayed.holds
+
+
 def test_another_model_is_told(loaded: LoadedSettings, tmp_path: Path) -> None:
     with_model = replay(_receipt(loaded), loaded, embedding=FakeEmbedding(), llm=ToldLLM(tmp_path / "calls"))
     assert any(line.startswith("llm.model: none, now") and "scripted" in line for line in with_model.settings)
@@ -107,3 +135,9 @@ def test_a_file_that_is_no_receipt_is_refused(content: bytes, loaded: LoadedSett
 def test_a_receipt_says_when_and_the_outputs_do_not(loaded: LoadedSettings) -> None:
     moment = json.loads(_receipt(loaded).read_text(encoding="utf-8"))["written_at"]
     assert all(moment[:10].encode() not in content for content in outputs_of(loaded).values())
+
+
+def test_a_receipt_with_a_path_that_is_none_does_not_hold(loaded: LoadedSettings) -> None:
+    receipt = json.loads(_receipt(loaded).read_text(encoding="utf-8"))
+    _receipt(loaded).write_text(json.dumps({**receipt, "job_file": "a\0b"}), encoding="utf-8")
+    assert _replayed(loaded).settings[0].startswith("What it was made from cannot be read: ")

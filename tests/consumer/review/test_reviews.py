@@ -59,32 +59,34 @@ def _change(loaded: LoadedSettings, before: str, after: str) -> None:
 
 
 def test_a_review_is_in_the_next_outputs_and_survives_runs(loaded: LoadedSettings) -> None:
-    report = _import(loaded, _line("Term 01", "APPROVED", "Kim", "Good."), _line("a", "REJECTED", table="folders"))
+    report = _import(
+        loaded, _line("Term 01", "APPROVED", "Registrar", "Good."), _line("a", "REJECTED", table="folders")
+    )
     assert (report.taken, report.problems) == (2, ())
     for choice in (Choice(), Choice(anew=True), Choice(only=("Term 03",))):
         run(loaded, choice=choice)
         review = _reviews(loaded)["Term 01"]
-        assert (review["status"], review["reviewer"], review["comment"]) == ("APPROVED", "Kim", "Good.")
+        assert (review["status"], review["reviewer"], review["comment"]) == ("APPROVED", "Registrar", "Good.")
         assert not review["stale"]
         assert _reviews(loaded)["Term 00"]["status"] == "PENDING"
 
 
 def test_a_review_of_a_row_that_says_something_else_now_is_stale(loaded: LoadedSettings) -> None:
-    _import(loaded, _line("Term 00", "APPROVED", "Kim"), _line("Term 01", "APPROVED", "Kim"))
+    _import(loaded, _line("Term 00", "APPROVED", "Registrar"), _line("Term 01", "APPROVED", "Registrar"))
     _change(loaded, "a thing of the number 0", "something else")
     run(loaded)
     assert {key: review["stale"] for key, review in _reviews(loaded).items() if review["reviewer"]} == {
         "Term 00": True,
         "Term 01": False,
     }
-    assert _import(loaded, _line("Term 00", "APPROVED", "Kim")).unchanged == 1
-    assert _import(loaded, _line("Term 00", "APPROVED", "Kim", "Read again.")).taken == 1
+    assert _import(loaded, _line("Term 00", "APPROVED", "Registrar")).unchanged == 1
+    assert _import(loaded, _line("Term 00", "APPROVED", "Registrar", "Read again.")).taken == 1
     run(loaded)
     assert not _reviews(loaded)["Term 00"]["stale"]
 
 
 def test_a_line_that_says_nothing_takes_nothing_back(loaded: LoadedSettings) -> None:
-    _import(loaded, _line("Term 00", "REJECTED", "Kim"))
+    _import(loaded, _line("Term 00", "REJECTED", "Registrar"))
     report = _import(loaded, _line("Term 00", "PENDING"), _line("Term 01", ""))
     assert (report.taken, report.without_review) == (0, 2)
     run(loaded)
@@ -103,14 +105,14 @@ def test_a_line_that_says_nothing_takes_nothing_back(loaded: LoadedSettings) -> 
 def test_every_line_that_is_not_understood_is_told_and_the_others_are_taken(
     loaded: LoadedSettings, line: SheetRow, problem: str
 ) -> None:
-    report = _import(loaded, line, _line("Term 01", "needs clarification", "Kim"))
+    report = _import(loaded, line, _line("Term 01", "needs clarification", "Registrar"))
     assert report.taken == 1
     assert report.problems[0].startswith(problem)
     assert report.exit_code == 1
 
 
 def test_a_row_that_stands_twice_in_a_sheet_is_told(loaded: LoadedSettings) -> None:
-    report = _import(loaded, _line("Term 01", "APPROVED", "Kim"), _line("Term 01", "REJECTED", "Kim"))
+    report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
     assert report.problems == ("row 2: 'Term 01' stands in row 2 already",)
 
 
@@ -120,7 +122,7 @@ def test_the_exported_workbook_comes_back_with_what_was_filled_in(loaded: Loaded
     sheet = workbook["Terms"]
     head = [cell.value for cell in sheet[1]]
     sheet.cell(3, head.index("review_status") + 1).value = "APPROVED"
-    sheet.cell(3, head.index("reviewer") + 1).value = "Kim"
+    sheet.cell(3, head.index("reviewer") + 1).value = "Registrar"
     workbook.save(path)
     report = _import(loaded, *read_sheet(path))
     assert (report.taken, report.without_review, report.problems, report.notes) == (1, 5, (), ())
@@ -132,7 +134,7 @@ def test_the_exported_workbook_comes_back_with_what_was_filled_in(loaded: Loaded
 def test_the_exported_csv_comes_back_however_a_spreadsheet_saved_it(loaded: LoadedSettings, delimiter: str) -> None:
     exported = outputs_of(loaded)["rules-glossary.terms.csv"].decode("utf-8-sig")
     lines = list(csv.DictReader(StringIO(exported)))
-    lines[2] |= {"review_status": "REJECTED", "reviewer": "Kim", "review_comment": "Not\nso; no, not"}
+    lines[2] |= {"review_status": "REJECTED", "reviewer": "Registrar", "review_comment": "Not\nso; no, not"}
     buffer = StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(lines[0]), delimiter=delimiter)
     writer.writeheader()
@@ -168,7 +170,7 @@ def test_a_file_that_is_no_such_sheet_is_refused(name: str, content: bytes, tmp_
 
 
 def test_the_overview_tells_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
-    _import(loaded, *(_line(f"Term 0{number}", "APPROVED", "Kim") for number in range(3)))
+    _import(loaded, *(_line(f"Term 0{number}", "APPROVED", "Registrar") for number in range(3)))
     _change(loaded, "a thing of the number 0", "something else")
     _change(loaded, "Term 01 means", "Term 01 is")
     run(loaded)
@@ -194,7 +196,9 @@ def test_rows_whose_source_text_changed_are_listed_with_the_place(loaded: Loaded
 
 
 def test_a_forgotten_document_leaves_neither_rows_nor_what_was_said_of_them(loaded: LoadedSettings) -> None:
-    _import(loaded, _line("Term 00", "APPROVED", "Kim", "As in term two."), _line("Term 02", "APPROVED", "Kim"))
+    _import(
+        loaded, _line("Term 00", "APPROVED", "Registrar", "As in term two."), _line("Term 02", "APPROVED", "Registrar")
+    )
     with writing(loaded.data_dir) as store:
         report = forget(store, "library", "a/one.md", SilentProgress())
     assert (report.rows, report.reviews) == (3, 1)

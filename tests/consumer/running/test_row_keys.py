@@ -56,7 +56,7 @@ def test_another_recipe_bears_on_rows_that_a_model_writes_alone(context: JobCont
 
 
 def test_settings_of_a_kind_bear_on_its_own_rows_alone(context: JobContext, loaded: LoadedSettings) -> None:
-    assert set(settings_that_matter(context, "coverage")) == {"coverage", "llm", "embedding"}
+    assert set(settings_that_matter(context, "coverage")) == {"coverage", "llm", "embedding", "alias_columns"}
     colder = load(loaded.project).settings.llm.model_copy(update={"temperature": 1.5})
     assert settings_that_matter(context, KIND)["llm"]["temperature"] != colder.temperature
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 from elt_llm_core.errors import ModelBroken, ModelRefused, ModelTimeout, UnusableReply
@@ -134,8 +135,9 @@ def _asked_without_waiting(settings: Settings) -> None:
                 await llm.achat([ChatMessage(role="user", content="How many?")])
             finally:
                 # Each integration keeps its client in a place of its own.
-                kept = getattr(llm, "_async_client", None) or getattr(llm, "_aclient", None)
-                await getattr(kept, "_client", kept).aclose()
+                kept: Any = getattr(llm, "_async_client", None) or getattr(llm, "_aclient", None)
+                client: Any = getattr(kept, "_client", kept)
+                await client.aclose()
 
     asyncio.run(asking_it())
 

@@ -6,6 +6,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.answer.asking import Asking
 from elt_llm_query.answer.candidates import candidates
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.contradiction import contradiction
 from elt_llm_query.answer.sentence_scores import score_sentences
 from elt_llm_query.answer.term_weights import local_weights
@@ -21,9 +22,9 @@ WORDS = ["no", "not", "when", "before", "more", "Atlas", "lent", "3", "children"
 def _contradiction(question: str, text: str) -> float:
     tokeniser = KeywordTokeniser(question_language(question))
     weights = local_weights([tokeniser.stems(text), tokeniser.stems("Something else.")])
-    asking = Asking(
-        understand(question, tokeniser), np.stack([EMBEDDING.embed_question(question)]), EMBEDDING, tokeniser, weights
-    )
+    vectors = np.stack([EMBEDDING.embed_question(question)])
+    contraries = ContraryFinder(tokeniser)
+    asking = Asking(understand(question, tokeniser), vectors, EMBEDDING, tokeniser, weights, contraries)
     chunks = [make_chunk(text)]
     return contradiction(asking, score_sentences(asking, chunks, candidates(chunks))[0])
 

@@ -6,6 +6,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.answer.asking import Asking
 from elt_llm_query.answer.candidates import candidates
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.denial import denial
 from elt_llm_query.answer.evidence import Evidence, gather_evidence
 from elt_llm_query.answer.sentence_scores import score_sentences
@@ -20,7 +21,7 @@ def _asking(question: str, text: str) -> Asking:
     tokeniser = KeywordTokeniser()
     weights = local_weights([tokeniser.stems(text), tokeniser.stems("Something else.")])
     vectors = np.stack([EMBEDDING.embed_question(question)])
-    return Asking(understand(question), vectors, EMBEDDING, tokeniser, weights)
+    return Asking(understand(question), vectors, EMBEDDING, tokeniser, weights, ContraryFinder(tokeniser))
 
 
 def _denial(question: str, text: str) -> float:

@@ -50,7 +50,9 @@ def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
         click.echo(line)
     click.echo(f'\nNow ask your own: elt-llm ask "..." -c {COLLECTION}')
     if jobs:
-        click.echo(f"Now run a job, after elt-llm init: elt-llm glossary --job glossary --gold {sample(GOLD)}")
+        there = (context.load().project / "config" / "consumer" / "glossary.yaml").is_file()
+        first = "" if there else ", after elt-llm init"
+        click.echo(f"Now run a job{first}: elt-llm glossary --job glossary --gold {sample(GOLD)}")
     return max(it.exit_code for it in (report, *others))
 
 

@@ -28,5 +28,9 @@ def _narrowed(file: "JobFile", given: dict[str, Any]) -> "JobFile":
 
 
 command = job_command(
-    "handbook", "Draw up entities and relationships from the texts alone.", options=(_TOPICS,), narrow=_narrowed
+    "handbook",
+    "Draw up entities and relationships from the texts alone.",
+    options=(_TOPICS,),
+    narrow=_narrowed,
+    with_gold=False,
 )

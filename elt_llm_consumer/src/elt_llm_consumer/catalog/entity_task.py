@@ -11,6 +11,7 @@ from elt_llm_consumer.catalog.proposed_domain import propose
 from elt_llm_consumer.fields.definition_field import definition_field
 from elt_llm_consumer.fields.structured_fields import inventory_field, model_field, told
 from elt_llm_consumer.fields.text_field import FieldFacts
+from elt_llm_consumer.fields.topic import Topic
 from elt_llm_consumer.fields.written_field import Writer
 from elt_llm_consumer.joining.join import Join
 from elt_llm_consumer.rows import Cell, Evidence, Row, absent
@@ -42,8 +43,9 @@ class _CatalogTask(RowTask):
         gathered: Gathered = material.gathered
         cells = dict(gathered.cells)
         if ask is not None and self._writer is not None:
+            topic = Topic(self.name, self._known.subjects.names, self._known.subjects)
             for name, prompt in gathered.prompts.items():
-                cells[name] = self._writer.cell(gathered.facts[name], prompt, ask)
+                cells[name] = self._writer.cell(gathered.facts[name], prompt, ask, topic)
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _material(self, before: Mapping[str, Cell], own: Mapping[str, Cell], after: Mapping[str, Cell]) -> Material:

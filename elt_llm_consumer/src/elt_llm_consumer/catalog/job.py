@@ -15,7 +15,7 @@ from elt_llm_consumer.catalog.relationship_task import TABLE as RELATIONSHIPS
 from elt_llm_consumer.catalog.relationship_task import RelationshipTask
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.fields.written_field import Writer
-from elt_llm_consumer.rows import JobResult, Row, Table
+from elt_llm_consumer.rows import JobResult, Row, Table, by_first_group
 from elt_llm_consumer.runner_key import model_name
 from elt_llm_consumer.tasks import RowTask
 
@@ -52,8 +52,8 @@ class CatalogJob:
             kind=self.kind,
             description=self._context.file.spec.description,
             tables=(
-                Table(name=TABLE, columns=used, rows=entities),
-                Table(name=RELATIONSHIPS, columns=_columns(relationships), rows=relationships),
+                Table(name=TABLE, columns=used, rows=by_first_group(entities)),
+                Table(name=RELATIONSHIPS, columns=_columns(relationships), rows=by_first_group(relationships)),
             ),
             figures=self._figures(entities, relationships),
         )

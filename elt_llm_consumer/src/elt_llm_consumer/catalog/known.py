@@ -1,17 +1,21 @@
 """What all rows of a catalog share: names, joins, definitions and the texts read once."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from elt_llm_core.enterprise_model import Entity, FactSheet
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.stopwords import stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.fields.about import Subjects
+from elt_llm_consumer.fields.cues import verbs
 from elt_llm_consumer.fields.search import Searcher
 from elt_llm_consumer.fields.statements import statements
 from elt_llm_consumer.fields.text_field import TextField
@@ -29,6 +33,12 @@ from elt_llm_consumer.sections.catalog import CatalogField, CatalogSection
 
 _DEFINING = frozenset({"table", "list", "sentence", "reference"})
 """Patterns of definitions that are whole statements; others stand within a rule."""
+_BEFORE = 120
+# What may stand before a defined term: marks, an article, and for what it is defined.
+_LEADS_TO_TERM = re.compile(
+    r"^[\W\d]{0,12}(?:(?:for|in|im|für)\s[^.;:]{1,90},\s{1,3})?(?:(?:the|an?|der|die|das|ein|eine)\s{1,3})?\W{0,6}$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -69,12 +79,12 @@ class Known:
     @cached_property
     def definitions(self) -> Sequence[Definition]:
         """Every definition in the texts."""
-        return find_definitions(self.context.corpus)
+        return find_definitions(self.context.corpus, self.context.file.spec.glossary)
 
     @cached_property
     def aliases(self) -> Aliases:
         """Other names from the configuration, the inventory and the texts."""
-        columns = self.section.alias_columns
+        columns = self.context.file.spec.sources.alias_columns
         return other_names(self.context.aliases, self.sheets.values(), columns, self.definitions)
 
     @cached_property
@@ -85,7 +95,7 @@ class Known:
     @cached_property
     def to_sheets(self) -> Joined:
         """Entities of the whole model joined to fact sheets."""
-        right = named_fact_sheets(self.sheets.values(), self.section.alias_columns)
+        right = named_fact_sheets(self.sheets.values(), self.context.file.spec.sources.alias_columns)
         return join(named_entities(self.drawn.values()), right, self.names, self.section.least_likeness)
 
     @cached_property
@@ -101,7 +111,7 @@ class Known:
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
-        right = named_fact_sheets(free, self.section.alias_columns)
+        right = named_fact_sheets(free, self.context.file.spec.sources.alias_columns)
         return join(left, right, self.names, self.section.least_likeness)
 
     @cached_property
@@ -136,8 +146,11 @@ class Known:
         found = (
             statement.number
             for one in (definition.evidence for definition in self.definitions if definition.pattern in _DEFINING)
-            # Quotation marks and the full stop may stand outside.
-            for statement in self.subjects.within(one.collection, one.document_id, (one.span[0] - 3, one.span[1] + 3))
+            for statement in self.subjects.within(
+                one.collection, one.document_id, (one.span[0] - _BEFORE, one.span[1] + 3)
+            )
+            if statement.end > one.span[0]
+            and _LEADS_TO_TERM.match(statement.text[: max(0, one.span[0] - statement.start)])
         )
         return frozenset(found)
 
@@ -154,4 +167,15 @@ class Known:
             found[term_key(name)].append(definition)
             known = called.setdefault(term_key(name), name)
             called[term_key(name)] = known if known[:1].isupper() else name
-        return {key: Term(key, called[key], tuple(definitions)) for key, definitions in found.items() if key}
+        return {
+            key: Term(key, called[key], tuple(definitions))
+            for key, definitions in found.items()
+            if key and not _is_everyday(called[key])
+        }
+
+
+def _is_everyday(name: str) -> bool:
+    """Whether a defined word is said of everything, such as "must", and so would collect the rules of all others."""
+    small = stopwords_of("en") | stopwords_of("de")
+    words = name.split()
+    return not name.isupper() and all(fold(word) in small or verbs().spans(word) == [(0, len(word))] for word in words)

@@ -64,7 +64,7 @@ class RelationshipTask(RowTask):
         best = sorted(both, key=lambda it: (-it[0], it[1].number))[: self._known.section.relationship_sentences]
         if not best:
             return absent("No sentence of the texts names both.")
-        said = tuple(" ".join(one.text.split()) for _, one in best)
+        said = tuple(one.said if one.cells else " ".join(one.text.split()) for _, one in best)
         return found(
             said,
             [

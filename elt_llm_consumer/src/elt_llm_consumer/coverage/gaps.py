@@ -7,7 +7,7 @@ from elt_llm_core.enterprise_model import Entity
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.joining.join import Join, Joined
-from elt_llm_consumer.rows import Cell, Evidence, Row, Table, absent, found
+from elt_llm_consumer.rows import Cell, Evidence, Row, Table, absent, by_first_group, found
 
 COLUMNS = ("gap", "in_model", "in_handbook", "joined_by")
 MATCHED, MODEL_ONLY, HANDBOOK_ONLY = "MATCHED", "MODEL_ONLY", "HANDBOOK_ONLY"
@@ -23,7 +23,7 @@ def gap_table(
     """A row for each entity, and for each defined term that is none. `classes` are the coverage cells by entity id."""
     rows = [_entity_row(context, one, joined.of_left(one.id), defined, classes[one.id]) for one in entities]
     rows += [_term_row(key, defined[key]) for key in joined.right_alone]
-    return Table(name="gaps", columns=COLUMNS, rows=tuple(rows))
+    return Table(name="gaps", columns=COLUMNS, rows=by_first_group(rows))
 
 
 def _entity_row(

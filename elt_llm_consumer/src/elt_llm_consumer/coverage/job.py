@@ -20,7 +20,7 @@ from elt_llm_consumer.joining.join import Joined, join
 from elt_llm_consumer.joining.named import named_entities, named_terms, names_of, other_names, term_key
 from elt_llm_consumer.mention_index import MentionIndex
 from elt_llm_consumer.names import Names
-from elt_llm_consumer.rows import Cell, JobResult, Row, Table
+from elt_llm_consumer.rows import Cell, JobResult, Row, Table, by_first_group
 from elt_llm_consumer.tasks import RowTask
 
 DOMAIN_COLUMNS = ("entities", *(name.lower() for name in CLASSES), "share_covered")
@@ -51,9 +51,9 @@ class CoverageJob:
         known = {row.key: row for row in rows}
         measured = [one for one in self._entities if one.id in known]
         classes = {row.key: row.cells["coverage"] for row in rows}
-        gaps = gap_table(self._context, measured, self._joined_with(measured), self._definitions, classes)
+        gaps = gap_table(self._context, measured, self._joined, self._definitions, classes)
         tables = (
-            Table(name="coverage", columns=COLUMNS, rows=tuple(known[one.id] for one in measured)),
+            Table(name="coverage", columns=COLUMNS, rows=by_first_group(known[one.id] for one in measured)),
             gaps,
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_rows(rows))),
             rules_table(self._context, self._entities, self._names, self._terms, Rules(self._rules, self._found)),
@@ -92,7 +92,7 @@ class CoverageJob:
     @cached_property
     def _aliases(self) -> Aliases:
         sheets = self._context.inventory.inventory.fact_sheets if self._context.inventory else ()
-        columns = self._context.file.spec.catalog.alias_columns  # told once, for all jobs
+        columns = self._context.file.spec.sources.alias_columns
         return other_names(self._context.aliases, sheets, columns, self._found)
 
     @cached_property
@@ -109,10 +109,7 @@ class CoverageJob:
 
     @cached_property
     def _joined(self) -> Joined:
-        return self._joined_with(self._entities)
-
-    def _joined_with(self, entities: Sequence[Entity]) -> Joined:
-        return join(named_entities(entities), named_terms(self._found), self._names)
+        return join(named_entities(self._entities), named_terms(self._found), self._names)
 
     def _told(self, entity: Entity) -> Told:
         joined = self._joined.of_left(entity.id)

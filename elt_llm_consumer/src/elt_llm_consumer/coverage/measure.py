@@ -30,11 +30,16 @@ class Measure:
         """The counts in words."""
         parts = [
             "defined" if self.defined else "not defined",
-            f"{self.rules:g} rules and {self.statements:g} statements in {self.sections} sections",
+            f"{_counted(self.rules, 'rule')} and {_counted(self.statements, 'statement')}"
+            f" in {_counted(self.sections, 'section')}",
         ]
         if self.headings:
-            parts.append(f"{self.headings} headings")
+            parts.append(_counted(self.headings, "heading"))
         return ", ".join(parts).capitalize() + "."
+
+
+def _counted(number: float, one: str) -> str:
+    return f"{number:g} {one}{'' if number == 1 else 's'}"
 
 
 class RuleWords:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from elt_llm_core.enterprise_model import Entity
 from elt_llm_core.text.normalise import words
+from elt_llm_query.answer.within_limit import embed_cut
 
 from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.corpus import CorpusDocument
@@ -79,7 +80,8 @@ def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entit
     if not texts or not entities:
         return [None] * len(texts)
     questions = np.stack([context.embedding.embed_question(entity.name) for entity in entities])
-    similar = _embedded(context, texts) @ questions.T
+    # The beginning tells what a rule is about: what the model does not read of a long one is cut off.
+    similar = embed_cut(texts, context.embedding) @ questions.T
     best = similar.argmax(axis=1)
     scores = np.clip(similar[np.arange(len(texts)), best], 0, 1)
     return [
@@ -88,14 +90,3 @@ def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entit
         else None
         for number, score in zip(best, scores, strict=True)
     ]
-
-
-def _embedded(context: JobContext, texts: Sequence[str]) -> "np.ndarray[tuple[int, int], np.dtype[np.float32]]":
-    """Vectors of the texts, each shortened to what the model reads: the beginning tells what a rule is about."""
-    limit = context.embedding.fingerprint.token_limit
-    shortened = []
-    for text in texts:
-        spans = context.embedding.token_spans(text)
-        shortened.append(text if len(spans) <= limit else text[: spans[limit - 1][1]])
-    vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]] = context.embedding.embed_texts(shortened)
-    return vectors

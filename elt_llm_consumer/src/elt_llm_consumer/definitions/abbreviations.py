@@ -15,6 +15,10 @@ from elt_llm_consumer.definitions.layout import Layout
 _BRACKET = re.compile(
     r"\(\s*(?:(?:the|hereinafter|abbreviated|short|kurz|or|also|hereafter)\s+(?:to\s+)?)?[\"“„'‘*_]{0,3}([^()\"“”„'‘’*_\n]{2,80})[\"”“'’*_]{0,3}\s*\)"
 )
+_ABBREVIATED = re.compile(
+    r",\s(?:abbreviated|shortened)\s(?:hereafter\s|below\s|here\s)?(?:to|as)\s[\"“'‘]?([^\W\d_][\w&/.-]{1,12})",
+    re.IGNORECASE,
+)
 _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
@@ -28,6 +32,7 @@ _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 def abbreviations(layout: Layout) -> Iterator[Draft]:
     """Each short form with what it stands for, in order: the short form is the term."""
     text = layout.text
+    yield from _abbreviated(text)
     for bracket in _BRACKET.finditer(text):
         if layout.is_contents(text[bracket.start() : bracket.end() + 8]):
             continue
@@ -45,6 +50,17 @@ def abbreviations(layout: Layout) -> Iterator[Draft]:
                 long = long_form(before[1], inner)
                 if long == (0, len(inner)):
                     yield _draft(before.span(1), (begin, begin + len(inner)))
+
+
+def _abbreviated(text: str) -> Iterator[Draft]:
+    """Short forms that a sentence gives without brackets: "the site controller, abbreviated to SC, tells"."""
+    for found in _ABBREVIATED.finditer(text):
+        short = found[1].rstrip(".,")
+        breaks = [one.end() for one in _SENTENCE.finditer(text, max(0, found.start() - _REACH), found.start())]
+        left = breaks[-1] if breaks else max(0, found.start() - _REACH)
+        long = long_form(short, text[left : found.start()]) if is_short_form(short) else None
+        if long is not None:
+            yield _draft((found.start(1), found.start(1) + len(short)), (left + long[0], left + long[1]))
 
 
 def is_short_form(word: str) -> bool:

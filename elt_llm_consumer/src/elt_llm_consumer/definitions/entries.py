@@ -2,28 +2,34 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_query.answer.pieces import is_row
 
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout, Line
+from elt_llm_consumer.definitions.rules_of_reading import is_rule_of_reading
+from elt_llm_consumer.definitions.run_in import is_note, numbered, run_in
 from elt_llm_consumer.definitions.spans import marker_style, trimmed_definition
-from elt_llm_consumer.definitions.subject import QUOTED, after_labels, quoted_span
+from elt_llm_consumer.definitions.subject import QUOTED, after_labels, names_beside, quoted_span
 from elt_llm_consumer.definitions.wording import ABOUT, FINITE, NOT_FIRST, VERB
 
 # ruff: noqa: RUF001 - the look-alike dashes are what this file is about.
 _ENTRY = re.compile(
-    r"(?P<term>[^\s:|–—][^:|\n–—]{0,90}?)(?:\s{0,3}(?P<colon>:)|\s{1,3}(?P<dash>[-–—=]|\.{3,40})"
-    r"|(?P<gap>[ \t]{3,60}))\s+(?=\S)"
+    r"(?P<term>[^\s:|–—(\[](?:[^:|\n–—(]|\([^()\n]{1,60}\)){0,90}?)(?:\s{0,3}(?P<colon>:)|\s{1,3}(?P<dash>--?|[–—=]|\.{3,40})"
+    r"|(?P<gap>[ \t]{1,60}))\s{1,60}(?=\S)"
 )
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
 _GENERIC = re.compile(
     r"(?:general|introduction|scope|purpose|overview|notes?|references?|examples?|see also|interpretation|definitions?"
-    r"|glossary|abbreviations?|acronyms?|background|summary|contents|index|terms?|warning|source|sources|version|date|author|status|"
+    r"|glossary|abbreviations?|acronyms?|background|summary|index|warning|source|sources|version|date|author|status|"
     r"applies to|allgemeines|hinweis|quelle)s?$",
+    re.IGNORECASE,
+)
+_PRONOUNS = re.compile(
+    r"(?:you|your|yours|we|us|our|ours|i|me|my)(?:\s?[/,]\s?(?:or\s|and\s)?(?:yours?|you|us|ours?|we|me|my)){1,4}$",
     re.IGNORECASE,
 )
 _MOST_WORDS = 9
@@ -45,19 +51,31 @@ class Entries:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def entry(self, lines: Sequence[Line], number: int, *, announced: bool) -> Entry | None:
-        """The entry that begins with lines[number]; `announced`: under a heading that says so, where headings count."""
+    def entry(self, lines: Sequence[Line], number: int, *, announced: bool, small: bool = False) -> Entry | None:
+        """The entry that begins with lines[number]; `announced`: under a heading that says so, where headings count.
+
+        `small`: entries may run into their definitions without a sign or a capital.
+        """
         line = lines[number]
         if is_row(line.text) or self._layout.is_contents(line.text):
             return None
         if line.start in self._layout.heading_lines:
             return self._under_heading(lines, number) if announced else None
-        inline = self._inline(line)
+        if announced and (found := numbered(lines, number)) is not None:
+            draft = self._draft(found.term, found.begin, found.end, 0.95)
+            return Entry(replace(draft, aliases=found.aliases), found.following, "numbered")
+        inline = self._inline(line) or (self._run_in(line, small=small) if announced else None)
         if inline is not None:
             term, body, way = inline
             last = self._last(lines, number, line)
             return Entry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
         return self._below(lines, number)
+
+    def _run_in(self, line: Line, *, small: bool) -> tuple[tuple[int, int], int, str] | None:
+        """As `_inline`, of an entry without any sign between the two."""
+        found = run_in(line, small=small) if line.apart else None
+        start = after_labels(line.text, 0, len(line.text))
+        return self._at(line, start, found[0], found[1], "run in") if found else None
 
     def _inline(self, line: Line) -> tuple[tuple[int, int], int, str] | None:
         """Term, beginning of the body, and way of writing of "X: ..." and its kin."""
@@ -73,6 +91,9 @@ class Entries:
         found = _ENTRY.match(line.text, start)
         if found is None or not self.is_term(found["term"]):
             return None
+        least = 2 if self._layout.in_region(line.start) else 4
+        if found["gap"] and found.end() - found.start("gap") < least:
+            return None
         if found["colon"] is None and VERB.search(line.text, start, found.end()):
             return None
         sign_of = found["colon"] or (found["dash"] or " ")[:1]
@@ -82,7 +103,7 @@ class Entries:
 
     def _at(self, line: Line, begin: int, end: int, body: int, way: str) -> tuple[tuple[int, int], int, str] | None:
         term = line.text[begin:end]
-        if not any(map(str.isalpha, term)) or _GENERIC.match(term) or body >= len(line.text):
+        if not any(map(str.isalpha, term)) or _GENERIC.match(term) or body >= len(line.text) or is_note(line.text):
             return None
         return (line.start + begin, line.start + end), line.start + body, way
 
@@ -121,7 +142,10 @@ class Entries:
         if last == number or not self.is_term(text[begin:end]) or end - begin < 3 or VERB.search(text, begin, end):
             return None
         below = lines[number + 1]
-        if self._inline(below) or self._below(lines, number + 1):
+        over_table = last + 1 < len(lines) and is_row(lines[last + 1].text)
+        if over_table or self._inline(below) or self._below(lines, number + 1):
+            return None
+        if not marked and is_rule_of_reading(text[begin:end], text[below.start : lines[last].end]):
             return None
         return Entry(self._draft((begin, end), below.start, lines[last].end, 0.9), last + 1, "heading")
 
@@ -144,6 +168,8 @@ class Entries:
         if not (line.apart or not number or _FINAL.search(lines[number - 1].text)) or not self._is_sentence(below):
             return None
         last = self._last_below(lines, number + 1)
+        if is_rule_of_reading(line.text, self._layout.text[below.start : lines[last].end]):
+            return None
         return Entry(self._draft(_bare(line), below.start, lines[last].end, 0.85), last + 1, "below")
 
     def _is_sentence(self, line: Line) -> bool:
@@ -182,6 +208,8 @@ class Entries:
         if QUOTED.fullmatch(text.strip()):
             return True
         bare = ABOUT.sub("", text).strip('*_`"“”: ')
+        if _PRONOUNS.match(bare):
+            return True
         words = bare.casefold().split()
         if not words or len(words) > _MOST_WORDS or words[0] in NOT_FIRST or _GENERIC.match(bare):
             return False
@@ -189,7 +217,11 @@ class Entries:
         return plain and FINITE.search(bare) is None
 
     def _draft(self, term: tuple[int, int], begin: int, end: int, score: float) -> Draft:
-        return Draft(term, trimmed_definition(self._layout.text, begin, end), "list", score)
+        rest, short, aliases = names_beside(self._layout.text[slice(*term)], 1)
+        if short or aliases:
+            term = (term[0], term[0] + len(rest.rstrip()))
+        body = trimmed_definition(self._layout.text, begin, end)
+        return Draft(term, body, "list", score, short, aliases=aliases)
 
 
 def _opens(line: Line) -> bool:

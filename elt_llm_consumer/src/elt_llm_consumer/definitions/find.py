@@ -12,8 +12,9 @@ from elt_llm_consumer.definitions.definition import Definition, Draft
 from elt_llm_consumer.definitions.filters import Filters
 from elt_llm_consumer.definitions.layout import Layout
 from elt_llm_consumer.definitions.lists import Lists
+from elt_llm_consumer.definitions.marked import marked
 from elt_llm_consumer.definitions.sentences import sentences
-from elt_llm_consumer.definitions.spans import one_line, trimmed
+from elt_llm_consumer.definitions.spans import one_line, trimmed, with_marks
 from elt_llm_consumer.definitions.tables import Tables
 from elt_llm_consumer.definitions.wording import SEE
 from elt_llm_consumer.sections.glossary import GlossarySection
@@ -38,6 +39,7 @@ def definitions_of(document: CorpusDocument, settings: GlossarySection = _DEFAUL
 
 
 def _drafts(layout: Layout, settings: GlossarySection) -> Iterator[Draft]:
+    yield from marked(layout, settings)
     yield from Tables(layout, settings).drafts()
     yield from sentences(layout)
     yield from Lists(layout).drafts()
@@ -96,7 +98,7 @@ def _same_place(one: Draft, other: Draft) -> bool:
 def _definition(layout: Layout, draft: Draft) -> Definition:
     text = layout.text
     term = trimmed(text, *draft.term)
-    start, end = min(term[0], draft.body[0]), max(term[1], draft.body[1])
+    start, end = with_marks(text, min(term[0], draft.body[0]), max(term[1], draft.body[1]), term)
     name = one_line(text[slice(*term)]).strip('"“”*_:, ')
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
     return Definition(

@@ -82,7 +82,14 @@ class Layout:
             if self._headings.announce(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
                 found.append((section.start, next(later, len(self.text))))
-        return tuple(found)
+        return tuple(found) or tuple(self._untold_regions())
+
+    def _untold_regions(self) -> Iterator[tuple[int, int]]:
+        """As `regions`, by lines that look like headings, for texts whose headings nobody marked."""
+        headings = [piece for piece in self.pieces if piece.kind == "heading"]
+        for one, following in pairwise([*headings, None]):
+            if one is not None and self._headings.announce(one.text):
+                yield one.start, following.start if following else len(self.text)
 
     def in_region(self, offset: int) -> bool:
         """Whether `offset` lies in a section that defines terms."""
@@ -107,10 +114,6 @@ class Layout:
         for line in reversed(inside):
             kept = kept[: max(0, line.start - start)] + kept[line.end - start :]
         return kept
-
-    def is_furniture(self, start: int) -> bool:
-        """Whether the line that begins there only says on which page it stands."""
-        return start in self._furniture
 
     def is_contents(self, line: str) -> bool:
         """Whether a line is one of a table of contents."""

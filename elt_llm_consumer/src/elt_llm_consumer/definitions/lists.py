@@ -7,11 +7,15 @@ from elt_llm_consumer.definitions.defining import is_phrase, tells_apart
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.entries import Entries, Entry
 from elt_llm_consumer.definitions.layout import Layout, Line
+from elt_llm_consumer.definitions.run_in import is_small_run_in
 from elt_llm_consumer.definitions.spans import one_line
+from elt_llm_consumer.definitions.wording import DOCUMENTS
 
 _CUE = re.compile(
     r"\b(?:terms?|words?|expressions?|definitions?|abbreviations?|acronyms?|vocabulary|glossary|begriffe|abkürzungen)\b[^.!?]{0,80}:$"
-    r"|\bhave the following meanings?\b[^.!?]{0,40}:?$",
+    r"|\bha(?:ve|s) (?:the following|these|special|particular) meanings?\b[^.!?]{0,40}[:.]?$"
+    rf"|^(?:\W{{0,3}}[\d.]{{0,9}}\s)?(?:in|for the purposes? of|throughout|under) (?:this|these|our) "
+    rf"(?:\w{{1,20}} )?{DOCUMENTS}\b[^.!?]{{0,60}}:$",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
@@ -35,15 +39,16 @@ class Lists:
 
     def _section(self, lines: Sequence[Line]) -> Iterator[Draft]:
         number = 0
+        small = _often_runs_in(lines)
         while number < len(lines):
-            entry = self._entries.entry(lines, number, announced=True)
+            entry = self._entries.entry(lines, number, announced=True, small=small)
             if entry is not None:
                 yield entry.draft
             number = entry.following if entry is not None else number + 1
 
     def _runs(self, lines: Sequence[Line]) -> Iterator[Draft]:
         """Entries that follow one another: three or more, or any after a line that announces them."""
-        number = 0
+        number, last = 0, -1
         while number < len(lines):
             run: list[Entry] = []
             place = number
@@ -52,7 +57,9 @@ class Lists:
                     break
                 run.append(entry)
                 place = entry.following
-            if run and self._defines(run, lines[number - 1] if number else None):
+            after = last >= 0 and not any(line.start in self._layout.heading_lines for line in lines[last:number])
+            if run and self._defines(run, lines[number - 1] if number else None, after=after):
+                last = place
                 yield from (entry.draft for entry in run)
             number = max(place, number + 1)
 
@@ -60,7 +67,8 @@ class Lists:
         """Whether two entries are written alike."""
         return one.way == other.way
 
-    def _defines(self, run: Sequence[Entry], before: Line | None) -> bool:
+    def _defines(self, run: Sequence[Entry], before: Line | None, *, after: bool) -> bool:
+        """Whether a run of entries defines; `after`: it follows another that does, under the same heading."""
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
         bodies = [one_line(self._layout.text[slice(*entry.draft.body)]) for entry in run]
@@ -69,7 +77,13 @@ class Lists:
         if cued:
             return share >= 0.5
         bold = all(entry.way.endswith("marked") for entry in run)
-        return share >= _SHARE and len(run) >= (2 if bold else _FEWEST)
+        return share >= _SHARE and len(run) >= (2 if bold or after else _FEWEST)
+
+
+def _often_runs_in(lines: Sequence[Line]) -> bool:
+    """Whether most paragraphs of a section read like entries that run into their definitions."""
+    begins = [line for line in lines if line.apart]
+    return 2 * sum(map(is_small_run_in, begins)) > len(begins) > 1
 
 
 def _is_meaning(body: str) -> bool:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from elt_llm_query.answer.pieces import Piece
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
+from elt_llm_consumer.definitions.clauses import clauses_of
 from elt_llm_consumer.definitions.defining import defines
 from elt_llm_consumer.definitions.definition import Draft
+from elt_llm_consumer.definitions.glosses import gloss
 from elt_llm_consumer.definitions.inverted import beside, inverted
 from elt_llm_consumer.definitions.layout import Layout
-from elt_llm_consumer.definitions.spans import Extent, trimmed_definition
-from elt_llm_consumer.definitions.subject import Subject, read_subject
+from elt_llm_consumer.definitions.naming import naming
+from elt_llm_consumer.definitions.spans import Extent, marker_style, trimmed_definition
+from elt_llm_consumer.definitions.subject import QUOTED, Subject, after_labels, read_subject
 from elt_llm_consumer.definitions.wording import ARTICLE, PLACE, SAME_AS, TARGET, VERB
 
 # ruff: noqa: RUF001 - the look-alike dashes are what this file is about.
@@ -26,37 +29,60 @@ def sentences(layout: Layout) -> Iterator[Draft]:
     """The definitions that sentences give, in order."""
     extent = Extent(layout)
     for number, piece in enumerate(layout.pieces):
-        if piece.kind in ("prose", "item") and not layout.is_contents(piece.text):
-            yield from _of_piece(layout, extent, number, piece)
+        if (piece.kind in ("prose", "item") or _leads_to_items(layout, number)) and not layout.is_contents(piece.text):
+            clauses = list(clauses_of(piece))
+            end = extent.end(number, piece.end)
+            first = list(_of_piece(layout, clauses[0], clauses[0].end if len(clauses) > 1 else end))
+            if not first:  # nothing that is begun here goes on in the other clauses
+                clauses, first = [piece], list(_of_piece(layout, piece, end)) if len(clauses) > 1 else []
+            yield from first
+            for clause in clauses[1:]:
+                yield from _of_piece(layout, clause, end if clause is clauses[-1] else clause.end)
 
 
-def _of_piece(layout: Layout, extent: Extent, number: int, piece: Piece) -> Iterator[Draft]:
+def _leads_to_items(layout: Layout, number: int) -> bool:
+    """Whether what looks like a heading is the beginning of a sentence that goes on in the items below it."""
+    piece, following = layout.pieces[number], layout.pieces[number + 1 : number + 2]
+    return (
+        piece.kind == "heading"
+        and piece.start not in layout.heading_lines
+        and QUOTED.match(piece.text, after_labels(piece.text, 0, len(piece.text))) is not None
+        and any(one.kind == "item" and marker_style(one.text) for one in following)
+    )
+
+
+def _of_piece(layout: Layout, piece: Piece, stop: int) -> Iterator[Draft]:
+    """The definitions of a sentence, or of one part of it; `stop` is where the list under it ends."""
     text = layout.text
     turned = inverted(text, piece.start, piece.end) or beside(text, piece.start, piece.end)
     if turned is not None:
         term, start = turned
-        yield Draft(term, trimmed_definition(text, start, extent.end(number, piece.end)), "sentence", _SURE)
+        yield Draft(term, trimmed_definition(text, start, stop), "sentence", _SURE)
         return
     for verb in list(VERB.finditer(text, piece.start, piece.end))[:_MOST_VERBS]:
         subject = read_subject(text, piece.start, verb.start())
-        found = list(_after_verb(layout, extent, number, subject, verb)) if subject else []
+        found = list(_after_verb(layout, piece, stop, subject, verb)) if subject else []
         if found:
             yield from found
             return
+    named = naming(text, piece.start, piece.end)
+    if named is not None:
+        yield Draft(named[0], trimmed_definition(text, *named[1]), "sentence", _LIKELY)
+    elif not layout.in_region(piece.start) and (told := gloss(text, piece.start, piece.end)) is not None:
+        body = trimmed_definition(text, told[1], stop)
+        yield Draft(told[0], body, "sentence", _LIKELY)
 
 
-def _after_verb(
-    layout: Layout, extent: Extent, number: int, subject: Subject, verb: "re.Match[str]"
-) -> Iterator[Draft]:
+def _after_verb(layout: Layout, piece: Piece, stop: int, subject: Subject, verb: "re.Match[str]") -> Iterator[Draft]:
     """The definitions of a subject whose verb is this one."""
-    text, piece, kind = layout.text, layout.pieces[number], verb.lastgroup or ""
+    text, kind = layout.text, verb.lastgroup or ""
     begin = _skip(text, verb.end())
     target = (
         (TARGET.match(text, begin, piece.end) or SAME_AS.match(text, begin, piece.end)) if kind == "meaning" else None
     )
     if target is not None:
         meaning = text.index("the", verb.start())
-        body = trimmed_definition(text, meaning, extent.end(number, piece.end))
+        body = trimmed_definition(text, meaning, stop)
         yield from _each(subject, body, "reference", _SURE, refers_to=_place(target["target"]))
         return
     long = _spelt_out(text, subject, begin, piece.end) if kind == "refers" else None
@@ -65,7 +91,7 @@ def _after_verb(
     elif kind == "meaning" and not _gives_meaning(subject, verb.group(), text[verb.end() : begin]):
         return
     elif defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
-        body = trimmed_definition(text, begin, extent.end(number, piece.end))
+        body = trimmed_definition(text, begin, stop)
         yield from _each(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))
 
 

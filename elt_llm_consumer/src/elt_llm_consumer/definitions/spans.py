@@ -15,14 +15,21 @@ _NOTE = re.compile(r"\s?\[\d{1,3}\](?!\()|\s\[\^\w{1,20}\]")
 _MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
 _OPEN_END = re.compile(
-    r"(?:[:,;—–-]|\b(?:and|or|und|oder|und/oder|and/or|either|both|of|the|following))\s*$", re.IGNORECASE
+    r"(?:[:,;—–-]|\b(?:and|or|und|oder|und/oder|and/or|either|both|of|the|following|whether|if|who|which|that|where|when"
+    r"|namely|any|means?|by|ob|wenn|die|der|das|nämlich))\s*$",
+    re.IGNORECASE,
 )
+# "(a) as a servant": the first item of a list that goes on with a sentence.
+_FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
 _GOES_ON = re.compile(
     r"(?:it|they|this|the\s+term|these)\s+(?:also\s+|does\s+not\s+|do\s+not\s+|shall\s+|expressly\s+)?(?:includes?|excludes?|covers?"
     r"|comprises?|extends?\s+to)\b",
     re.IGNORECASE,
 )
+_MOST_MARKS = 4  # signs of emphasis and quotes before a term
+_OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
+_CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
 _AHEAD = 3  # pieces within which the next item of a list follows
 _TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
 
@@ -31,6 +38,19 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without white space at both ends; it may be empty."""
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip())) if part.strip() else start
+
+
+def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
+    """The span with the quotes, emphasis and bracket around a term that stands at one end of it."""
+    opening = _OPENING.search(text, max(0, term[0] - _MOST_MARKS), term[0])
+    if opening and term[0] == start:
+        start = opening.start()
+    if term[1] == end:
+        closing = _CLOSING.match(text, end) if opening else None
+        end = closing.end() if closing else end
+        if text[end : end + 1] == ")" and text.count("(", start, end) > text.count(")", start, end):
+            end += 1
+    return start, end
 
 
 def trimmed_definition(text: str, start: int, end: int) -> tuple[int, int]:
@@ -71,7 +91,7 @@ class Extent:
         pieces = self._layout.pieces
         own = marker_style(pieces[number].text)
         end, number = self._over_page(number, end)
-        if _OPEN_END.search(pieces[number].text):
+        if _OPEN_END.search(pieces[number].text) or self._is_parted(number, own):
             number = self._list(number, own)
             end = pieces[number].end
         following = self._following(number)
@@ -83,6 +103,16 @@ class Extent:
     def _following(self, number: int) -> Piece | None:
         pieces = self._layout.pieces
         return pieces[number + 1] if number + 1 < len(pieces) else None
+
+    def _is_parted(self, number: int, own: str) -> bool:
+        """Whether a sentence without an end goes on in the items below it: "information (a) is seen, (b) is lost"."""
+        following = self._following(number)
+        return (
+            not own.isalpha()
+            and following is not None
+            and _CLOSED.search(self._layout.pieces[number].text) is None
+            and _FIRST_ITEM.match(following.text) is not None
+        )
 
     def _over_page(self, number: int, end: int) -> tuple[int, int]:
         """The sentence's end if a page cut it in two."""

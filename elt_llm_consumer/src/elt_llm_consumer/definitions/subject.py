@@ -1,7 +1,7 @@
 """The words before "means": which term they name, and whether they name one at all."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_consumer.definitions.wording import (
     ABOUT,
@@ -34,6 +34,9 @@ _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT = re.compile(rf"\b(?:this|these|our)\s+(?:\w{{1,20}}\s)?{DOCUMENTS}\b", re.IGNORECASE)
+# "A cover note" may be a term, "the following note" is none.
+_KINDS = frozenset("item items document documents note notes list lists page title rule line".split())  # noqa: SIM905
+_POINTING = frozenset("following above below first second third next last previous same".split())  # noqa: SIM905
 _LIMIT = 320  # characters of a subject with all that stands before it
 _MOST_WORDS = 8
 
@@ -43,7 +46,8 @@ class Subject:
     """Spans of the terms a sentence speaks of.
 
     `marked`: in quotes or emphasis, `bold` if in bold. `sure`: told or written as a term. `led`: after "In these Rules"
-    or "the term". `one`: after "a" and with capitals.
+    or "the term", `named` only after the latter. `one`: after "a" and with capitals. `general`: after "a" or nothing.
+    `doing`: perhaps no name but a clause, such as "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -52,6 +56,9 @@ class Subject:
     led: bool = False
     bold: bool = False
     one: bool = False
+    named: bool = False
+    general: bool = False
+    doing: bool = False
     abbreviation: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -94,43 +101,58 @@ def read_subject(text: str, start: int, end: int) -> Subject | None:
     place = article.end() if article else begin
     quoted = QUOTED.match(text, place, end)
     if quoted is not None:
-        return _marked(text, quoted, end, led=begin > start)
-    return _plain(text, place, end, article=article, led=begin > start, named=named is not None or told)
+        return _marked(text, quoted, end, led=begin > start, named=named is not None)
+    found = _plain(text, place, end, article=article, led=begin > start, named=named is not None or told)
+    return replace(found, named=named is not None) if found else None
 
 
-def _marked(text: str, quoted: "re.Match[str]", end: int, *, led: bool) -> Subject | None:
+def _marked(text: str, quoted: "re.Match[str]", end: int, *, led: bool, named: bool) -> Subject | None:
     terms = [quoted_span(quoted)]
     place = quoted.end()
     while (joined := _AND.match(text, place, end)) and (further := QUOTED.match(text, joined.end(), end)):
         terms.append(quoted_span(further))
         place = further.end()
-    rest, abbreviation, aliases = _extras(text[place:end], 0)
+    rest, abbreviation, aliases = names_beside(text[place:end], 0)
     if rest.strip(" \n\t:,;–—-()*_"):
         return None
     terms = [span for span in terms if _is_term(text[span[0] : span[1]], marked=True)]
     if not terms:
         return None
     bold = quoted["strong"] is not None
-    return Subject(tuple(terms), True, True, led=led, bold=bold, abbreviation=abbreviation, aliases=aliases)
+    return Subject(
+        tuple(terms), True, True, led=led, bold=bold, named=named, abbreviation=abbreviation, aliases=aliases
+    )
 
 
 def _plain(
     text: str, start: int, end: int, *, article: "re.Match[str] | None", led: bool, named: bool
 ) -> Subject | None:
-    rest, abbreviation, aliases = _extras(text[start:end], 1)
+    rest, abbreviation, aliases = names_beside(text[start:end], 1)
     term = rest.rstrip(" \n\t:,–—-")
     if not _PLAIN.match(term) or not _is_term(term, marked=False):
         return None
     words = [word for word in term.split() if word.casefold() not in ("of", "and", "or", "the", "for", "in", "to", "a")]
     capital = all(word[:1].isupper() or word[:1].isdigit() for word in words)
-    written = capital and (article is not None or led or len(words) > 1 or term.isupper())
-    one = capital and article is not None and article.group().split()[0].casefold() in ("a", "an")
+    kind = article.group().split()[0].casefold() if article is not None else ""
+    english = kind in ("a", "an", "the", "any", "each", "every")
+    written = capital and (english or led or len(words) > 1 or term.isupper())
+    one = capital and kind in ("a", "an")
     span = (start, start + len(term))
     sure = written or named
-    return Subject((span,), False, sure, led=led or named, one=one, abbreviation=abbreviation, aliases=aliases)
+    general = kind in ("", "a", "an", "ein", "eine")
+    led = led or named
+    doing = len(words) > 1 and words[0].endswith("ing") and not capital
+    return Subject(
+        *((span,), False, sure, led),
+        one=one,
+        general=general,
+        doing=doing,
+        abbreviation=abbreviation,
+        aliases=aliases,
+    )
 
 
-def _extras(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
+def names_beside(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
     """The subject without what stands after the term: its short form, its other names, where it holds.
 
     `least`: how many characters the term itself has at the beginning of `rest`, at least.
@@ -172,9 +194,11 @@ def _is_term(term: str, *, marked: bool) -> bool:
     capital = all(word[:1].isupper() for word in term.split())
     if (
         words[0] in NOT_FIRST
-        or (words[0].endswith("ing") and len(words) > 1 and not capital)
+        or (words[0] in _POINTING and not capital)
+        or (words[0].endswith("ing") and len(words) > 2 and not capital)
         or any(word in NOT_WITHIN for word in words)
         or "to" in words[:2] + words[-1:]
     ):
         return False
-    return words[0] not in STRUCTURE and words[-1] not in STRUCTURE
+    named = len(words) > 1 and (capital or (words[-1] in _KINDS and words[0] not in _POINTING))
+    return words[0] not in STRUCTURE and (named or words[-1] not in STRUCTURE)

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
-from elt_llm_core.text.normalise import fold
 from elt_llm_query.answer.pieces import is_row
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
@@ -13,6 +12,7 @@ from elt_llm_consumer.definitions.defining import tells_apart
 from elt_llm_consumer.definitions.definition import Draft
 from elt_llm_consumer.definitions.layout import Layout, Line
 from elt_llm_consumer.definitions.spans import one_line, trimmed
+from elt_llm_consumer.definitions.table_headers import Columns, TableHeaders
 from elt_llm_consumer.sections.glossary import GlossarySection
 
 # ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
@@ -20,30 +20,18 @@ _PAGE_EDGES = 1000  # characters at the foot of a page and the head of the next
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Which columns hold what; `abbreviation` is None where the table has none, `term` may be that of abbreviations."""
-
-    count: int
-    term: int
-    meaning: int
-    abbreviation: int | None
-    short: bool
-
-
 class Tables:
     """Reads the rows of definition tables."""
 
     def __init__(self, layout: Layout, settings: GlossarySection) -> None:
         self._layout = layout
-        self._terms = _folded(settings.term_headers)
-        self._meanings = _folded(settings.meaning_headers)
-        self._short = _folded(settings.abbreviation_headers)
+        self._headers = TableHeaders(settings)
+        self._likely = dict[tuple[str, ...], Columns]()
 
     def drafts(self) -> list[Draft]:
         """The definitions in tables, in order; a row that has no first cell goes on with the row above."""
         drafts: list[Draft] = []
-        columns: _Columns | None = None
+        columns: Columns | None = None
         before: Line | None = None
         for line in self._layout.lines:
             if is_row(line.text):
@@ -53,14 +41,15 @@ class Tables:
             before = line
         return drafts
 
-    def _read(self, drafts: list[Draft], columns: _Columns | None, line: Line, before: Line | None) -> _Columns | None:
+    def _read(self, drafts: list[Draft], columns: Columns | None, line: Line, before: Line | None) -> Columns | None:
         """Add what a row defines; the columns that hold for the rows after it, None if it is of another table."""
         cells = _cells(line)
-        head = self._columns(cells)
+        first = before is None or not is_row(before.text) or (line.apart and not self._over_page(before, line))
+        head = self._columns(cells, first=first)
         if head is not None:
             self._layout.headers.add(line.start)
             return head
-        if before is None or not is_row(before.text) or (line.apart and not self._over_page(before, line)):
+        if first:
             columns = (None if line.apart else columns) or self._headless(line, cells)
         if columns is None:
             return None
@@ -78,13 +67,14 @@ class Tables:
         between = self._layout.lines_between(draft.body[1], line.start)
         return all(one.start in self._layout.headers for one in between)
 
-    def _headless(self, line: Line, cells: Sequence[tuple[int, int]]) -> _Columns | None:
+    def _headless(self, line: Line, cells: Sequence[tuple[int, int]]) -> Columns | None:
         """Two columns without headers, under a heading that announces definitions, if the first row defines."""
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
-        defines = tells_apart(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
-        return _Columns(2, 0, 1, None, short=False) if defines else None
+        plain = len(term.split()) <= 6 and len(body.split()) >= 4 and not any(map(str.isdigit, term + body[:3]))
+        defines = plain or tells_apart(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
+        return Columns(2, 0, 1, None, short=False) if defines else None
 
     def _over_page(self, before: Line, line: Line) -> bool:
         return self._layout.page_between(before.start, line.start)
@@ -93,21 +83,21 @@ class Tables:
         """Whether a line without cells may be the rest of a cell that a page or a line break cut."""
         return before is not None and not line.apart and line.start not in self._layout.heading_lines
 
-    def _columns(self, cells: Sequence[tuple[int, int]]) -> _Columns | None:
-        names = [fold(one_line(self._layout.text[start:end])).strip(" .:*#") for start, end in cells]
-        count = len(names)
-        term = _first(names, self._terms)
-        short = _first(names, self._short)
-        meaning = next((place for place, name in enumerate(names) if name in self._meanings and place != term), None)
-        if term is not None and meaning is not None:
-            return _Columns(count, term, meaning, short, False)
-        if short is not None and meaning is not None:
-            return _Columns(count, short, meaning, None, True)
-        if short is not None and term is not None:
-            return _Columns(count, short, term, None, True)
-        return None
+    def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> Columns | None:
+        """The columns that a row names, if it is one of headers; `first`: it begins a table.
 
-    def _row(self, columns: _Columns, cells: Sequence[tuple[int, int]]) -> Draft | None:
+        Headers that are only likely count at the beginning, and again where the table goes on with the same ones.
+        """
+        names = tuple(one_line(self._layout.text[start:end]) for start, end in cells)
+        known = self._headers.columns(names) or self._likely.get(names)
+        if known is not None or not first:
+            return known
+        likely = self._headers.likely(names, announced=self._layout.in_region(cells[0][0]))
+        if likely is not None:
+            self._likely[names] = likely
+        return likely
+
+    def _row(self, columns: Columns, cells: Sequence[tuple[int, int]]) -> Draft | None:
         text = self._layout.text
         if len(cells) <= max(columns.term, columns.meaning) or len(cells) > columns.count:
             return None
@@ -119,7 +109,7 @@ class Tables:
             short = one_line(text[slice(*cells[columns.abbreviation])]).strip("-–—")
         return Draft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
 
-    def _continued(self, columns: _Columns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    def _continued(self, columns: Columns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
         """The cell of meaning of a row whose cell of the term is empty."""
         if (
             columns.meaning != columns.count - 1
@@ -140,11 +130,3 @@ def _cells(line: Line) -> list[tuple[int, int]]:
         cells = cells[1:-1]
     spans = [trimmed(text, start, end) for start, end in cells]
     return [(line.start + start, line.start + end) for start, end in spans]
-
-
-def _folded(names: Sequence[str]) -> frozenset[str]:
-    return frozenset(fold(name).strip(" .") for name in names)
-
-
-def _first(names: Sequence[str], known: frozenset[str]) -> int | None:
-    return next((place for place, name in enumerate(names) if name in known), None)

@@ -19,7 +19,8 @@ RULE_LABEL: Final = re.compile(
 RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
 # "In these Rules, unless the context requires otherwise,"
 LEAD_IN: Final = re.compile(
-    r"(?:(?:and|but)\s+)?(?:in|for|within|throughout|under|as\s+used\s+in|when\s+used\s+in|where\s+used\s+in|unless|"
+    r"(?:(?:and|but)\s+)?(?:in|for|within|throughout|under|(?:as|when|where)\s+used(?:\s+(?:in|here|herein))?|herein|hereinafter"
+    r"|unless|"
     r"except\s+where|save\s+where|wherever|solely\s+for|with\s+regard\s+to|where\s+the\s+context)\b[^,;:.!?]{1,140}[,:]\s+",
     re.IGNORECASE,
 )
@@ -30,7 +31,7 @@ SHORT_LEAD_IN: Final = re.compile(
 )
 # "The term", "any reference to"
 NAMED: Final = re.compile(
-    r"(?:(?:the|a|an|any|each|every)\s+)?(?:(?:terms?|words?|expressions?|phrases?|abbreviations?|acronyms?|notion\s+of"
+    r"(?:(?:the|a|an|any|each|every|der|die|das)\s+)?(?:(?:begriffe?|ausdr(?:uck|ücke)|bezeichnung(?:en)?|terms?|words?|expressions?|phrases?|abbreviations?|acronyms?|notion\s+of"
     r"|concept\s+of)|references?\s+(?:in\s+[^,;:.\"“]{3,60}\s)?to(?:\s+the\s+(?:term|word))?)\s+(?:of\s+)?",
     re.IGNORECASE,
 )
@@ -39,7 +40,7 @@ ARTICLE: Final = re.compile(
 )
 ALSO: Final = re.compile(
     r"[\s,(]{0,9}\b(?:also\s+(?:known\s+as|called|referred\s+to\s+as|termed)|otherwise\s+known\s+as|formerly|"
-    r"sometimes\s+(?:called|known\s+as)|or\s+simply|abbreviated(?:\s+(?:to|as))?|auch|kurz|in\s+short|or)\s+"
+    r"sometimes\s+(?:called|known\s+as)|or\s+simply|abbreviated(?:\s+(?:to|as))?|auch|also|kurz|in\s+short|or):?\s+"
     r"(?:an?\s+|the\s+|as\s+)?([^,;:()]{1,80}?)[\s),]{0,9}$",
     re.IGNORECASE,
 )
@@ -62,15 +63,19 @@ VERB: Final = re.compile(
     | (?P<means>(?:(?:shall|will)\s+)?(?:also\s+)?means?(?:\s+and\s+includes?)?
         (?!\s+(?:of|by|to|test|tests|tested|for|whereby|through|in\s+which|necessary|and\s+ends?|available)\b)(?![\w-]))
     | (?P<defined>(?:is|are)\s+defined\s+as(?!\w))
-    | (?P<construed>(?:is|are|shall\s+be|be|will\s+be)\s+(?:hereby\s+)?(?:defined|understood|taken|construed|
-        interpreted|considered|read)\s+(?:as|to\s+mean|to\s+refer\s+to|to\s+include|to\s+be|as\s+meaning)(?!\w))
-    | (?P<used>(?:is|are)\s+used\s+(?:here\s+)?to\s+(?:mean|refer\s+to|denote|describe)(?!\w))
+    | (?P<construed>(?:is|are|shall\s+be|be|will\s+be|(?:is|are)\s+to\s+be)\s+(?:hereby\s+)?(?:defined|understood|taken|
+        construed|interpreted|considered|read|deemed)\s+(?:as|to\s+mean|to\s+refer\s+to|to\s+include|to\s+be
+        |as\s+meaning)(?!\w))
+    | (?P<used>(?:is|are)\s+used\s+(?:here\s+)?(?:to\s+(?:mean|refer\s+to|denote|describe)|for)(?!\w))
     | (?P<refers>(?:shall\s+)?(?:refers?|relates?)\s+to(?!\w)|denotes?(?!\w)|signif(?:y|ies)(?!\w)|stands?\s+for(?!\w)
+        |(?:is|are)\s+(?:short|an?\s+(?:abbreviation|acronym))\s+(?:for|of)(?!\w)
         |describes?(?=\s+(?:an?|any|the)\s)|designates?(?!\w))
     | (?P<includes>(?:shall\s+)?includes?(?!\w)|excludes?(?!\w))
+    | (?P<covers>(?:also\s+)?(?:covers?|encompass(?:es)?|comprises?|embraces?|indicates?|umfass(?:t|en))(?!\w))
+    | (?P<when>(?:exists?|arises?|occurs?)(?=\s(?:if|when|where)\s))
     | (?P<german>bezeichnet|bezeichnen|bedeutet|bedeuten|steht\s+für|stehen\s+für
         |(?:ist|sind|wird|werden)\s+definiert\s+als
-        |meint(?!\w))
+        |meint(?!\w)|meinen(?!\w))
     | (?P<is>is|are|ist|sind)(?!\w)
     )""",
     re.VERBOSE,
@@ -98,10 +103,10 @@ NOT_WITHIN: Final = frozenset(
 )
 STRUCTURE: Final = frozenset(
     """
-    rule rules section sections paragraph paragraphs clause clauses article articles chapter chapters schedule
-    schedules appendix appendices annex part table tables figure figures column row page pages note notes footnote
-    heading headings document question answer sentence list example examples link item line text title regel
-    abschnitt artikel kapitel tabelle seite anhang
+    rule rules section sections subsection subsections paragraph paragraphs clause clauses article articles
+    chapter chapters schedule schedules appendix appendices annex part table tables figure figures column row
+    page pages note notes footnote heading headings document question answer sentence list example examples link
+    item line text title regel abschnitt artikel kapitel tabelle seite anhang
     """.split()  # noqa: SIM905
 )
 # Bodies of sayings and of sentences that tell what follows from something.
@@ -117,16 +122,42 @@ NOT_BODY: Final = re.compile(
 )
 # "A late return is a matter for the board."
 PREDICATE: Final = re.compile(
+    r"eine?\s+(?:\w{1,20}\s)?(?:aufgabe|sache|frage|pflicht|recht|problem|grund|beispiel|zeichen|weg|anliegen)\b|"
     r"(?:an?|the|one)\s+(?:\w{1,20}\s)?(?:matter|breach|offence|offense|responsibility|duty|condition|requirement|right|"
     r"privilege|"
-    r"subject|cause|reason|problem|question|case|decision|task|job|good|bad|best|worst|most|first|only|last|next|same|"
-    r"better|great|oldest|nuisance|pleasure|mistake|sign|example|reference|phrase|word|saying|greeting|business|result|consequence|pity|shame|serious)\b",
+    r"subject|cause|reason|problem|question|case|decision|task|job|good|bad|best|worst|most|least|first|only|last|next|same|"
+    r"better|great|oldest|nuisance|pleasure|mistake|sign|example|reference|phrase|word|virtue|gift|promise|way|challenge|fact|saying|greeting|business|result|consequence|pity|shame|serious)\b",
     re.IGNORECASE,
 )
 # The same for "A Thing is a ...", where "a proud thing to own" tells nothing.
 STRONGLY_APART: Final = re.compile(
     r"\b(?:that|which|who|whose|whom|where|of|for|from|by|with|without|between|other\s+than|used|made|given|held|lodged"
-    r"|signed|kept|issued|set|sent|paid|taken|drawn|played|under)\b",
+    r"|signed|kept|issued|set|sent|paid|taken|drawn|played|under"
+    r"|von|für|mit|ohne|durch|aus|an|zum|zur|die|der|das|dem|den|deren|dessen)\b",
+    re.IGNORECASE,
+)
+# "A valuable asset which can inform"
+PRAISING: Final = re.compile(
+    r"(?:an?|the|any)\s+(?:\w{1,20}ly\s+)?(?:valuable|important|key|essential|vital|crucial|critical|useful|powerful|popular"
+    r"|significant|central|great|good|big|huge|proud|common|typical|natural|necessary|real|simple|strange|sad|fine|nice"
+    r"|busy|famous|major|unique|excellent|interesting|perfect|living|welcome|costly|expensive|cheap)\b",
+    re.IGNORECASE,
+)
+# "The practice of reading", "the placing of boards"
+DOING: Final = re.compile(
+    r"(?:an?|the)\s+(?:\w{1,20}\s+){0,2}(?:practice|act|process|activity|procedure|method|technique|operation|placing|removal"
+    r"|[a-z]{3,20}ing)\s+(?:of|by\s+which|in\s+which|whereby)\s",
+    re.IGNORECASE,
+)
+# "A letter by which", "events that"
+KIND: Final = re.compile(
+    r"(?:(?:an?|any|every|the|those)\s+)?(?:[\w'’/-]{1,30},?\s+){1,9}?(?:(?:by|on|in|at|to|for|from|during|with|of|under|through)\s+"
+    r"(?:which|whom|whose)|which|that|whose|worth)\s",
+    re.IGNORECASE,
+)
+ART: Final = re.compile(
+    r"(?:ein|eine|einen|jede[nmrs]?|die|der|das)\s+(?:[\w-]{1,40},?\s+){1,6}?(?:(?:in|mit|bei|durch|für|von|auf|zu|aus)\s+)?"
+    r"(?:der|die|das|dem|den|deren|dessen|welche[rs]?)\s",
     re.IGNORECASE,
 )
 # "Words here have the same meaning as "Site"."
@@ -141,13 +172,13 @@ FINITE: Final = re.compile(
 # How the definition of a word begins.
 DEFINING: Final = re.compile(
     r"(?:an?|the|any|every|each|all|one|those|that\s+part|such|persons?|anyone|anything|either|both|two|three|"
-    r"ein|eine|einen|der|die|das|den|jede|jeder|jedes|alle|diejenige[nr]?|dasjenige|derjenige)\b",
+    r"ein|eine|einen|der|die|das|den|jede[nmrs]?|alle|wer|diejenige[nr]?|dasjenige|derjenige)\b",
     re.IGNORECASE,
 )
 # What tells a thing from others of its kind: "a day other than", "a person who".
 TELLING_APART: Final = re.compile(
     r"\b(?:that|which|who|whose|whom|where|in|of|for|from|by|with|without|to|on|at|under|between|beside|within|behind|near|among|into|during|other\s+than|used|"
-    r"made|given|held|when|der|die|das|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
+    r"made|given|held|when|der|die|das|deren|dessen|welche[rs]?|von|für|mit|ohne|zu|zur|zum|bei|im|in)\b",
     re.IGNORECASE,
 )
 # The rule or section that a reference leads to; "of this document" adds nothing, "of the Act of 1990" does.
@@ -165,7 +196,7 @@ TARGET: Final = re.compile(
     re.IGNORECASE,
 )
 SEE: Final = re.compile(
-    r"(?:\(?\s*(?:see(?:\s+also|\s+under)?|cf\.|siehe(?:\s+auch)?|vgl\.)\s+|(?:as\s+)?(?:is\s+|are\s+)?defined\s+in\s+|as\s+(?:given|set\s+out|described)\s+in\s+"
+    r"(?:\(?\s*(?:see(?:\s+also|\s+under)?|cf\.|siehe(?:\s+auch)?|vgl\.)\s+|(?:as\s+)?(?:is\s+|are\s+)?defined\s+in\s+|as\s+(?:given|set\s+out|described)\s+in\s+|set\s+out\s+in\s+"
     r"|has\s+the\s+(?:same\s+)?meaning\s+(?:given|set\s+out|as|defined)\s+(?:to\s+it\s+)?in\s+)"
     r"[\"“”'‘’*_]{0,3}(?P<target>[^;!?\n\"“”*()]{1,100}?)[\"“”'‘’*_]{0,3}\s*[.)]{0,2}\s*$",
     re.IGNORECASE,

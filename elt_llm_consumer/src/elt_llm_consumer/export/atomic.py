@@ -22,10 +22,11 @@ def write_whole(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
         sync_file(path.parent)
-    except OSError as error:
-        with suppress(OSError):
+    except (OSError, ValueError) as error:  # ValueError: of a path with a zero byte
+        with suppress(OSError, ValueError):
             beside.unlink(missing_ok=True)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise StoreError(
-            f"{path} cannot be written: {error.strerror or error}.",
+            f"{str(path).replace(chr(0), '?')} cannot be written: {reason}.",
             hint="Choose another outputs.folder in the job file, or make room there; finished rows are kept.",
         ) from error

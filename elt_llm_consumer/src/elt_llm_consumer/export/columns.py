@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from elt_llm_consumer.export.texts import places, shown
-from elt_llm_consumer.rows import JobResult, Row, Table
+from elt_llm_consumer.rows import Cell, JobResult, Row, Table
 
 REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
 """What a reviewer fills in, and `elt-llm review import` reads."""
 IDENTITY = ("table", "key", "name")
-GROUPS = ("domain", "subgroup")
 EVIDENCE_COLUMNS = (
     *IDENTITY,
     "field",
@@ -33,9 +32,9 @@ Line = tuple[str | int | float, ...]
 
 
 def header(table: Table) -> tuple[str, ...]:
-    """Names of the columns of a table's lines."""
+    """Names of the columns of a table's lines: what a row is, what a reviewer fills in, three for each field."""
     fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
-    return (*IDENTITY, *_groups(table), *fields, *REVIEW_COLUMNS, "review_stale", "notes")
+    return (*IDENTITY, *_groups(table), *REVIEW_COLUMNS, "review_stale", *fields, "notes")
 
 
 def line(table: Table, row: Row) -> Line:
@@ -46,7 +45,7 @@ def line(table: Table, row: Row) -> Line:
     review = row.review
     stale = "yes" if review.stale else ""
     reviewed = (review.status, review.reviewer, review.comment, stale)
-    return (table.name, row.key, row.name, *filled, *fields, *reviewed, "\n".join(row.notes))
+    return (table.name, row.key, row.name, *filled, *reviewed, *fields, "\n".join(row.notes))
 
 
 def evidence_lines(result: JobResult) -> Iterator[Line]:
@@ -74,7 +73,8 @@ def _cell_lines(table: Table, row: Row, column: str) -> Iterator[Line]:
 
 def _groups(table: Table) -> tuple[str, ...]:
     deepest = max((len(row.group) for row in table.rows), default=0)
-    return tuple(GROUPS[number] if number < len(GROUPS) else f"group_{number + 1}" for number in range(deepest))
+    names = [*table.groups, *(f"group_{number + 1}" for number in range(len(table.groups), deepest))][:deepest]
+    return tuple(f"group: {name}" if name in table.columns else name for name in names)  # no two of one name
 
 
 def _field(row: Row, column: str) -> tuple[str | int | float, str, str]:
@@ -82,4 +82,10 @@ def _field(row: Row, column: str) -> tuple[str | int | float, str, str]:
     if cell is None:
         return "", "", ""
     value = cell.value if isinstance(cell.value, int | float) else shown(cell.value)
-    return value, cell.verdict, places(cell)
+    return value, cell.verdict, _basis(cell)
+
+
+def _basis(cell: Cell) -> str:
+    """Where the evidence stands; and why, where the value was not simply found."""
+    parts = (places(cell), "" if cell.verdict == "found" else cell.note)
+    return "\n".join(part for part in parts if part)

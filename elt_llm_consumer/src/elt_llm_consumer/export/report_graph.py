@@ -11,6 +11,7 @@ _ENDS = {"source": ("source", "source_entity"), "target": ("target", "target_ent
 _COLUMNS = 4
 _WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # units of the drawing, as all here
 _APART, _MARGIN = 60, 20
+_LEFT = 90  # room for lines that bend out of the first column
 
 
 def relationship_graph(result: JobResult) -> dict[str, Any] | None:
@@ -42,7 +43,7 @@ def _domains(result: JobResult, edges: Sequence[Row]) -> Mapping[str, list[str]]
     found: dict[str, list[str]] = {}
     for name in sorted({_end(row, end) for row in edges for end in _ENDS}):
         found.setdefault(known.get(name, ""), []).append(name)
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items(), key=lambda item: (not item[0], item[0])))
 
 
 def _placed(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int, int]:
@@ -52,11 +53,11 @@ def _placed(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]],
     boxes: list[dict[str, Any]] = []
     for domain, names in domains.items():
         column = columns.index(min(columns))
-        x, y = _MARGIN + column * (_WIDTH + _APART), columns[column]
+        x, y = _LEFT + column * (_WIDTH + _APART), columns[column]
         height = _HEAD + len(names) * _LINE
         boxes.append({"name": domain, "x": x, "y": y, "width": _WIDTH, "height": height})
         for number, name in enumerate(names):
             nodes.append({"name": name, "x": x + _INDENT, "y": y + _HEAD + number * _LINE})
         columns[column] = y + height + _APART
-    width = _MARGIN + len(columns) * (_WIDTH + _APART)
+    width = _LEFT + len(columns) * (_WIDTH + _APART) - _APART + _MARGIN
     return nodes, boxes, width, max(columns)

@@ -22,17 +22,17 @@ def _classes(table: Table) -> dict[str, Any]:
         return CLASS_COLUMN in row.cells and shown(row.cells[CLASS_COLUMN].value) == name
 
     lines = [_line(domain, [[fits(row, name) for row in rows] for name in CLASSES]) for domain, rows in _domains(table)]
-    return {"table": table.name, "by": CLASS_COLUMN, "columns": list(CLASSES), "rows": lines}
+    return {"table": table.name, "by": CLASS_COLUMN, "group": table.groups[0], "columns": list(CLASSES), "rows": lines}
 
 
 def _verdicts(table: Table) -> dict[str, Any]:
     def fits(row: Row, name: str) -> bool:
         return name in row.cells and row.cells[name].verdict == "found"
 
-    lines = [
-        _line(domain, [[fits(row, name) for row in rows] for name in table.columns]) for domain, rows in _domains(table)
-    ]
-    return {"table": table.name, "by": "verdict", "columns": list(table.columns), "rows": lines}
+    # A field that is never found is one that is always concluded, and a row of noughts would read as a lack.
+    columns = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
+    lines = [_line(domain, [[fits(row, name) for row in rows] for name in columns]) for domain, rows in _domains(table)]
+    return {"table": table.name, "by": "verdict", "group": table.groups[0], "columns": columns, "rows": lines}
 
 
 def _line(domain: str, fitting: list[list[bool]]) -> dict[str, Any]:

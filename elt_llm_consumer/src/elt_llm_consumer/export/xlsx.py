@@ -29,14 +29,20 @@ _CUT = " … (whole in the JSON)"
 _MOST_LINKS = 65_000  # of one sheet; Excel takes 65,530
 _SHEET_NAME = 31
 _EVIDENCE = "Evidence"
-_WIDTHS = {"key": 12, "table": 10, "name": 28, "quote": 70, "value": 50, "definition": 60, "source": 30, "notes": 40}
-_OTHER_WIDTH, _VERDICT_WIDTH = 22, 10
+_WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30}
+_WIDE, _MIDDLE, _NARROW = 45, 24, 12  # characters
+_LONG, _SHORT = 60, 16  # characters of the longest value from which, and up to which, a column is so
+_HIDDEN = ("table", "key")
+"""For reading a sheet back; a reader needs neither."""
+_ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points: four lines of a row are seen, however long its texts are
 _COLOURS = {"found": "#E2F0D9", "inferred": "#FFF2CC", "absent": "#EDEDED", "conflict": "#F8CBAD"}
 _WRITTEN = datetime(2000, 1, 1)  # noqa: DTZ001 - the same in every file, and a sheet knows no zone
 
 
 def write_xlsx(result: JobResult, path: Path) -> list[Path]:
     """Write one workbook: filters, a header that stays, verdicts coloured, places linked to the evidence.
+
+    Columns of verdicts and places are outlined, so that one click leaves the values alone.
 
     Every text is written as text, so that nothing in it can be a formula. Equal results give equal bytes.
     """
@@ -77,9 +83,13 @@ class _Sheets:
 
     def sheet(self, name: str, names: Sequence[str], lines: Sequence[Line]) -> "Worksheet":
         sheet = self._workbook.add_worksheet(name[:_SHEET_NAME])
+        sheet.set_default_row(_ROW_HEIGHT)
+        sheet.set_row(0, _HEAD_HEIGHT)
+        sheet.outline_settings(symbols_right=False)  # the sign to fold stands over the value
         for column, title in enumerate(names):
             sheet.write_string(0, column, title, self._head)
-            sheet.set_column(column, column, _width(title))
+            width = _width(title, max((len(str(values[column])) for values in lines), default=0))
+            sheet.set_column(column, column, width, None, _outline(name, title))
         for number, values in enumerate(lines, start=1):
             for column, value in enumerate(values):
                 if isinstance(value, str):
@@ -131,11 +141,22 @@ def _link(
     for number, (row, values) in enumerate(zip(table.rows, lines, strict=True), start=1):
         for field, column in columns.items():
             target = rows_of.get((table.name, row.key, field))
-            if values[column] and target and links < _MOST_LINKS:
+            if field in row.cells and row.cells[field].evidence and target and links < _MOST_LINKS:
                 links += 1
                 place = f"internal:'{_EVIDENCE}'!A{target}"
                 sheet.write_url(number, column, place, style, fitting(str(values[column])))
 
 
-def _width(title: str) -> int:
-    return _WIDTHS.get(title, _VERDICT_WIDTH if title.endswith(": verdict") else _OTHER_WIDTH)
+def _width(title: str, longest: int) -> int:
+    if title in _WIDTHS:
+        return _WIDTHS[title]
+    if title.endswith(": evidence"):
+        return _MIDDLE
+    return _WIDE if longest >= _LONG else _NARROW if longest <= _SHORT else _MIDDLE
+
+
+def _outline(sheet: str, title: str) -> dict[str, int | bool]:
+    """How a column can be folded away: those for reading back are, those beside a value may be."""
+    if sheet != _EVIDENCE and title in _HIDDEN:
+        return {"hidden": True}
+    return {"level": 1} if title.endswith((": verdict", ": evidence")) else {}

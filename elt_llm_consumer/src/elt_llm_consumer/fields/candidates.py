@@ -5,11 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from elt_llm_consumer.fields.about import About
+from elt_llm_consumer.fields.clauses import Span, is_governed, is_party_of_rule, is_said_of
 from elt_llm_consumer.fields.cues import Cues, verbs
+from elt_llm_consumer.fields.responsible import Responsible
 from elt_llm_consumer.fields.statements import Statement
+from elt_llm_consumer.fields.states import States, is_condition, names_state_of, own_states, states_in
 from elt_llm_consumer.sections.catalog import CatalogField
 
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
+_STATES = 0.95
+_OWN_RULE = 0.95
+"""A rule for the entity under a heading that names it: such rules are told in their order."""
+_IN_ORDER = "rule for it under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
 """What a second word of the field, or a place among the passages found by search, is worth at most."""
@@ -20,9 +27,9 @@ _LONGEST = 3000
 """Characters; what is longer is no sentence, and nobody would read it as evidence."""
 _SENTENCE_WORDS = 8
 """A table cell of fewer words names things and says nothing of them."""
-_PREPOSITIONS = frozenset(
-    {"of", "in", "at", "for", "from", "to", "with", "by", "on", "under", "within", "without", "after", "before", "into"}
-    | {"about", "between", "than", "during", "von", "in", "an", "auf", "bei", "mit", "nach", "vor", "aus", "zu", "für"}
+# "An agreement, a consent or a duty" says nothing of a consent.
+_BESIDE = re.compile(
+    r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
 )
 # "Rule 4" and D3.2 are places and no amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
@@ -40,9 +47,8 @@ class Candidate:
 
     @property
     def said(self) -> str:
-        """The value, or the statement on one line without its number."""
-        statement = self.statement
-        return self.value or " ".join(statement.text[statement.begins - statement.start :].split())
+        """The value, or the statement on one line."""
+        return self.value or self.statement.said
 
 
 class SentenceField:
@@ -52,6 +58,7 @@ class SentenceField:
         self._settings = settings
         self._cues = Cues(settings.cues)
         self._rules = Cues(rule_words)
+        self._responsible = Responsible(settings.answers)
 
     def candidates(self, abouts: Sequence[About], found: Mapping[int, float]) -> list[Candidate]:
         """Those that tell the field surely enough, best first; `found` has by number what a search thinks of them."""
@@ -68,28 +75,82 @@ class SentenceField:
         return sorted(kept, key=lambda one: (-one.score, one.statement.number))
 
     def _scored(self, about: About, searched: float) -> Candidate | None:
-        text = about.statement.text
-        if len(text) > _LONGEST:
+        statement = about.statement
+        if len(statement.text) > _LONGEST or statement.only_names:
             return None
-        told = _beside(self._cues.spans(text), about)
-        if about.statement.only_names or (self._cues.listed and not told):
+        who = self._responsible.who(about)
+        if who:
+            return Candidate(statement, _STATES, who, ("answers for it",))
+        told = self._told(about)
+        if told is None:
+            return None
+        score, why = self._plainness(about, told)
+        score *= 1.0 if about.surely else _UNSURE
+        different = {statement.text[start:end].casefold() for start, end in told}
+        score += _MORE * (len(different) > 1 and why != _IN_ORDER) + _MORE * searched
+        return Candidate(statement, round(min(score, 1.0), 4), weights=(why,))
+
+    def _told(self, about: About) -> list[Span] | None:
+        """Where the telling words stand; None where there are none but should be."""
+        text = about.statement.text
+        enumerated = states_in(text)
+        told = _beside(self._cues.outside_names(text, about.statement.begins - about.statement.start), about)
+        if self._settings.states:
+            told = self._happening(told, about, enumerated)
+        else:
+            told = [one for one in told if not any(states.begins <= one[0] < states.end for states in enumerated)]
+        if self._cues.listed and not told:
             return None
         if self._settings.rule:
             rules = [*_beside(self._rules.spans(text), about), *_figures(about.statement)]
-            if not rules:
-                return None
-            told = told or rules
+            return (told or rules) if rules else None
+        return told
+
+    def _happening(self, told: Sequence[Span], about: About, enumerated: Sequence[States]) -> list[Span]:
+        """The words that say what becomes of the entity itself, and its states where they are enumerated."""
+        statement = about.statement
+        if statement.cells or not about.mentions:
+            return list(told)
+        own = _mentions(about)
+        begins = statement.begins - statement.start
+        found = [one for one in told if any(is_said_of(statement.text, mention, one, begins) for mention in own)]
+        return [*found, *((one.begins, one.end) for one in enumerated if one == _states_of(about))]
+
+    def _plainness(self, about: About, told: Sequence[Span]) -> tuple[float, str]:
+        if self._settings.states and _states_of(about):
+            return _STATES, "its states"
         score, why = _plainness(about, told)
-        score *= 1.0 if about.surely else _UNSURE
-        different = {text[start:end].casefold() for start, end in told}
-        score += _MORE * (len(different) > 1) + _MORE * searched
-        return Candidate(about.statement, round(min(score, 1.0), 4), weights=(why,))
+        if self._settings.rule and about.in_chapter and not about.statement.cells and _is_party(about):
+            return _OWN_RULE, _IN_ORDER
+        return score, why
 
 
-def _beside(told: Sequence[tuple[int, int]], about: About) -> list[tuple[int, int]]:
+def _mentions(about: About) -> list[Span]:
+    """Where it is named, as offsets in the text of the statement."""
+    return [(start - about.statement.start, end - about.statement.start) for start, end in about.mentions]
+
+
+def _beside(told: Sequence[Span], about: About) -> list[Span]:
     """The telling words that are not part of the name itself: a "Vetting Certificate" is no certificate of anything."""
-    own = [(start - about.statement.start, end - about.statement.start) for start, end in about.mentions]
+    own = _mentions(about)
     return [(start, end) for start, end in told if all(end <= first or start >= last for first, last in own)]
+
+
+def _states_of(about: About) -> States | None:
+    """The states that are enumerated of the entity: it is their subject, not what their subject has or is in."""
+    text, begins = about.statement.text, about.statement.begins - about.statement.start
+    for start, end in _mentions(about):
+        before = text[begins:start]
+        if not is_condition(before) and (names_state_of(before) or not is_governed(before)):
+            states = own_states(text, end)
+            if states is not None:
+                return states
+    return None
+
+
+def _is_party(about: About) -> bool:
+    begins = about.statement.begins - about.statement.start
+    return any(is_party_of_rule(about.statement.text, mention, begins) for mention in _mentions(about))
 
 
 def _figures(statement: Statement) -> list[tuple[int, int]]:
@@ -127,9 +188,9 @@ def _standing(statement: Statement, start: int, end: int, told: Sequence[tuple[i
     verb = min((place for place, _ in verbs().spans(text) if place >= begins), default=None)
     before = text[begins : own[0]].split()
     if len(before) <= _FIRST_WORDS or (verb is not None and own[0] < verb and len(before) <= _SUBJECT_WORDS):
-        governed = any(word.casefold() in _PREPOSITIONS for word in before[-_FIRST_WORDS:])
-        return _BEFORE_VERB if governed else _SUBJECT
-    distances = [len(text[last:first].split()) for first, last in (_ordered(own, cue) for cue in told)]
+        return _BEFORE_VERB if is_governed(" ".join(before)) else _SUBJECT
+    between = [text[last:first] for first, last in (_ordered(own, cue) for cue in told)]
+    distances = [len(words.split()) for words in between if not _BESIDE.match(words)]
     return _NEAR if min(distances, default=_NEAR_WORDS + 1) <= _NEAR_WORDS else _NAMED
 
 

@@ -21,6 +21,10 @@ _TAKES_UP = re.compile(
     r"(?:the|a|an|this|that|such a|each|every|any|no|der|die|das|dieser|diese|dieses|jeder|jede|jedes) (\w{2,40})",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"(It|They|Es|Sie) \w")
+_TAKEN_ARTICLE = re.compile(
+    r"(?:(?:the|a|an|each|every|any|no|der|die|das|ein|eine|jeder|jede|jedes) )?$", re.IGNORECASE
+)
 
 
 @dataclass
@@ -72,9 +76,7 @@ class Meetings:
         return [mention for mention in found.at[number] if mention.doubt not in refused]
 
     def _keep(self, statement: Statement, mention: Mention) -> None:
-        if mention.doubt == "small letters" and _IS_VERB.search(
-            statement.text[max(0, mention.start - _LOOK_BACK) : mention.start]
-        ):
+        if is_done(statement.text, mention):
             return
         start, end = mention.start + statement.start, mention.end + statement.start
         placed = Mention(start, end, mention.name, mention.written, mention.form, mention.doubt)
@@ -85,6 +87,28 @@ class Meetings:
             written = found.written[statement.document.document_id]
             written.capital += mention.doubt in {"", "kind of it"}
             written.small += mention.doubt == "small letters"
+
+
+def taken_up_by_pronoun(statement: Statement, before: Statement, mentions: Iterable[Mention]) -> tuple[int, int] | None:
+    """Where a statement says "It ..." of what the one before it began with, in the same paragraph."""
+    met = _PRONOUN.match(statement.text[statement.begins - statement.start :])
+    if met is None or not statement.follows or before.cells:
+        return None
+    begun = (before.text[before.begins - before.start : one.start - before.start] for one in mentions if one.certain)
+    if not any(_TAKEN_ARTICLE.match(words) for words in begun):
+        return None
+    return statement.begins + met.start(1), statement.begins + met.end(1)
+
+
+def is_done(text: str, mention: Mention) -> bool:
+    """Whether a word is what somebody does, and no thing: after "may", "it" and their like, in small letters."""
+    before = text[max(0, mention.start - _LOOK_BACK) : mention.start]
+    return mention.doubt == "small letters" and bool(_IS_VERB.search(before))
+
+
+def begins_with(text: str, mentions: Iterable[Mention]) -> bool:
+    """Whether a sentence begins with one of its mentions, an article before it or none."""
+    return any(_TAKEN_ARTICLE.match(text[: one.start]) for one in mentions)
 
 
 def taken_up_again(statement: Statement, key: Sequence[str], names: Names) -> tuple[int, int] | None:

@@ -44,6 +44,16 @@ class Statement:
     only_names: bool = False
     """A row of headers: it names things and says nothing of them."""
 
+    @property
+    def said(self) -> str:
+        """What it says on one line: without its number, a row as "first cell: the others"."""
+        cells = [cell for cell in self.cells if cell.text]
+        if not cells:
+            return " ".join(self.text[self.begins - self.start :].split())
+        headed = len(cells) > len(("first", "other"))
+        others = [f"{cell.header}: {cell.text}" if headed and cell.header else cell.text for cell in cells[1:]]
+        return " ".join(": ".join(filter(None, [cells[0].text, "; ".join(others)])).split())
+
 
 def statements(corpus: Corpus) -> list[Statement]:
     """Every statement of the texts in order; headings, questions and tables of contents state nothing."""

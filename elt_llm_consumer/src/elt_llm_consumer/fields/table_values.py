@@ -8,6 +8,8 @@ from elt_llm_consumer.fields.statements import Statement, TableCell
 from elt_llm_consumer.names import Names
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
+_KIND = 0.86
+"""Plain enough to stand beside sentences, and no value of the whole."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -18,6 +20,7 @@ class TableField:
     def __init__(self, headers: Sequence[str], record_words: Sequence[str], names: Names) -> None:
         self._names = names
         self._headers = {names.key(header) for header in headers}
+        self._known = {names.key(name) for name in names.names}
         self._records = {names.key(word) for word in record_words}
 
     def rows(self, statements: Iterable[Statement]) -> list[tuple[Statement, TableCell]]:
@@ -39,6 +42,21 @@ class TableField:
             if score:
                 found.append(Candidate(statement, score, value.text, (f"under '{value.header}'",)))
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
+
+    def kinds(self, name: str, rows: Sequence[tuple[Statement, TableCell]]) -> list[Candidate]:
+        """The values of rows about kinds of what is named: "Adult case files" under "Case File", with their names.
+
+        A kind that has a name of its own is another thing.
+        """
+        keys = {self._names.key(form) for form in self._names.forms(name)}
+        found = []
+        for statement, value in rows:
+            who = _subject(statement.cells)
+            key = self._names.key(who.text)
+            if who.start != value.start and key not in self._known and any(_is_kind(key, own) for own in keys):
+                said = f"{who.text}: {value.text}"
+                found.append(Candidate(statement, _KIND, said, (f"a kind of it, under '{value.header}'",)))
+        return found
 
     def answering(self, name: str, rows: Sequence[tuple[Statement, TableCell]]) -> list[Candidate]:
         """Who is listed with a name among what he or she answers for, such as an office and its duties."""
@@ -72,3 +90,7 @@ class TableField:
 def _subject(cells: Sequence[TableCell]) -> TableCell:
     """The first cell that says what the row is about: not its number."""
     return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
+
+
+def _is_kind(key: tuple[str, ...], own: tuple[str, ...]) -> bool:
+    return len(own) > 1 and len(key) > len(own) and key[-len(own) :] == own

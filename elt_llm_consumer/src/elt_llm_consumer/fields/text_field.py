@@ -9,6 +9,7 @@ from elt_llm_consumer.fields.about import Subjects
 from elt_llm_consumer.fields.candidates import Candidate, SentenceField
 from elt_llm_consumer.fields.search import NOTHING, Searched, Searcher
 from elt_llm_consumer.fields.statements import Statement
+from elt_llm_consumer.fields.states import states_in
 from elt_llm_consumer.fields.table_values import TableField
 from elt_llm_consumer.rows import Cell, Evidence, absent, found
 from elt_llm_consumer.sections.catalog import CatalogField, CatalogSection
@@ -51,23 +52,29 @@ class TextField:
 
     def facts(self, name: str, *, deeper: bool = False, with_passages: bool = False) -> FieldFacts:
         """What there is for `name`; `deeper` looks for twice as much. Raises RetrievalError."""
-        abouts = [one for one in self._subjects.of(name) if one.statement.number not in self._defining]
+        abouts = [one for one in self._subjects.of(name) if self._counts(one.statement)]
+        wanted = self.settings.at_most * (_DEEPER if deeper else 1)
         values = self._table.candidates(name, self._rows)
-        if not abouts and not values:
+        kinds = [] if values or wanted <= 1 else self._table.kinds(name, self._rows)
+        if not abouts and not values and not kinds:
             return FieldFacts(
                 absent("The texts do not name it." if self._subjects.statements else "No texts were read.")
             )
-        wanted = self.settings.at_most * (_DEEPER if deeper else 1)
         if values and wanted <= 1:
             return FieldFacts(_of_table(values))
         needed = with_passages or self._sentences.depends_on_search(abouts, wanted)
         searched = self._searcher.search(self.settings, name, deeper=deeper) if abouts and needed else NOTHING
         answering = self._duties.answering(name, self._duty_rows)
-        sentences = [*self._sentences.candidates(abouts, searched.scores), *answering]
+        sentences = [*self._sentences.candidates(abouts, searched.scores), *answering, *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _together(values, sentences, wanted, searched)
         passages = _passages(sentences[:wanted], searched) if with_passages else ()
         return FieldFacts(cell, passages)
+
+    def _counts(self, statement: Statement) -> bool:
+        """Whether it does more than define: what enumerates states may look like a definition, "A Loan is ..."."""
+        defines = statement.number in self._defining
+        return not defines or (self.settings.states and bool(states_in(statement.text)))
 
 
 def _together(values: Sequence[Candidate], sentences: Sequence[Candidate], wanted: int, searched: Searched) -> Cell:

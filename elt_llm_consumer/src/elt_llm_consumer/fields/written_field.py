@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from elt_llm_core.errors import UnusableReply
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -12,7 +13,10 @@ from elt_llm_query.synthesis.budget import Window
 from elt_llm_query.synthesis.not_found import says_not_found, says_nothing
 
 from elt_llm_consumer.corpus import Corpus
+from elt_llm_consumer.fields.claims import claims, headings_apart
+from elt_llm_consumer.fields.own_words import held_to_words
 from elt_llm_consumer.fields.text_field import FieldFacts
+from elt_llm_consumer.fields.topic import Topic
 from elt_llm_consumer.rows import Cell, Evidence, absent
 from elt_llm_consumer.sections.catalog import CatalogField
 from elt_llm_consumer.tasks import AskModel
@@ -33,6 +37,11 @@ Task: {task}
 
 {field}:"""
 _PASSAGE = '<passage number="{number}" title="{title}">\n{text}\n</passage>'
+_NO_CLAIM = "The model wrote a heading, or words without a verb, which claim nothing."
+_UNBORNE = "Sentences left out that no passage bears out"
+_EMPTY = "Headings and words without a verb left out"
+_PARTLY = "Sentences borne out in part"
+_STRANGE = "Sentences that rest on a place which does not speak of it"
 _SURE = 0.85
 """From this score a sentence plainly speaks of the entity: a model that finds nothing is not believed against it."""
 
@@ -69,8 +78,10 @@ class Writer:
             return "", replace(facts, cell=_quoted(facts.cell, "No passage fits into the window of the model."))
         return _prompt(name, field, settings, forms, kept), replace(facts, passages=tuple(kept))
 
-    def cell(self, facts: FieldFacts, prompt: str, ask: AskModel) -> Cell:
+    def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: Topic) -> Cell:
         """What the model wrote, as far as the passages bear it out; what was quoted, where it wrote nothing usable.
+
+        It is no more than inferred where what a sentence rests on does not speak of the topic.
 
         Raises ModelError and its kin as `ask` does, but for an unusable reply.
         """
@@ -85,29 +96,43 @@ class Writer:
                 return _quoted(facts.cell, "The model found nothing in the passages.")
             note = "The model found nothing in the passages."
             return absent(note, method="llm", model=self.model, confidence=1 - facts.cell.confidence)
-        return self._held(reply, facts)
+        return self._held(reply, facts, topic)
 
-    def _held(self, reply: str, facts: FieldFacts) -> Cell:
-        grounded = ground(reply, facts.passages, self.embedding, self.tokeniser, strict=True)
-        kept = [one for one in grounded.sentences if one.verdict in {"supported", "partly"} and one.quotes]
+    def _held(self, reply: str, facts: FieldFacts, topic: Topic) -> Cell:
+        grounded = ground(headings_apart(reply), facts.passages, self.embedding, self.tokeniser, strict=True)
+        sentences = held_to_words(grounded.sentences, self.tokeniser)
+        borne = [one.verdict in {"supported", "partly"} and bool(one.quotes) for one in sentences]
+        empty = [is_borne and not self._claims(one) for one, is_borne in zip(sentences, borne, strict=True)]
+        stays = [is_borne and not is_empty for is_borne, is_empty in zip(borne, empty, strict=True)]
+        kept = list(compress(sentences, stays))
         if not kept:
-            return _quoted(facts.cell, "The passages do not bear out what the model wrote.")
-        claims = sum(one.verdict != "no claim" for one in grounded.sentences)
+            return _quoted(
+                facts.cell, _NO_CLAIM if any(empty) else "The passages do not bear out what the model wrote."
+            )
+        strange = sum(not of_it for of_it in compress(topic.spoken_of(sentences, stays), stays))
         partly = sum(one.verdict == "partly" for one in kept)
-        notes = []
-        if len(kept) < claims:
-            notes.append(f"Sentences left out that no passage bears out: {claims - len(kept)}.")
-        if partly:
-            notes.append(f"Sentences borne out in part: {partly}.")
+        unborne = sum(one.verdict != "no claim" for one in sentences) - sum(borne)
+        counts = {_UNBORNE: unborne, _EMPTY: sum(empty), _PARTLY: partly, _STRANGE: strange}
         return Cell(
             value=" ".join(one.text for one in kept),
-            verdict="inferred" if partly else "found",
+            verdict="inferred" if partly or strange else "found",
             evidence=self._evidence(kept),
             method="llm",
             model=self.model,
             confidence=round(sum(one.score for one in kept) / len(kept), 4),
-            note=" ".join(notes),
+            note=" ".join(f"{what}: {count}." for what, count in counts.items() if count),
         )
+
+    def _claims(self, sentence: GroundedSentence) -> bool:
+        """Whether it says something; a heading over one of its places, or within the same passage, does not."""
+        titles: list[str] = []
+        for quote in sentence.quotes:
+            document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
+            if document is not None:
+                first, last = quote.chunk.span
+                titles += document.outline.section_path(quote.span[0])
+                titles += [one.title for one in document.outline.sections if first <= one.start < last]
+        return claims(sentence.text, titles)
 
     def _evidence(self, sentences: Sequence[GroundedSentence]) -> tuple[Evidence, ...]:
         places: dict[tuple[str, str, tuple[int, int]], Evidence] = {}

@@ -6,6 +6,7 @@ from elt_llm_core.text.normalise import words
 
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.glossary.agreement import Agreements
+from elt_llm_consumer.glossary.difference import Told, difference
 from elt_llm_consumer.glossary.merging import Term
 from elt_llm_consumer.mention_index import Statement
 from elt_llm_consumer.rows import Cell, Evidence, Value, absent, found
@@ -27,8 +28,8 @@ def definition_cell(term: Term, referred: Term | None, agreements: Agreements) -
         return _by_reference(term, referred)
     texts = _texts(term.definitions)
     values = list(texts)
-    reasons = _reasons(values, agreements)
-    if reasons is None:
+    differing = _differing(values, agreements)
+    if not differing:
         places = (one.evidence for ones in texts.values() for one in ones)
         return found(_best(term.definitions).text, places)
     return Cell(
@@ -36,7 +37,7 @@ def definition_cell(term: Term, referred: Term | None, agreements: Agreements) -
         verdict="conflict",
         evidence=tuple(_about(one.evidence, value) for value, ones in texts.items() for one in ones),
         confidence=max(one.evidence.score for one in term.definitions),
-        note=f"The definitions differ. {' '.join(reasons)}".strip(),
+        note=f"The definitions differ. {_note(texts, values[0], differing)}",
     )
 
 
@@ -111,12 +112,15 @@ def _texts(definitions: Sequence[Definition]) -> dict[str, list[Definition]]:
     return texts
 
 
-def _reasons(values: Sequence[str], agreements: Agreements) -> list[str] | None:
-    """What differs between the texts, perhaps nothing that can be named; None if all agree with the first."""
-    compared = [agreements.compare(values[0], other) for other in values[1:_MOST_COMPARED]]
-    if all(one.agree for one in compared):
-        return None
-    return list(dict.fromkeys(reason for one in compared if not one.agree for reason in one.reasons))
+def _differing(values: Sequence[str], agreements: Agreements) -> list[str]:
+    """The texts that do not agree with the first."""
+    return [other for other in values[1:_MOST_COMPARED] if not agreements.agree(values[0], other)]
+
+
+def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
+    """Which places say what, a sentence for each text that differs from the first."""
+    told = {text: Told(text, tuple(one.evidence.place for one in texts[text])) for text in (first, *differing)}
+    return " ".join(dict.fromkeys(difference(told[first], told[other]) for other in differing))
 
 
 def _best(definitions: Sequence[Definition]) -> Definition:

@@ -42,8 +42,8 @@ def cleaned(cell: Cell, prompt: str, ask: AskModel, agreements: Agreements, mode
         return _kept(cell, "The model said nothing.")
     if len(reply) > _LONGER * len(text) or not agreements.supports(reply, text):
         return _kept(cell, "What the model wrote is not what the definition says.")
-    if not agreements.compare(reply, text).agree:
-        return _kept(cell, "The model left out part of the definition.")
+    if not agreements.agree(reply, text) or not agreements.is_copy(reply, text):
+        return _kept(cell, "The model left out part of the definition, or put other words into it.")
     return cell.model_copy(update={"value": reply, "method": "llm", "model": model})
 
 

@@ -54,8 +54,13 @@ class HandbookJob:
             kind=self.kind,
             description=self._context.file.spec.description,
             tables=(
-                Table(name=CANDIDATES, columns=used, rows=candidates),
-                Table(name=RELATIONSHIPS, columns=RELATIONSHIP_COLUMNS, rows=relationships),
+                Table(name=CANDIDATES, columns=used, rows=candidates, groups=("kind",)),
+                Table(
+                    name=RELATIONSHIPS,
+                    columns=RELATIONSHIP_COLUMNS,
+                    rows=relationships,
+                    groups=("kind of source",),
+                ),
             ),
             figures=_figures(candidates, relationships),
             notes=self._notes(),

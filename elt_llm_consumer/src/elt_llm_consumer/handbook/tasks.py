@@ -3,13 +3,17 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from elt_llm_query.understanding.aliases import aliases_from
+
 from elt_llm_consumer.fields.statements import Statement
 from elt_llm_consumer.fields.text_field import FieldFacts, as_passage
+from elt_llm_consumer.fields.topic import Topic
 from elt_llm_consumer.fields.written_field import Writer
 from elt_llm_consumer.handbook.candidates import Candidate
 from elt_llm_consumer.handbook.cells import cells_of
 from elt_llm_consumer.handbook.drawn import Drawn
 from elt_llm_consumer.handbook.relations import KIND_OF, Relation, Told
+from elt_llm_consumer.names import Names
 from elt_llm_consumer.rows import Cell, Evidence, Row, absent, found
 from elt_llm_consumer.sections.catalog import CatalogField
 from elt_llm_consumer.tasks import AskModel, Material, RowTask
@@ -46,8 +50,10 @@ class CandidateTask(RowTask):
         gathered: tuple[dict[str, Cell], FieldFacts] = material.gathered
         cells, facts = dict(gathered[0]), gathered[1]
         if self._writer is not None:
-            asked = ask is not None and material.prompts
-            cells[DESCRIPTION] = self._writer.cell(facts, material.prompts[0], ask) if asked and ask else facts.cell
+            cells[DESCRIPTION] = facts.cell
+            if ask is not None and material.prompts:
+                topic = Topic(self.name, Names([self.name], aliases_from({self.name: self._candidate.names})))
+                cells[DESCRIPTION] = self._writer.cell(facts, material.prompts[0], ask, topic)
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _facts(self) -> FieldFacts:

@@ -51,17 +51,9 @@ class Joined:
         """The join of one of the left side."""
         return self._by_left.get(key)
 
-    def of_right(self, key: str) -> Join | None:
-        """The join of one of the right side."""
-        return self._by_right.get(key)
-
     @cached_property
     def _by_left(self) -> dict[str, Join]:
         return {one.left: one for one in self.joins}
-
-    @cached_property
-    def _by_right(self) -> dict[str, Join]:
-        return {one.right: one for one in self.joins}
 
 
 def join(left: Sequence[Named], right: Sequence[Named], names: Names, least: float = LEAST_LIKENESS) -> Joined:

@@ -1,5 +1,6 @@
 """Values that reviewers put in place of what was found, from a file: with who, when and why."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 
@@ -75,7 +76,7 @@ class Curated:
 
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
         """What could not be applied, a sentence each; `waiting` are table, key and name of rows not made yet."""
-        found = list(dict.fromkeys(self._problems))
+        found = [*dict.fromkeys(self._problems), *self._given_twice()]
         columns = {table.name: table.columns for table in result.tables}
         for number, override in enumerate(self._overrides):
             comes = any(
@@ -87,6 +88,14 @@ class Curated:
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for a column that there is not: {override}.")
         return found
+
+    def _given_twice(self) -> list[str]:
+        counts = Counter(map(str, self._overrides))
+        return [
+            f"Curated values given {count} times, of which the last holds: {it}."
+            for it, count in counts.items()
+            if count > 1
+        ]
 
     def _why(self, override: Override, columns: dict[str, tuple[str, ...]]) -> str:
         if override.table in columns:

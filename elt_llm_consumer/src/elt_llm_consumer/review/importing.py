@@ -15,6 +15,9 @@ from elt_llm_consumer.review.seen import fields_differing
 from elt_llm_consumer.review.sheet import SheetRow
 from elt_llm_consumer.rows import Row
 
+_MOST_HINTS = 20  # wrong lines told with the nearest names, which take time to find
+_LONGEST_COMMENT = 10_000  # characters; a cell of a workbook has to give them back whole
+
 
 @dataclass(frozen=True)
 class ImportReport:
@@ -65,6 +68,7 @@ class _Reader:
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._rows = {(printable(it.table).strip(), printable(it.key).strip()): row for it, row in shown.items()}
+        self._tables = list(dict.fromkeys(place.table for place in shown))
         self._seen: dict[Place, str] = {}
 
     def read(self, line: SheetRow) -> None:
@@ -77,12 +81,15 @@ class _Reader:
             self.problems.append(f"{line.where}: there is no review status '{line.status}'; allowed: {allowed}")
         elif row.place in self._seen:
             self.problems.append(f"{line.where}: '{row.place.key}' stands in {self._seen[row.place]} already")
+        elif max(len(line.reviewer), len(line.comment)) > _LONGEST_COMMENT:
+            self.problems.append(f"{line.where}: reviewer or comment has more than {_LONGEST_COMMENT:,} characters")
         else:
             self._seen[row.place] = line.where
             self._take(line, status or "PENDING", row)
 
     def _take(self, line: SheetRow, status: str, row: ShownRow) -> None:
-        reviewer, comment = unguarded(line.reviewer), unguarded(line.comment)
+        # As outputs show them: a sheet that comes back untouched must say nothing new.
+        reviewer, comment = (printable(unguarded(text)) for text in (line.reviewer, line.comment))
         known = self._known.get(row.place)
         differing = self._differing(line, row)
         if status == "PENDING" and not (reviewer or comment):
@@ -103,16 +110,22 @@ class _Reader:
         return bool(fields)
 
     def _row(self, line: SheetRow) -> ShownRow | None:
-        tables = list(dict.fromkeys(place.table for place in self._shown))
+        tables = self._tables
         table, key = unguarded(line.table), line.key
         if table not in tables:
-            self.problems.append(
-                f"{line.where}: the job has no table '{table}'. {nearest_names(table, tables)}".strip()
-            )
+            self._no_such(f"{line.where}: the job has no table '{table}'.", table, tables)
             return None
         for written in (key, unguarded(key)):
             if (found := self._rows.get((table, written))) is not None:
                 return found
-        known = [place.key for place in self._shown if place.table == table]
-        self.problems.append(f"{line.where}: '{table}' has no row '{key}'. {nearest_names(key, known)}".strip())
+        known = [place.key for place in self._shown if place.table == table] if self._hints_left else []
+        self._no_such(f"{line.where}: '{table}' has no row '{key}'.", key, known)
         return None
+
+    @property
+    def _hints_left(self) -> bool:
+        return len(self.problems) < _MOST_HINTS
+
+    def _no_such(self, told: str, name: str, known: Sequence[str]) -> None:
+        hint = nearest_names(name, known) if self._hints_left else ""
+        self.problems.append(f"{told} {hint}".strip())

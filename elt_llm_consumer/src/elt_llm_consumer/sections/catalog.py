@@ -34,8 +34,16 @@ class CatalogField(Section):
     definitions: bool = Field(False, description="Whether a definition counts as a sentence of this field as well.")
     cues: tuple[str, ...] = Field(
         (),
-        description="Words of which a sentence must hold one; * at the end stands for any ending. Small letters are "
-        "met in any case, a capital only as a capital.",
+        description="Words of which a sentence must hold one; * at the end stands for any ending, ... between two for "
+        "up to six words, # for a number, #### for a year. Small letters are met in any case, a capital only as one.",
+    )
+    answers: tuple[str, ...] = Field(
+        (), description="Words between someone and what he or she answers for: who it is, is the value."
+    )
+    states: bool = Field(
+        False,
+        description="Whether the words must be said of the entity itself, as of the subject of their clause, and an "
+        'enumeration of its states ("is ordered, in use or scrapped") counts without any.',
     )
     rule: bool = Field(False, description="Whether a sentence must demand, allow, forbid or limit: a figure does too.")
     at_most: int = Field(3, ge=1, le=50, description="Sentences taken, best first.")
@@ -58,10 +66,6 @@ class CatalogSection(Section):
     entity_types: tuple[str, ...] = Field((), description="Types of entities to take, such as DataObject; none: all.")
     skip: tuple[str, ...] = Field((), description="Names of entities and terms to leave out.")
     deeper: tuple[str, ...] = Field((), description="Names of entities for which twice as much is looked for.")
-    alias_columns: tuple[str, ...] = Field(
-        ("Alias", "Aliases", "Synonym", "Synonyms", "Also known as", "Other names", "Acronym"),
-        description="Labels of inventory columns that hold other names, parted by semicolons.",
-    )
     least_likeness: float = Field(
         0.85, ge=0.5, le=1, description="From where two different names count as the same; 1: never."
     )

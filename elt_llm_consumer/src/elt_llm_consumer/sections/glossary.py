@@ -22,6 +22,9 @@ class GlossarySection(Section):
         (
             *("definitions", "definition", "glossary", "terminology", "interpretation", "defined terms", "key terms"),
             *("terms used", "terms", "vocabulary", "abbreviations", "acronyms", "initialisms", "glossar"),
+            *("words used", "words and phrases", "words with special meanings", "words explained", "business terms"),
+            *("what the words mean", "what these words mean", "what words mean", "meaning of words", "nomenclature"),
+            *("meaning of terms", "abbreviated terms", "short forms", "symbols and abbreviations"),
             *("begriffe", "begriffsbestimmungen", "definitionen", "begriffserklärungen", "abkürzungen"),
             "abkürzungsverzeichnis",
         ),

@@ -11,4 +11,8 @@ class Sources(Section):
     model: str | None = Field(None, description="The collection that holds the enterprise model.")
     inventory: tuple[str, ...] = Field((), description="Collections that hold the inventory.")
     aliases: str | None = Field(None, description="A file of other names, like config/aliases.yaml, added to those.")
+    alias_columns: tuple[str, ...] = Field(
+        ("Alias", "Aliases", "Synonym", "Synonyms", "Also known as", "Other names", "Acronym"),
+        description="Labels of inventory columns that hold other names, parted by semicolons.",
+    )
     curated: str | None = Field(None, description="A file of values that reviewers put in place of what is found.")

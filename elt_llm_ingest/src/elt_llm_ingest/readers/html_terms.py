@@ -45,10 +45,15 @@ class DefinitionLists:
 
 
 class LineMarks:
-    """The emphasis within one line, by the pieces of text that the line is put together from."""
+    """The emphasis within one line, by the pieces of text that the line is put together from.
+
+    Nothing is gone through twice, so that no depth of nesting takes long.
+    """
 
     def __init__(self) -> None:
         self._open: list[tuple[str, int]] = []
+        # Of those open: how many began in a line that has ended, and in this line or an empty one before it.
+        self._ended = self._earlier = 0
         self._closed: list[tuple[int, int, bool]] = []
 
     def open(self, tag: str, piece: int) -> None:
@@ -57,27 +62,35 @@ class LineMarks:
 
     def close(self, piece: int) -> None:
         """The emphasis begun last ends before the piece of that number, unless its line ended before it."""
-        if self._open:
-            tag, begun = self._open.pop()
-            if piece > begun >= 0:
-                self._closed.append((begun, piece, tag == "dfn"))
+        if not self._open:
+            return
+        tag, begun = self._open.pop()
+        place = len(self._open)
+        begun = 0 if place < self._earlier else begun
+        if place >= self._ended and piece > begun:
+            self._closed.append((begun, piece, tag == "dfn"))
+        self._ended, self._earlier = min(self._ended, place), min(self._earlier, place)
 
     def take(self, pieces: Sequence[str]) -> list[tuple[Span, bool]]:
         """Spans of the emphasised words in the line as it is shown, and whether they are instances that define.
 
-        The line ends with it: what is still open is emphasised to its end, and not beyond.
+        The line ends with it: what is still open is emphasised to its end, and not beyond; an element may begin
+        before the paragraph it emphasises.
         """
-        closed = [*self._closed, *((begun, len(pieces), tag == "dfn") for tag, begun in self._open if begun >= 0)]
         raw = "".join(pieces)
-        # An element may begin before the paragraph it emphasises.
-        self._open = [(tag, -1 if begun < 0 or raw.strip() else 0) for tag, begun in self._open]
-        self._closed = []
+        closed, self._closed = self._closed, []
+        if raw.strip():
+            still = enumerate(self._open[self._ended :], self._ended)
+            closed += [(0 if at < self._earlier else one[1], len(pieces), one[0] == "dfn") for at, one in still]
+            self._ended = len(self._open)
+        self._earlier = len(self._open)
         if not closed:
             return []
         offsets = [0, *accumulate(map(len, pieces))]
         spans = [(_stripped(raw, offsets[begun], offsets[end]), is_dfn) for begun, end, is_dfn in closed]
+        spans = [(span, is_dfn) for span, is_dfn in spans if span[1] > span[0]]
         shown = _shown(raw, sorted({offset for span, _ in spans for offset in span}))
-        return sorted(((shown[start], shown[end]), is_dfn) for (start, end), is_dfn in spans if end > start)
+        return sorted(((shown[start], shown[end]), is_dfn) for (start, end), is_dfn in spans)
 
 
 def mark_line(builder: DocumentBuilder, marks: Sequence[tuple[Span, bool]], marker: str) -> None:
@@ -90,7 +103,9 @@ def mark_line(builder: DocumentBuilder, marks: Sequence[tuple[Span, bool]], mark
         if is_dfn:
             builder.marks.name(start + begin, start + stop)
     text = builder.end
-    for begin, stop in _first_run(text, [marked for marked, is_dfn in marks if not is_dfn]):
+    for first, stop in _first_run(text, [marked for marked, is_dfn in marks if not is_dfn]):
+        # Emphasis may begin before the item it stands in.
+        begin = max(first, len(marker) + 1) if marker and text.startswith(f"{marker} ") else first
         if text[:begin].removeprefix(marker).strip(_QUOTES) == "":
             builder.marks.lead(start + begin, start + stop)
 

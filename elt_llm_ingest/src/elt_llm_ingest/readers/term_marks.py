@@ -38,7 +38,10 @@ class TermMarks:
 
     def artefacts(self) -> dict[str, Any]:
         """The artefact of a document; no entry if nothing is marked."""
-        marked = MarkedTerms(tuple(sorted(self._definitions)), tuple(sorted(self._terms)), tuple(sorted(self._leading)))
+        # Elements of a kind may lie within one another, around the same words.
+        marked = MarkedTerms(
+            tuple(sorted(set(self._definitions))), tuple(sorted(set(self._terms))), tuple(sorted(set(self._leading)))
+        )
         return {ARTEFACT: marked.to_json()} if marked else {}
 
 
@@ -74,7 +77,8 @@ class DefinitionList:
 
     def end(self) -> None:
         """No more is said of the terms so far."""
-        if self._bodies:
-            for term in self._terms:
+        for term in self._terms:
+            # Markup that is wrongly nested may put a term into its own body.
+            if self._bodies and term[1] <= self._bodies[0][0]:
                 self._marks.define(term, (self._bodies[0][0], self._bodies[-1][1]))
         self._terms, self._bodies = [], []

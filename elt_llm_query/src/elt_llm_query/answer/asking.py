@@ -7,6 +7,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.text.stems import KeywordTokeniser
 from numpy.typing import NDArray
 
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.term_weights import TermWeights
 from elt_llm_query.answer.within_limit import embed_cut
 from elt_llm_query.understand import Question
@@ -24,6 +25,7 @@ class Asking:
     embedding: EmbeddingModel
     tokeniser: KeywordTokeniser
     weights: TermWeights
+    contraries: ContraryFinder
 
     def nearness(self, vector: NDArray[np.float32]) -> float:
         """Cosine of a text to the question, or to the part of it that is nearest."""

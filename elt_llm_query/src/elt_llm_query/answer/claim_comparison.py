@@ -19,7 +19,6 @@ _PRONOUNS = frozenset(
     """it he she they his her its their him them this these that those es er sie sein seine ihr ihre dieser diese
     dieses deren dessen""".split()  # noqa: SIM905
 )
-_LEADING = re.compile(r"^(.)\w{0,60}(?:[ -](?:of |the |and )?(\w)\w{0,60}){1,8}$")
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,9 @@ class Comparison:
 class Comparer:
     """Holds one claim against sentences of the sources."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, contraries: ContraryFinder) -> None:
         self._sources = sources
-        self._contraries = ContraryFinder(sources.tokeniser)
+        self._contraries = contraries
 
     def coverage(self, claim: Sentence, stems: frozenset[str]) -> float:
         """Share of the weight of all the claim's words that `stems` has."""

@@ -1,7 +1,9 @@
 """Numbers as values: 3,000 and 3000, seven and 7, 2 million and 2,000,000, 18th and 18, with their units."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from elt_llm_core.text.normalise import fold
 
@@ -54,9 +56,12 @@ _SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
 # Measures that are so many of a smaller one.
 _OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}
 _NEAR = 0.06
+# "twenty-four" is one number, and no twenty beside a four.
+_COMPOUND = re.compile(rf"\b({'|'.join(_TENS.split())})[- ](one|{'|'.join(_UNITS.split()[:8])})\b")
 
 
-def _values() -> dict[str, float]:
+@cache
+def _values() -> Mapping[str, float]:
     words: dict[str, float] = dict(_SPECIAL)
     for listed in (_UNITS, _EINHEITEN, f"{_ORDINALS} {_MORE_ORDINALS}"):
         words.update({word: float(value) for value, word in enumerate(listed.split(), 2)})
@@ -94,6 +99,7 @@ def numbers_in(text: str) -> list[Number]:
     lowered = fold(text) if len(fold(text)) == len(text) else text.lower()
     words = _values()
     figures = [(one.start(), one.end(), _readings(one.group()), False) for one in _FIGURE.finditer(lowered)]
+    figures += [(*one.span(), _sum(one[1], one[2]), False) for one in _COMPOUND.finditer(lowered)]
     taken = {place for start, end, _, _ in figures for place in range(start, end)}
     spelled = [
         (one.start(), one.end(), frozenset({words[one.group()]}), one.group() in _SPECIAL or one.group() == "second")
@@ -102,6 +108,10 @@ def numbers_in(text: str) -> list[Number]:
     ]
     found = _scaled(lowered, sorted([*figures, *spelled], key=lambda one: one[0]))
     return [_number(lowered, start, end, values, weak=weak) for start, end, values, weak in found]
+
+
+def _sum(tens: str, ones: str) -> frozenset[float]:
+    return frozenset({_values()[tens] + _values().get(ones, 1.0)})
 
 
 def _in_smaller(number: Number) -> tuple[str, frozenset[float]]:

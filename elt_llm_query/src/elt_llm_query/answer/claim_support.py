@@ -11,6 +11,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from numpy.typing import NDArray
 
 from elt_llm_query.answer.claim_comparison import Comparer, Comparison
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.claim_sources import Sources, SourceSentence
 from elt_llm_query.answer.claim_tokens import Sentence
 from elt_llm_query.answer.within_limit import embed_cut
@@ -55,9 +56,9 @@ class Support:
 class Supporter:
     """Finds for each claim the sentence, or the two, that support it best. Embeds each text once."""
 
-    def __init__(self, sources: Sources, embedding: EmbeddingModel) -> None:
+    def __init__(self, sources: Sources, embedding: EmbeddingModel, contraries: ContraryFinder) -> None:
         self._sources = sources
-        self._comparer = Comparer(sources)
+        self._comparer = Comparer(sources, contraries)
         self._embedding = embedding
         self._vectors: dict[str, NDArray[np.float32]] = {}
 

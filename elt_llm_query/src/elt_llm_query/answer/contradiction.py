@@ -10,7 +10,6 @@ from collections.abc import Callable
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.answer.asking import Asking
-from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.claim_slots import align
 from elt_llm_query.answer.claim_tokens import read_sentence
 from elt_llm_query.answer.denial import without_limits
@@ -44,7 +43,7 @@ def _contradicts(asking: Asking, said: str) -> bool:
     is_name = _is_name(asking)
     claim = read_sentence(_claimed(asking), asking.tokeniser, is_name)
     source = read_sentence(said, asking.tokeniser, is_name)
-    return bool(ContraryFinder(asking.tokeniser).find(claim, source, align(claim, source)))
+    return bool(asking.contraries.find(claim, source, align(claim, source)))
 
 
 def _claimed(asking: Asking) -> str:

@@ -13,6 +13,7 @@ from elt_llm_query.answer.abstention import SHIPPED, Weighing, decide
 from elt_llm_query.answer.asking import Asking
 from elt_llm_query.answer.candidates import candidates
 from elt_llm_query.answer.citations import Quote, number_quotes
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.evidence import Evidence, gather_evidence
 from elt_llm_query.answer.selection import choose, quotes, reading_order, weighty
 from elt_llm_query.answer.sentence_scores import ScoredSentence, score_sentences
@@ -59,6 +60,7 @@ class ExtractiveAnswerer:
     ) -> None:
         self._embedding = embedding
         self._tokeniser = tokeniser
+        self._contraries = ContraryFinder(tokeniser)
         self._abstain = abstain
         self._cite = cite
 
@@ -117,7 +119,7 @@ class ExtractiveAnswerer:
     def _asking(self, question: Question, weights: TermWeights) -> Asking:
         texts = [question.text, *question.parts]
         vectors = np.stack([self._embedding.embed_question(cut(text, self._embedding)) for text in texts])
-        return Asking(question, vectors, self._embedding, self._tokeniser, weights)
+        return Asking(question, vectors, self._embedding, self._tokeniser, weights, self._contraries)
 
     def _weights(
         self,

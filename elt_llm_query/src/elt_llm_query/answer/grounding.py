@@ -14,6 +14,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.answer.citations import Quote, number_quotes
 from elt_llm_query.answer.claim_comparison import Comparison
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.claim_sources import Sources
 from elt_llm_query.answer.claim_support import Support, Supporter
 from elt_llm_query.answer.statements import Statement, statements, with_marks_inside
@@ -74,15 +75,18 @@ def ground(
     tokeniser: KeywordTokeniser,
     *,
     strict: bool = False,
+    contraries: ContraryFinder | None = None,
 ) -> Grounded:
     """Hold every sentence of a written answer against the passages it was written from.
 
     A number [n] stands for sources[n - 1]; numbers that do not exist are taken out and noted, all others replaced by
-    those of the places found here. `strict` drops the unsupported sentences. Raises ModelError if embedding fails.
+    those of the places found here. `strict` drops the unsupported sentences. Who grounds often gives
+    `contraries` of the same tokeniser, made once. Raises ModelError if embedding fails.
     """
     text = with_marks_inside(answer_text)
     german = tokeniser.language == "de" or question_language(text) == "de"
-    supporter = Supporter(Sources(sources, tokeniser, german=german), embedding)
+    known = contraries or ContraryFinder(tokeniser)
+    supporter = Supporter(Sources(sources, tokeniser, german=german), embedding, known)
     found = statements(text)
     judged = [_judge(statement, supporter, sources) for statement in found]
     kept = [sentence.kept or not strict for sentence in judged]

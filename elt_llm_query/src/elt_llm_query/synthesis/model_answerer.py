@@ -11,6 +11,7 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings import Settings
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.answer.claim_contraries import ContraryFinder
 from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer, refusal_text
 from elt_llm_query.answer.grounding import Grounded, ground
 from elt_llm_query.asking import Turns, Weights
@@ -70,6 +71,7 @@ class ModelAnswerer:
         self._embedding = embedding
         self._bound = TokenBound()
         self._tokeniser = tokeniser
+        self._contraries = ContraryFinder(tokeniser)
         self._settings = settings
         self._prompts = prompts
         self._extractive = ExtractiveAnswerer(embedding, tokeniser, abstain=True, cite=True)
@@ -138,7 +140,8 @@ class ModelAnswerer:
 
     def _ground(self, text: str, sources: Sequence[Source], *, strict: bool = False) -> Grounded:
         chunks = [source.chunk for source in sources]
-        return ground(as_places(as_marks(text), sources), chunks, self._embedding, self._tokeniser, strict=strict)
+        marked, known = as_places(as_marks(text), sources), self._contraries
+        return ground(marked, chunks, self._embedding, self._tokeniser, strict=strict, contraries=known)
 
     def _finished(self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, on_piece: OnPiece) -> Answer:
         chosen = self._settings.answer

@@ -4,7 +4,9 @@ const panel = document.getElementById("panel");
 const tabs = document.getElementById("tabs");
 const VERDICTS = ["found", "inferred", "absent", "conflict"];
 const MOST_SHOWN = 300;
-const TELLING = ["definition", "formal_definition", "inventory_description", "description"];
+const TELLING = ["definition", "formal_definition", "inventory_description", "description", "domain_context"];
+const HOW = { rule: "by rule", extractive: "quoted", llm: "written by a language model", curated: "put there by a reviewer" };
+const SHORT = 20; // characters of a value that its note explains
 
 // Text is only ever put in as text: nothing a document says can become a part of this page.
 function make(tag, attributes = {}, ...children) {
@@ -25,6 +27,7 @@ function shape(tag, attributes = {}, ...children) {
 }
 
 const shown = (value) => (Array.isArray(value) ? value.join("\n") : value === null ? "" : String(value));
+const listed = (value) => (Array.isArray(value) && value.length > 1 ? `\n• ${value.join("\n• ")}` : shown(value));
 const titled = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 const folded = (text) => text.normalize("NFKD").replace(/\p{Diacritic}/gu, "").toLowerCase();
 
@@ -48,11 +51,18 @@ function placeButton(place) {
   return item;
 }
 
+function absentField(name, cell) {
+  const badge = make("span", { class: "badge absent", title: `confidence ${cell.confidence.toFixed(2)}` }, "absent");
+  const why = make("span", { class: "how" }, cell.note);
+  return make("div", { class: "field" }, make("h3", {}, titled(name)), make("p", {}, badge, why));
+}
+
 function fieldOf(name, cell) {
-  const how = [cell.method, cell.model, `confidence ${cell.confidence.toFixed(2)}`];
+  if (cell.verdict === "absent" && !cell.evidence.length && !cell.curation) return absentField(name, cell);
+  const how = [HOW[cell.method], cell.model, `confidence ${cell.confidence.toFixed(2)}`];
   if (cell.curation) how.push(`by ${cell.curation.by}, ${cell.curation.at}`);
   const told = make("div", {}, make("p", {}, make("span", { class: `badge ${cell.verdict}` }, cell.verdict),
-    shown(cell.value)), make("div", { class: "how" }, how.filter(Boolean).join(" · ")));
+    listed(cell.value)), make("div", { class: "how" }, how.filter(Boolean).join(" · ")));
   if (cell.note) told.append(make("div", { class: "how" }, cell.note));
   if (cell.evidence.length) told.append(make("ul", { class: "places" }, ...cell.evidence.map(placeButton)));
   return make("div", { class: "field" }, make("h3", {}, titled(name)), told);
@@ -73,7 +83,9 @@ function bodyOf(table, row) {
 function preview(table, row) {
   const cells = [...TELLING, ...table.columns].map((name) => row.cells[name]);
   const first = cells.find((cell) => cell && cell.verdict !== "absent" && shown(cell.value) !== row.name);
-  return first ? shown(first.value) : "";
+  if (!first) return "";
+  const value = shown(first.value);
+  return value.length > SHORT || !first.note ? value : `${value}: ${first.note}`;
 }
 
 function rowOf(table, row) {
@@ -110,7 +122,8 @@ function tableView(table, wanted = {}) {
   const search = make("input", { type: "search", placeholder: "Search names, values and quotes", "aria-label": "Search", oninput: () => draw() });
   const field = select("Any field", table.columns, () => draw());
   const verdict = select("Any verdict", VERDICTS, () => draw());
-  const domain = select("Any domain", [...new Set(table.rows.map((row) => row.group[0] || ""))].filter(Boolean).sort(), () => draw());
+  const domain = select(`Any ${table.groups[0]}`, [...new Set(table.rows.map((row) => row.group[0] || ""))].filter(Boolean).sort(), () => draw());
+  domain.hidden = domain.options.length === 1;
   const status = select("Any review status", [...new Set(table.rows.map((row) => row.review.status))].sort(), () => draw());
   const count = make("span", { class: "soft", role: "status" });
   const list = make("div", { class: "rows" });
@@ -145,8 +158,8 @@ function tableView(table, wanted = {}) {
 }
 
 function heatView(heat) {
-  const head = make("tr", {}, make("th", {}, "Domain"), ...heat.columns.map((name) => make("th", { scope: "col" }, titled(name))));
-  const lines = heat.rows.map((line) => make("tr", {}, make("th", { scope: "row" }, line.domain || "(no domain)"),
+  const head = make("tr", {}, make("th", {}, titled(heat.group)), ...heat.columns.map((name) => make("th", { scope: "col" }, titled(name))));
+  const lines = heat.rows.map((line) => make("tr", {}, make("th", { scope: "row" }, line.domain || `(no ${heat.group})`),
     ...line.cells.map((cell, at) => make("td", {}, make("button", {
       class: `heat${Math.ceil(cell.share * 5)}`,
       title: `${cell.count} of ${line.total}`,
@@ -156,7 +169,7 @@ function heatView(heat) {
         show(heat.table, { ...place, ...what });
       },
     }, heat.by === "verdict" ? `${Math.round(cell.share * 100)} %` : String(cell.count))))));
-  const told = heat.by === "verdict" ? "Share of entities for which each field was found." : "Entities by class.";
+  const told = heat.by === "verdict" ? "For how many entities the documents say something of each field; what was only inferred is not counted." : "Entities by class.";
   return make("div", { class: "scroll" }, make("p", { class: "soft" }, `${told} A click lists them.`),
     make("table", { class: "heat" }, make("thead", {}, head), make("tbody", {}, ...lines)));
 }
@@ -193,11 +206,12 @@ function graphView(graph) {
     picture.append(dot);
     return dot;
   });
-  return make("div", {}, make("p", { class: "soft" }, "Choose an entity to see what it is related to."), picture, list);
+  return make("div", {}, make("p", { class: "soft" }, "Choose an entity to see what it is related to."),
+    make("div", { class: "scroll" }, picture), make("div", { class: "related" }, list));
 }
 
 const views = new Map(data.tables.map((table) => [table.name, [`${titled(table.name)} (${table.rows.length})`, (wanted) => tableView(table, wanted)]]));
-if (data.heat) views.set("map", ["Map by domain", () => heatView(data.heat)]);
+if (data.heat) views.set("map", [`Map by ${data.heat.group}`, () => heatView(data.heat)]);
 if (data.graph) views.set("graph", ["Relationship graph", () => graphView(data.graph)]);
 
 function show(name, wanted = {}) {
