@@ -16,6 +16,7 @@ from elt_llm_api.options import CommandContext, global_options
 from elt_llm_api.render import print_error
 
 _BEGIN, _FILL, _ASK, _JOBS, _CARE, _REMOVE = "Begin", "Fill", "Ask", "Run jobs", "Look after", "Take out"
+_SERVE = "Serve"
 COMMANDS = (
     CommandEntry("init", "elt_llm_api.commands.init", "Write a commented configuration into a folder.", _BEGIN),
     CommandEntry("demo", "elt_llm_api.commands.demo", "Ingest the bundled samples and answer a question.", _BEGIN),
@@ -36,6 +37,7 @@ COMMANDS = (
     CommandEntry("handbook", "elt_llm_api.commands.handbook", "Draw up a model from the texts alone.", _JOBS),
     CommandEntry("review", "elt_llm_api.commands.review", "Take reviews of rows, and see how they stand.", _JOBS),
     CommandEntry("replay", "elt_llm_api.commands.replay", "Tell whether an output still holds.", _JOBS),
+    CommandEntry("serve", "elt_llm_api.commands.serve", "Serve browsers, programs and agents over HTTP.", _SERVE),
     CommandEntry("collections", "elt_llm_api.commands.collections", "List the collections.", _CARE),
     CommandEntry("status", "elt_llm_api.commands.status", "What a collection holds and what happened last.", _CARE),
     CommandEntry(

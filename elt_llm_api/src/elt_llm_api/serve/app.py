@@ -16,7 +16,7 @@ from elt_llm_api.serve.middleware.file_addresses import FileAddresses
 from elt_llm_api.serve.middleware.headers import SafeHeaders
 from elt_llm_api.serve.middleware.hosts import Hosts
 from elt_llm_api.serve.middleware.request_ids import RequestIds
-from elt_llm_api.serve.routes import health
+from elt_llm_api.serve.routes import asking, health
 from elt_llm_api.serve.services import Services, open_services
 
 _MEGABYTE = 1 << 20
@@ -38,7 +38,8 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
     app = FastAPI(title="elt-llm", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.services = services
     add_error_handlers(app)
-    app.include_router(health.router)
+    for routes in (health, asking):
+        app.include_router(routes.router)
     return guarded(app, services, token)
 
 

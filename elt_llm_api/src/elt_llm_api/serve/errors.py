@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from elt_llm_core.errors import (
     CorruptIndex,
@@ -43,6 +44,11 @@ _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 def status_of(error: EltError) -> int:
     """The HTTP status of a failure; 500 for one that only the operator can mend."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def error_of(error: EltError, request_id: str) -> dict[str, Any]:
+    """A failure in the one shape, for where the status was sent already."""
+    return error_body(_kind(error), str(error), error.hint, request_id)
 
 
 def add_error_handlers(app: FastAPI) -> None:

@@ -11,13 +11,13 @@ from elt_llm_core.settings_loader import LoadedSettings, load_profile
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.state.keys import Keys
-from elt_llm_core.state.sessions import Sessions
+from elt_llm_core.state.sessions import SessionRecord, Sessions
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_query.engine import Engine, open_engine
 from elt_llm_query.synthesis.prompts import load_prompts
 from elt_llm_query.understanding.aliases import load_aliases
 
-from elt_llm_api.serve.access.principal import Principal, collections_for
+from elt_llm_api.serve.access.principal import Forbidden, Principal, collections_for
 from elt_llm_api.serve.engines import Engines, Wanted
 from elt_llm_api.serve.workers import Workers
 
@@ -45,6 +45,16 @@ class Services(Closeable):
     def known(self) -> list[str]:
         """Every collection there is, by name."""
         return [record.name for record in self.store.collections.all()]
+
+    def session(self, principal: Principal, session_id: str) -> SessionRecord:
+        """A conversation of this caller, all of whose collections it still may read. Raises Forbidden.
+
+        What belongs to somebody else is refused as what does not exist is.
+        """
+        record = next((one for one in self.sessions.all() if one.session_id == session_id), None)
+        if record is None or record.owner != principal.name or not all(map(principal.may_read, record.collections)):
+            raise Forbidden(f"There is no conversation '{session_id}', or this key may not read it.")
+        return record
 
     def close(self) -> None:
         """Let go of everything, questions that are being answered first."""

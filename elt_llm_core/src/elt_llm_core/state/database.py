@@ -87,6 +87,7 @@ CREATE TABLE job_reviews (
 """,
 )
 _SERVING = (
+    "ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local'",
     """
 CREATE TABLE api_keys (
     name TEXT NOT NULL PRIMARY KEY,

@@ -27,6 +27,8 @@ class SessionRecord:
     created_at: str
     updated_at: str
     turns: int
+    owner: str = "local"
+    """Name of the caller that began it."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ class Sessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, collections: Sequence[str], profile: str = "default") -> str:
+    def create(self, collections: Sequence[str], profile: str = "default", owner: str = "local") -> str:
         """Begin a conversation; returns its id."""
         session_id, moment = uuid.uuid4().hex, now()
         self._database.execute(
-            "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)",
-            (session_id, "", json.dumps(list(collections)), profile, moment, moment),
+            "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (session_id, "", json.dumps(list(collections)), profile, moment, moment, owner),
         )
         return session_id
 
@@ -148,13 +150,13 @@ def _title(asked: str) -> str:
 
 _SELECT = (
     "SELECT s.id, s.title, s.collections, s.profile, s.created_at, s.updated_at,"
-    " (SELECT count(*) FROM turns t WHERE t.session = s.id) FROM sessions s"
+    " (SELECT count(*) FROM turns t WHERE t.session = s.id), s.owner FROM sessions s"
 )
 
 
 def _record(row: Row) -> SessionRecord:
-    session_id, title, collections, profile, created_at, updated_at, turns = row
-    return SessionRecord(session_id, title, tuple(json.loads(collections)), profile, created_at, updated_at, turns)
+    session_id, title, collections, *others = row
+    return SessionRecord(session_id, title, tuple(json.loads(collections)), *others)
 
 
 def _turn(row: Row) -> Turn:

@@ -1,11 +1,9 @@
 """Whether the server lives, and whether it can answer."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.routes.given import GivenServices
 
 router = APIRouter(tags=["health"])
 
@@ -23,12 +21,6 @@ class Ready(BaseModel):
     reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])
 
 
-def services_of(request: Request) -> Services:
-    """The services of the app that a request came to."""
-    services: Services = request.app.state.services
-    return services
-
-
 @router.get("/health")
 async def health() -> Health:
     """Told to whoever asks, without a key, and never waiting for anything."""
@@ -36,7 +28,7 @@ async def health() -> Health:
 
 
 @router.get("/ready", responses={503: {"model": Ready}})
-def ready(response: Response, services: Annotated[Services, Depends(services_of)]) -> Ready:
+def ready(response: Response, services: GivenServices) -> Ready:
     """503 with reasons until a question could be answered."""
     reasons = []
     if not any(record.published for record in services.store.collections.all()):
