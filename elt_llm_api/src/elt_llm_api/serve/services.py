@@ -12,6 +12,7 @@ from elt_llm_core.state.database import open_state
 from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.state.keys import Keys
 from elt_llm_core.state.sessions import SessionRecord, Sessions
+from elt_llm_core.store.database import Database
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_query.engine import Engine, open_engine
 from elt_llm_query.synthesis.prompts import load_prompts
@@ -36,6 +37,7 @@ class Services(Closeable):
     sessions: Sessions
     queue: JobQueue
     keys: Keys
+    state: Database
     resources: ExitStack
 
     def collections(self, principal: Principal, named: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
@@ -88,4 +90,4 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
         sessions, queue, keys = Sessions(state), JobQueue(state), Keys(state)
-        return Services(loaded, store, engines, workers, sessions, queue, keys, opened.pop_all())
+        return Services(loaded, store, engines, workers, sessions, queue, keys, state, opened.pop_all())
