@@ -114,6 +114,14 @@ CREATE TABLE queued_jobs (
     updated_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID
 """,
+    """
+CREATE TABLE measures (
+    period TEXT NOT NULL,
+    start TEXT NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (period, start)
+) STRICT, WITHOUT ROWID
+""",
 )
 STEPS = (_FIRST, _JOBS, _SERVING)
 
