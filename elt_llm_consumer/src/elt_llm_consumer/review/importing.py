@@ -10,13 +10,13 @@ from elt_llm_core.state.rows import JobName, JobRows, Place, ShownRow
 from elt_llm_core.store.database import Database
 
 from elt_llm_consumer.export.texts import printable, unguarded
+from elt_llm_consumer.review.deciding import LONGEST_COMMENT
 from elt_llm_consumer.review.merging import STATUSES
 from elt_llm_consumer.review.seen import fields_differing
 from elt_llm_consumer.review.sheet import SheetRow
 from elt_llm_consumer.rows import Row
 
 _MOST_HINTS = 20  # wrong lines told with the nearest names, which take time to find
-_LONGEST_COMMENT = 10_000  # characters; a cell of a workbook has to give them back whole
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class _Reader:
             self.problems.append(f"{line.where}: there is no review status '{line.status}'; allowed: {allowed}")
         elif row.place in self._seen:
             self.problems.append(f"{line.where}: '{row.place.key}' stands in {self._seen[row.place]} already")
-        elif max(len(line.reviewer), len(line.comment)) > _LONGEST_COMMENT:
-            self.problems.append(f"{line.where}: reviewer or comment has more than {_LONGEST_COMMENT:,} characters")
+        elif max(len(line.reviewer), len(line.comment)) > LONGEST_COMMENT:
+            self.problems.append(f"{line.where}: reviewer or comment has more than {LONGEST_COMMENT:,} characters")
         else:
             self._seen[row.place] = line.where
             self._take(line, status or "PENDING", row)

@@ -30,7 +30,7 @@ def with_reviews(result: JobResult, reviews: Mapping[Place, KeptReview]) -> JobR
 
     def reviewed(table: str, row: Row) -> Row:
         kept = reviews.get(Place(table, row.key))
-        return row if kept is None else row.model_copy(update={"review": _review(kept, content_digest(row))})
+        return row if kept is None else row.model_copy(update={"review": review_of(kept, content_digest(row))})
 
     return with_rows(result, reviewed)
 
@@ -45,7 +45,8 @@ def shown_rows(result: JobResult, read: Mapping[Place, frozenset[Quoted]]) -> li
     ]
 
 
-def _review(kept: KeptReview, digest: str) -> Review:
+def review_of(kept: KeptReview, digest: str) -> Review:
+    """What was said of a row that has this digest now."""
     return Review(
         status=STATUSES.get(kept.status, "PENDING"),
         reviewer=kept.reviewer,
