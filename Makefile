@@ -1,18 +1,18 @@
 .DEFAULT_GOAL := help
-CHECKERS := uv run --group check --group samples --group models --group browser
+CHECKERS := uv run --group check --group samples --group models --group browser --group serve-tests --extra ui --extra mcp
 .PHONY: help setup demo check format test faults bench
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
 
 setup: ## Install everything into .venv
-	uv sync --all-groups
+	uv sync --all-groups --extra ui --extra mcp
 
 demo: ## Ingest the samples and answer a question about them
 	uv run elt-llm demo
 
-# The checkers, the renderer of the samples, the small model and what drives a browser stay installed for the tests at the end, which then
-# skip nothing.
+# The checkers, the renderer of the samples, the small model, the user interface and what drives a browser stay installed for
+# the tests at the end, which then skip nothing.
 check: ## Everything that must hold before a change is merged; CI runs this and nothing else
 	uv lock --check
 	$(CHECKERS) ruff format --check .
