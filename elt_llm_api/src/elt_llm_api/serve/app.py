@@ -18,6 +18,7 @@ from elt_llm_api.serve.middleware.hosts import Hosts
 from elt_llm_api.serve.middleware.request_ids import RequestIds
 from elt_llm_api.serve.routes import asking, health
 from elt_llm_api.serve.services import Services, open_services
+from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute
 
 _MEGABYTE = 1 << 20
 
@@ -29,17 +30,20 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
     around it: there is no way to a route that does not lead through them.
     """
     services = open_services(loaded)
+    interface = Interface(services)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with services:
-            yield
+            async with interface:
+                yield
 
     app = FastAPI(title="elt-llm", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.services = services
     add_error_handlers(app)
     for routes in (health, asking):
         app.include_router(routes.router)
+    app.router.routes.append(InterfaceRoute(interface))
     return guarded(app, services, token)
 
 

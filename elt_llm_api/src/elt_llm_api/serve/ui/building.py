@@ -1,0 +1,64 @@
+"""Gradio made safe and quiet: no analytics, no sharing, no files but those it was given, a private folder for them."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from fastapi import FastAPI
+from gradio.routes import App
+from starlette.routing import Mount
+
+from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.frame import build_blocks
+from elt_llm_api.serve.ui.style import FAVICON, styles, theme
+
+MOST_WAITING = 64
+"""Events that may wait before browsers are told that the server is busy."""
+_ENVIRONMENT = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "GRADIO_SHARE": "False",
+    "GRADIO_SSR_MODE": "False",
+    "GRADIO_MCP_SERVER": "False",
+    "GRADIO_RUN_HISTORY": "False",
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+}
+
+
+def build_interface(services: Services) -> App:
+    """The app of Gradio with every tab. Its temporary files stand below the data directory, emptied first."""
+    data_dir = services.loaded.data_dir
+    folder = _private_folder(data_dir)
+    # Gradio reads these where it needs them, and has no other way to be told.
+    os.environ.update(_ENVIRONMENT, GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples"))
+    blocks = build_blocks(services)
+    blocks.queue(
+        api_open=False, max_size=MOST_WAITING, default_concurrency_limit=services.loaded.settings.serve.workers
+    )
+    mounted: dict[str, Any] = {
+        "allowed_paths": [],
+        "blocked_paths": [str(path) for path in data_dir.iterdir() if path != folder],
+        "favicon_path": str(FAVICON),
+        "show_error": False,
+        "max_file_size": services.loaded.settings.serve.max_upload_mb << 20,
+        "ssr_mode": False,
+        "pwa": False,
+        "mcp_server": False,
+        "enable_monitoring": False,
+        "run_history": False,
+        "footer_links": [],
+        "theme": theme(),
+        "css": styles(),
+    }
+    outer = FastAPI()
+    gr.mount_gradio_app(outer, blocks, "/", **mounted)
+    return next(route.app for route in outer.routes if isinstance(route, Mount) and isinstance(route.app, App))
+
+
+def _private_folder(data_dir: Path) -> Path:
+    folder = data_dir / "ui"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    return folder

@@ -1,0 +1,95 @@
+"""The user interface as a part of the app: built when it is first visited, reached through its own few paths only."""
+
+import asyncio
+import importlib.util
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute, Match, NoMatchFound
+
+from elt_llm_api.serve.asgi import App, Receive, Scope, Send
+from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.pages import StrictPages
+
+if TYPE_CHECKING:
+    from starlette.datastructures import URLPath
+
+MISSING = "The user interface is not installed here. Bring it with: uv sync --extra ui\nThe routes below /v1 answer.\n"
+_EXACT = frozenset(
+    {
+        "/",
+        "/config",
+        "/theme.css",
+        "/favicon.ico",
+        "/gradio_api/cancel",
+        "/gradio_api/queue/data",
+        "/gradio_api/queue/join",
+        "/gradio_api/reset",
+        "/gradio_api/startup-events",
+        "/gradio_api/upload",
+        "/gradio_api/upload_progress",
+    }
+)
+_BELOW = ("/assets/", "/static/", "/gradio_api/file=", "/gradio_api/heartbeat/")
+
+
+def is_of_interface(path: str) -> bool:
+    """Whether a path is one that the pages of the user interface ask for; Gradio has many more, and all stay shut."""
+    return path in _EXACT or path.startswith(_BELOW)
+
+
+class InterfaceRoute(BaseRoute):
+    """Takes the few paths of the user interface and no others: every other route keeps its own answers."""
+
+    def __init__(self, interface: App) -> None:
+        self._interface = interface
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """FULL for the paths of the user interface."""
+        if scope["type"] == "http" and is_of_interface(scope["path"]):
+            return Match.FULL, {}
+        return Match.NONE, {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> "URLPath":
+        """No path of it goes by a name."""
+        raise NoMatchFound(name, path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the user interface answer."""
+        await self._interface(scope, receive, send)
+
+
+class Interface:
+    """Builds the user interface for its first visitor: whoever only calls routes never pays for it."""
+
+    def __init__(self, services: Services, library: str = "gradio") -> None:
+        """`library` is what it is built with; where that is not installed, a page says how to bring it."""
+        self._services, self._library = services, library
+        self._opened = AsyncExitStack()
+        self._building = asyncio.Lock()
+        self._app: App | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, as soon as there is something to answer with."""
+        async with self._building:
+            self._app = self._app or await self._built()
+        await self._app(scope, receive, send)
+
+    async def __aenter__(self) -> Self:
+        """Nothing is open before the first visitor."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Let go of what the user interface keeps open."""
+        await self._opened.aclose()
+
+    async def _built(self) -> App:
+        if importlib.util.find_spec(self._library) is None:
+            return PlainTextResponse(MISSING, 501)
+        from elt_llm_api.serve.ui.building import build_interface
+
+        gradio_app = await asyncio.to_thread(build_interface, self._services)
+        await self._opened.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
+        gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
+        return StrictPages(gradio_app)

@@ -1,0 +1,86 @@
+"""The user interface as its users meet it: a served project, and a browser before it that is watched."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from browser import open_browser
+from command_line import FAKE
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from served import Served, served
+
+PATIENCE_MS = 60_000
+
+
+@dataclass
+class Seen:
+    """What a page did beside what it showed: every address it asked for, and what its console complained of."""
+
+    address: str
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """Addresses that are not of the server."""
+        own = (f"{self.address}/", "data:", f"blob:{self.address}/")
+        return [url for url in self.requests if not url.startswith(own)]
+
+    def watch(self, page: Page) -> None:
+        """Follow a page from now on."""
+
+        def heard(message: ConsoleMessage) -> None:
+            if message.type == "error" or "Content Security Policy" in message.text:
+                self.complaints.append(message.text)
+
+        def asked(request: Request) -> None:
+            self.requests.append(request.url)
+
+        page.on("console", heard)
+        page.on("request", asked)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A running server and a browser."""
+
+    server: Served
+    browser: Browser
+
+    @contextmanager
+    def visited(
+        self, tab: str = "Ask", *, width: int = 1280, height: int = 900, dark: bool = False, token: str | None = None
+    ) -> Iterator[tuple[Page, Seen]]:
+        """A page of its own that shows this tab; `token` is sent with every request."""
+        context: BrowserContext = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            extra_http_headers={"authorization": f"Bearer {token}"} if token else {},
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        page, seen = context.new_page(), Seen(self.server.address)
+        seen.watch(page)
+        try:
+            page.goto(f"{self.server.address}/")
+            open_tab(page, tab)
+            yield page, seen
+        finally:
+            context.close()
+
+
+@contextmanager
+def interface(
+    folder: Path, *, token: str | None = None, environment: Mapping[str, str] = FAKE, **serve: str
+) -> Iterator[Interface]:
+    """The project in `folder` served, and a browser; as in `served`. Skips without Chromium."""
+    with open_browser() as browser, served(folder, token=token, environment=environment, **serve) as server:
+        yield Interface(server, browser)
+
+
+def open_tab(page: Page, name: str) -> None:
+    """Turn to a tab by the name that is shown."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    page.locator(f"#tab-{name.lower()}").wait_for(state="visible")
