@@ -9,7 +9,7 @@ from elt_llm_core.collection import drop
 from elt_llm_core.forgetting import forget
 from elt_llm_core.progress import SilentProgress
 from elt_llm_core.purging import purge
-from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.database import STATE_NAME, STEPS, open_state
 from elt_llm_core.state.reviews import JobReviews, KeptReview
 from elt_llm_core.state.rows import ANY_DOCUMENT, JobName, JobRows, KeptRow, Place, Quoted, ShownRow
 from elt_llm_core.store.database import Database
@@ -127,9 +127,9 @@ def test_what_quotes_a_collection_that_is_not_purged_stays(data_dir: Path, state
 
 
 def test_a_database_of_the_first_step_gets_the_tables_of_jobs(tmp_path: Path) -> None:
-    with closing(open_state(tmp_path)) as state:
-        for table in ("job_rows", "job_shown", "job_reviews"):
-            state.execute(f"DROP TABLE {table}")
+    with closing(Database(tmp_path / STATE_NAME, for_writing=True)) as state:
+        for statement in STEPS[0]:
+            state.execute(statement)
         state.execute("PRAGMA user_version = 1")
     with closing(open_state(tmp_path)) as state:
         assert JobRows(state).all(NAME) == {}

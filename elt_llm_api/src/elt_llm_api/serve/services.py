@@ -9,6 +9,7 @@ from elt_llm_core.closeable import Closeable
 from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.settings_loader import LoadedSettings, load_profile
 from elt_llm_core.state.database import open_state
+from elt_llm_core.state.feedback import Feedback
 from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.state.keys import Keys
 from elt_llm_core.state.sessions import SessionRecord, Sessions
@@ -20,6 +21,7 @@ from elt_llm_query.understanding.aliases import load_aliases
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal, collections_for
 from elt_llm_api.serve.engines import Engines, Wanted
+from elt_llm_api.serve.recent import RecentAnswers
 from elt_llm_api.serve.workers import Workers
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ class Services(Closeable):
     queue: JobQueue
     keys: Keys
     state: Database
+    embedding: "EmbeddingModel"
+    feedback: Feedback
+    recent: RecentAnswers
     resources: ExitStack
 
     def collections(self, principal: Principal, named: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
@@ -53,7 +58,7 @@ class Services(Closeable):
 
         What belongs to somebody else is refused as what does not exist is.
         """
-        record = next((one for one in self.sessions.all() if one.session_id == session_id), None)
+        record = self.sessions.find(session_id)
         if record is None or record.owner != principal.name or not all(map(principal.may_read, record.collections)):
             raise Forbidden(f"There is no conversation '{session_id}', or this key may not read it.")
         return record
@@ -90,4 +95,5 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
         sessions, queue, keys = Sessions(state), JobQueue(state), Keys(state)
-        return Services(loaded, store, engines, workers, sessions, queue, keys, state, opened.pop_all())
+        given = Feedback(state), RecentAnswers()
+        return Services(loaded, store, engines, workers, sessions, queue, keys, state, model, *given, opened.pop_all())

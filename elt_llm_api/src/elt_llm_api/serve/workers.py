@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event, Lock
 from typing import TypeVar
 
 from elt_llm_core.closeable import Closeable
@@ -25,33 +25,45 @@ class Workers(Closeable):
     def __init__(self, places: int, queue: int) -> None:
         self._threads = ThreadPoolExecutor(places, thread_name_prefix="question")
         self._free = places + queue
+        self._lock = Lock()
 
     @property
     def is_full(self) -> bool:
         """Whether the next piece of work would be refused."""
         return self._free <= 0
 
+    @property
+    def free(self) -> int:
+        """How many pieces of work would be taken now, to be done at once or to wait."""
+        return self._free
+
     async def run(self, work: Callable[[Event], T]) -> T:
         """The result of `work`, which is given an event that is set when nobody waits for it any more.
 
-        Raises Overloaded, and what the work raises. To be called in one event loop alone.
+        Raises Overloaded, and what the work raises. Work that nobody waits for before it was begun is never begun.
         """
-        if self.is_full:
-            raise Overloaded("The server has as many questions as it can take.", hint=f"Try again in {RETRY_AFTER} s.")
-        self._free -= 1
+        self._take()
         gone = Event()
-        loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._threads, work, gone)
-        future.add_done_callback(lambda _: self._give_back())
+        running = self._threads.submit(work, gone)
+        running.add_done_callback(self._give_back)
         try:
-            return await asyncio.shield(future)
+            return await asyncio.shield(asyncio.wrap_future(running))
         except asyncio.CancelledError:
             gone.set()  # the place is given back when the work has noticed, not before: it still takes a thread
+            running.cancel()  # does nothing to work that was begun
             raise
 
     def close(self) -> None:
         """Take no more work, drop what waits, and wait for what is being done."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _give_back(self) -> None:
-        self._free += 1
+    def _take(self) -> None:
+        with self._lock:
+            if self._free <= 0:
+                hint = f"Try again in {RETRY_AFTER} s."
+                raise Overloaded("The server has as many questions as it can take.", hint=hint)
+            self._free -= 1
+
+    def _give_back(self, _: Future[T]) -> None:
+        with self._lock:
+            self._free += 1

@@ -122,6 +122,22 @@ CREATE TABLE measures (
     PRIMARY KEY (period, start)
 ) STRICT, WITHOUT ROWID
 """,
+    """
+CREATE TABLE feedback (
+    id TEXT NOT NULL PRIMARY KEY,
+    owner TEXT NOT NULL,
+    session TEXT,
+    turn INTEGER,
+    request_id TEXT,
+    question TEXT NOT NULL,
+    collections TEXT NOT NULL,
+    documents TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    comment TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    FOREIGN KEY (session, turn) REFERENCES turns (session, number) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID
+""",
 )
 STEPS = (_FIRST, _JOBS, _SERVING)
 

@@ -9,6 +9,7 @@ from elt_llm_core.erased_samples import is_published
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 from elt_llm_core.state.calibrations import Calibrations
 from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.feedback import Feedback
 from elt_llm_core.state.reviews import JobReviews
 from elt_llm_core.state.rows import ANY_DOCUMENT, JobRows, Quoted
 from elt_llm_core.state.sessions import Sessions
@@ -44,6 +45,7 @@ class _Doom:
         return any(map(self.is_gone, documents)) or self._says(text)
 
     def erase(self, state: Database) -> Erased:
+        Feedback(state).erase(self.of_row)
         return Erased(
             Sessions(state).erase(self.of_result),
             JobRows(state).erase(self.of_row),
@@ -57,7 +59,7 @@ class _Doom:
 
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> Erased:
-    """Delete every turn, row and review that shows one of these documents; returns how many. Raises StoreError."""
+    """Delete every turn, row, review and opinion of an answer that shows one of these documents. Raises StoreError."""
 
     def is_gone(quoted: Quoted) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)
@@ -101,6 +103,7 @@ def erase_dropped(store: Store, collection: str) -> Erased:
 
     def erase(state: Database) -> Erased:
         Calibrations(state).forget(collection)
+        Feedback(state).erase(doom.of_row)
         return Erased(rows=JobRows(state).erase(doom.of_row), reviews=JobReviews(state).erase(doom.of_row))
 
     return _with_state(store, erase)

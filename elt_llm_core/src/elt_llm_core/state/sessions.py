@@ -62,6 +62,16 @@ class Sessions:
         """Every conversation, the one last used first."""
         return [_record(row) for row in self._database.rows(f"{_SELECT} ORDER BY s.updated_at DESC, s.id")]
 
+    def of_owner(self, owner: str) -> list[SessionRecord]:
+        """Every conversation that this caller began, the one last used first."""
+        rows = self._database.rows(f"{_SELECT} WHERE s.owner = ? ORDER BY s.updated_at DESC, s.id", (owner,))
+        return [_record(row) for row in rows]
+
+    def find(self, session_id: str) -> SessionRecord | None:
+        """The conversation of exactly this id, if there is one."""
+        rows = self._database.rows(f"{_SELECT} WHERE s.id = ?", (session_id,))
+        return _record(rows[0]) if rows else None
+
     def get(self, session_id: str) -> SessionRecord:
         """The conversation whose id this is or begins with. Raises UsageError if there is none, or more than one."""
         found = (
