@@ -1,0 +1,34 @@
+"""The arguments that several tools take, each described once."""
+
+from typing import Annotated
+
+from elt_llm_core.settings import StrategyName
+from pydantic import Field
+
+from elt_llm_api.serve.actions.asking import LONGEST_QUESTION
+
+QuestionText = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_QUESTION, description="The question, in words, in any language.")
+]
+Collections = Annotated[
+    tuple[Annotated[str, Field(max_length=63)], ...],
+    Field(max_length=200, description="Names of collections to look in; none: those of the profile, else all."),
+]
+Prefixes = Annotated[
+    tuple[Annotated[str, Field(max_length=63)], ...],
+    Field(max_length=50, description="Collections whose names begin so are looked in as well."),
+]
+ProfileName = Annotated[
+    str, Field(max_length=200, description="A way of asking: default, classic, fast, thorough, or one of your own.")
+]
+Conditions = Annotated[
+    tuple[Annotated[str, Field(max_length=500)], ...],
+    Field(max_length=50, description="Conditions on metadata, such as year>=2020 or organisations=Board; all hold."),
+]
+Strategy = Annotated[
+    StrategyName | None, Field(description="How to search; unset: as the profile says, which is best for most.")
+]
+CollectionName = Annotated[str, Field(min_length=1, max_length=63, description="Name of a collection.")]
+DocumentName = Annotated[
+    str, Field(min_length=1, max_length=4000, description="A document: its id, path, file name or title.")
+]
