@@ -6,21 +6,13 @@ from contextlib import asynccontextmanager
 from elt_llm_core.settings_loader import LoadedSettings
 from fastapi import FastAPI
 
-from elt_llm_api.serve.access.callers import Callers
-from elt_llm_api.serve.access.lockout import Lockout, RateLimit
 from elt_llm_api.serve.asgi import App
 from elt_llm_api.serve.errors import add_error_handlers
-from elt_llm_api.serve.middleware.authentication import Authentication
-from elt_llm_api.serve.middleware.body_limit import BodyLimit
-from elt_llm_api.serve.middleware.file_addresses import FileAddresses
-from elt_llm_api.serve.middleware.headers import SafeHeaders
-from elt_llm_api.serve.middleware.hosts import Hosts
-from elt_llm_api.serve.middleware.request_ids import RequestIds
-from elt_llm_api.serve.routes import asking, health
-from elt_llm_api.serve.services import Services, open_services
+from elt_llm_api.serve.guards import gate_for, guarded
+from elt_llm_api.serve.mcp.mount import mount_tools
+from elt_llm_api.serve.routes import asking, batch_jobs, evaluate, health, login, version
+from elt_llm_api.serve.services import open_services
 from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute
-
-_MEGABYTE = 1 << 20
 
 
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
@@ -35,25 +27,15 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with services:
-            async with interface:
+            async with tools, interface:
                 yield
 
     app = FastAPI(title="elt-llm", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.services = services
+    app.state.gate = gate_for(services, token)
     add_error_handlers(app)
-    for routes in (health, asking):
+    for routes in (health, login, asking, batch_jobs, evaluate, version):
         app.include_router(routes.router)
+    tools = mount_tools(app, services)
     app.router.routes.append(InterfaceRoute(interface))
-    return guarded(app, services, token)
-
-
-def guarded(app: App, services: Services, token: str | None) -> App:
-    """The app with its guards, the outermost first: names, headers, hosts, files, sizes, keys."""
-    serve = services.loaded.settings.serve
-    callers = Callers(token, services.keys.find, lambda: bool(services.keys.all()))
-    lockout, rate = Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute)
-    inner: App = Authentication(app, callers, lockout, rate)
-    inner = BodyLimit(inner, serve.max_body_mb * _MEGABYTE, serve.max_upload_mb * _MEGABYTE)
-    inner = FileAddresses(inner)
-    inner = Hosts(inner, serve.allowed_hosts, serve.cors_origins)
-    return RequestIds(SafeHeaders(inner))
+    return guarded(app, app.state.gate, loaded.settings.serve)

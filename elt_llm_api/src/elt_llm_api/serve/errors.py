@@ -1,5 +1,6 @@
 """Every failure as one shape: `{"error": {"type", "message", "hint", "request_id"}}`, with the status that fits."""
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -38,6 +39,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (ModelUnavailable, 503),
     (ModelError, 502),
 )
+logger = logging.getLogger(__name__)
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -56,6 +58,14 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(EltError, _elt_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, unexpected)
+
+
+async def unexpected(request: Request, error: Exception) -> JSONResponse:
+    """What nobody thought of: told without a word of what happened, which may be text of documents. The log has it."""
+    name = request.scope.get(REQUEST_ID, "")
+    logger.error("Request %s failed unexpectedly: %s", name, type(error).__name__)
+    return _answer(request, 500, "unexpected", "The server failed.", f"Its log says more, of request {name}.")
 
 
 async def _elt_error(request: Request, error: Exception) -> JSONResponse:

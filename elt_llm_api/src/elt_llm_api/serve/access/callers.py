@@ -2,11 +2,12 @@
 
 import hmac
 from collections.abc import Callable
+from urllib.parse import quote, unquote
 
 from elt_llm_core.state.keys import KeyRecord
 
 from elt_llm_api.serve.access.principal import LOCAL, Principal
-from elt_llm_api.serve.asgi import Scope, header
+from elt_llm_api.serve.asgi import Scope, has_header, header
 
 _SCHEME = "bearer "
 COOKIE = "elt_llm_key"
@@ -26,12 +27,14 @@ class Callers:
 
     @property
     def demands_key(self) -> bool:
-        """Whether a request without a key is refused."""
+        """Whether a request without a key is refused. Reads the state database: not for the event loop."""
         return self._token is not None or self._any_keys()
 
-    def of(self, scope: Scope) -> Principal | None:
-        """Who asks; None for a wrong key, or none where one is demanded."""
-        secret = shown(scope)
+    def of(self, secret: str | None) -> Principal | None:
+        """Who shows this secret, or none at all; None for a wrong one, or none where one is demanded.
+
+        Reads the state database: not for the event loop.
+        """
         if secret is None:
             return None if self.demands_key else LOCAL
         if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):
@@ -43,12 +46,25 @@ class Callers:
 
 
 def shown(scope: Scope) -> str | None:
-    """The secret that a request shows: a bearer token, or the cookie that a browser was given for one."""
-    given = header(scope, "authorization")
-    if given is not None:
+    """The secret that a request shows: a bearer token, or the cookie that a browser was given for one.
+
+    None where it shows none; empty, which is no key's secret, where what it shows cannot be one.
+    """
+    if has_header(scope, "authorization"):
+        given = header(scope, "authorization") or ""
         return given[len(_SCHEME) :].strip() if given[: len(_SCHEME)].lower() == _SCHEME else ""
     for part in (header(scope, "cookie") or "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:
-            return value
+            return unquote(value)
     return None
+
+
+def cookie_of(secret: str | None, scope: Scope) -> str:
+    """The Set-Cookie header that has a browser show a secret until it is closed; None: that has it forget.
+
+    No script can read it, no other site's request carries it, and under TLS it never leaves unencrypted.
+    """
+    value = f"{COOKIE}={quote(secret or '', safe='')}; Path=/; HttpOnly; SameSite=Strict"
+    secure = "; Secure" if scope.get("scheme") == "https" else ""
+    return value + secure + ("" if secret else "; Max-Age=0")

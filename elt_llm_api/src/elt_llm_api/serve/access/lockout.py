@@ -9,7 +9,7 @@ _MOST_CALLERS = 10_000
 
 
 class Lockout:
-    """Counts failures by address; `tries` of them within `seconds` lock it out for as long."""
+    """Counts failures by address; `tries` of them within `seconds` lock it out until the first of them is as old."""
 
     def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._tries, self._seconds, self._clock = tries, seconds, clock
@@ -29,11 +29,6 @@ class Lockout:
             self._failures.move_to_end(address)
             while len(self._failures) > _MOST_CALLERS:
                 self._failures.popitem(last=False)
-
-    def succeeded(self, address: str) -> None:
-        """Forget the failures of an address."""
-        with self._lock:
-            self._failures.pop(address, None)
 
     def _recent(self, address: str) -> list[float]:
         since = self._clock() - self._seconds

@@ -1,48 +1,54 @@
 """Who asks is settled before anything else is: around every route, those of libraries included."""
 
-import asyncio
+from elt_llm_api.serve.access.callers import cookie_of, shown
+from elt_llm_api.serve.access.gate import Gate, Refused
+from elt_llm_api.serve.asgi import PRINCIPAL, App, Headers, Receive, Scope, Send, header, refuse
 
-from elt_llm_api.serve.access.callers import Callers
-from elt_llm_api.serve.access.lockout import Lockout, RateLimit
-from elt_llm_api.serve.asgi import PRINCIPAL, App, Receive, Scope, Send, refuse
-
-OPEN = frozenset({"/health"})
-"""What is told to whoever asks: that the process lives, and no more."""
+OPEN = frozenset({"/health", "/login", "/logout"})
+"""What whoever asks is told: that the process lives, and where to show a key. They tell no more."""
+_PROGRAMS = ("/v1", "/mcp", "/metrics", "/gradio_api")
 
 
 class Authentication:
-    """Refuses wrong and missing keys (401), those who try too many (429), and callers who ask too often (429)."""
+    """Refuses wrong and missing keys (401), those who try too many (429), and callers who ask too often (429).
 
-    def __init__(self, app: App, callers: Callers, lockout: Lockout, rate: RateLimit) -> None:
-        self._app, self._callers, self._lockout, self._rate = app, callers, lockout, rate
+    A browser that wants a page is led to where a key can be shown instead.
+    """
+
+    def __init__(self, app: App, gate: Gate) -> None:
+        self._app, self._gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on requests with the caller in their scope."""
         if scope["type"] not in {"http", "websocket"} or scope["path"] in OPEN:
             await self._app(scope, receive, send)
             return
-        address = str((scope.get("client") or ("unknown", 0))[0])
-        if (seconds := self._lockout.waits(address)) > 0:
-            await _wait(scope, send, seconds, "locked_out", "Too many wrong keys came from this address.")
-            return
-        # Keys are looked up in a file: not in the loop that serves everybody.
-        principal = await asyncio.to_thread(self._callers.of, scope)
-        if principal is None:
-            self._lockout.failed(address)
-            hint = "Send the header Authorization: Bearer KEY. Make a key with: elt-llm keys add NAME"
-            challenge = [("www-authenticate", "Bearer")]
-            await refuse(
-                scope, send, 401, "unauthenticated", "A key is needed here, and this is none.", hint, challenge
-            )
-            return
-        if (seconds := self._rate.waits(f"{principal.name}@{address}")) > 0:
-            await _wait(scope, send, seconds, "too_many_requests", "This caller asks too often.")
-            return
-        self._lockout.succeeded(address)
-        scope[PRINCIPAL] = principal
-        await self._app(scope, receive, send)
+        secret = shown(scope)
+        admitted = await self._gate.admit(scope, secret)
+        if not isinstance(admitted, Refused):
+            scope[PRINCIPAL] = admitted
+            await self._app(scope, receive, send)
+        elif admitted.status == 401 and _wants_page(scope):
+            await _lead_to_login(scope, send, forget=secret is not None)
+        else:
+            await refuse(scope, send, admitted.status, admitted.kind, admitted.message, admitted.hint, admitted.headers)
 
 
-async def _wait(scope: Scope, send: Send, seconds: float, kind: str, message: str) -> None:
-    whole = max(1, int(seconds + 0.999))
-    await refuse(scope, send, 429, kind, message, f"Try again in {whole} s.", [("retry-after", str(whole))])
+def _wants_page(scope: Scope) -> bool:
+    """Whether somebody looks at a page: programs are told what is wrong, where they asked."""
+    path = scope["path"]
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and "text/html" in (header(scope, "accept") or "")
+        and not any(path == start or path.startswith(f"{start}/") for start in _PROGRAMS)
+    )
+
+
+async def _lead_to_login(scope: Scope, send: Send, *, forget: bool) -> None:
+    """A key that was revoked is forgotten on the way: the browser would be locked out for showing it."""
+    headers: Headers = [(b"location", b"/login"), (b"content-length", b"0"), (b"cache-control", b"no-store")]
+    if forget:
+        headers.append((b"set-cookie", cookie_of(None, scope).encode("ascii")))
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,12 +1,9 @@
 """How much a request may bring: its bytes are counted as they come, whatever it says of its length."""
 
 from elt_llm_api.serve.asgi import App, Message, Receive, Scope, Send, header, refuse
+from elt_llm_api.serve.middleware.replacing import Replaceable
 
-_UPLOADS = "/v1/documents"
-
-
-class _TooMuchError(Exception):
-    """More bytes came than are allowed; never leaves this file."""
+_UPLOADS = ("/v1/documents", "/gradio_api/upload")
 
 
 class BodyLimit:
@@ -23,30 +20,27 @@ class BodyLimit:
         most = self._upload if scope["path"].startswith(_UPLOADS) else self._usual
         told = header(scope, "content-length") or "0"
         if not told.isdecimal() or int(told[:20]) > most:
-            await self._refuse(scope, send, most)
+            await _refuse(scope, send, most)
             return
-        read, begun = 0, False
+        read = 0
+        answer = Replaceable(send)
 
         async def counted() -> Message:
             nonlocal read
+            if answer.replaced:
+                return {"type": "http.disconnect"}
             message = await receive()
             read += len(message.get("body", b""))
             if read > most:
-                raise _TooMuchError
+                answer.replace()
+                return {"type": "http.disconnect"}
             return message
 
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
+        if await answer.of(self._app, scope, counted):
+            await _refuse(scope, send, most)
 
-        try:
-            await self._app(scope, counted, watched)
-        except _TooMuchError:
-            if not begun:
-                await self._refuse(scope, send, most)
 
-    async def _refuse(self, scope: Scope, send: Send, most: int) -> None:
-        message = f"A request may bring {most} bytes here."
-        hint = "Bring less, or raise serve.max_body_mb or serve.max_upload_mb."
-        await refuse(scope, send, 413, "too_large", message, hint, [("connection", "close")])
+async def _refuse(scope: Scope, send: Send, most: int) -> None:
+    message = f"A request may bring {most} bytes here."
+    hint = "Bring less, or raise serve.max_body_mb or serve.max_upload_mb."
+    await refuse(scope, send, 413, "too_large", message, hint, [("connection", "close")])

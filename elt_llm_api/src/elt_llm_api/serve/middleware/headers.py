@@ -8,7 +8,7 @@ POLICY = (
 )
 _ALWAYS = {
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
+    b"referrer-policy": b"same-origin",  # with "no-referrer" browsers would send forms of ours with a null origin
     b"x-frame-options": b"DENY",
     b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
