@@ -112,7 +112,7 @@ CREATE TABLE queued_jobs (
     error TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID
+) STRICT
 """,
     """
 CREATE TABLE measures (

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -64,14 +64,23 @@ class JobQueue:
         """The jobs with one of these statuses, newest first."""
         marks = ", ".join("?" * len(statuses))
         rows = self._database.rows(
-            f"{_SELECT} WHERE status IN ({marks}) ORDER BY created_at DESC, id LIMIT ?", (*statuses, most)
+            f"{_SELECT} WHERE status IN ({marks}) ORDER BY rowid DESC LIMIT ?", (*statuses, most)
         )
         return [_job(row) for row in rows]
 
-    def next(self) -> QueuedJob | None:
-        """The oldest job that waits; it stays queued until `begin`."""
-        row = self._database.row(f"{_SELECT} WHERE status = 'queued' ORDER BY created_at, id LIMIT 1")
-        return None if row is None else _job(row)
+    def next(self, kinds: Collection[str] = (), besides: Collection[str] = ()) -> QueuedJob | None:
+        """The oldest job that waits, of these kinds (none: of any), but none of `besides`.
+
+        It stays queued until `begin`.
+        """
+        rows = self._database.rows(f"{_SELECT} WHERE status = 'queued' ORDER BY rowid")
+        waiting = (job for job in map(_job, rows) if job.id not in besides)
+        return next((job for job in waiting if not kinds or job.kind in kinds), None)
+
+    def waiting(self) -> int:
+        """How many jobs are queued."""
+        row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
+        return int(row[0]) if row else 0
 
     def begin(self, identity: str, pid: int) -> bool:
         """Mark a queued job as run by a process; False if it is not queued any more."""
@@ -108,6 +117,14 @@ class JobQueue:
             " WHERE id = ? AND status = 'running'",
             (0 if counted else 1, now(), identity),
         )
+
+    def abandoned(self, identity: str, reason: str) -> None:
+        """Put a job whose process died back into the queue; the `MOST_ATTEMPTS`th time it has failed, for `reason`."""
+        job = self.get(identity)
+        if job.attempts >= MOST_ATTEMPTS:
+            self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
+        else:
+            self.wait_again(identity, counted=True)
 
     def cancel(self, identity: str) -> QueuedJob:
         """Have a job not done; who runs it sees the status and stops. Raises UsageError if there is none."""

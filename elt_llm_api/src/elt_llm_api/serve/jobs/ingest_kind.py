@@ -1,0 +1,40 @@
+"""Bringing a collection up to date: with uploads, or with files and folders of the server that may be read."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.progress import Progress
+from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.store.uploads import uploads_folder
+
+from elt_llm_api.serve.jobs.server_paths import checked_paths
+
+
+def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: Progress) -> dict[str, Any]:
+    """Ingest into `collection` the files `uploads` names, and `paths`; neither: what it was filled from before.
+
+    An upload is read even if a document like it was forgotten: somebody has just asked for it. The result is the
+    report of the run. Raises what `IngestSession.run` raises, and UsageError for paths that may not be read.
+    """
+    from elt_llm_ingest.session import ByHand, IngestSession
+
+    collection = str(arguments["collection"])
+    uploaded = _uploaded(loaded.data_dir, collection, arguments.get("uploads", ()))
+    paths = checked_paths(loaded, arguments.get("paths", ()))
+    flags = {"rebuild": bool(arguments.get("rebuild", False)), "remember": bool(uploaded)}
+    task = ByHand(collection, (*uploaded, *paths))
+    with IngestSession(task, loaded, flags, f"ingest into {collection}") as session:  # type: ignore[arg-type]  # Flags
+        [report] = session.run(lambda: nullcontext(progress))
+    return report.to_json()
+
+
+def _uploaded(data_dir: Path, collection: str, names: tuple[str, ...]) -> tuple[Path, ...]:
+    """The uploads that are still there. Raises UsageError if there were some and all are gone."""
+    folder = uploads_folder(data_dir, collection)
+    there = tuple(folder / name for name in names if (folder / name).is_file())
+    if names and not there:
+        raise UsageError("The uploads were deleted before they were read.", hint="Upload them again.")
+    return there
