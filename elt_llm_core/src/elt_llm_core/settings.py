@@ -211,6 +211,9 @@ class NetworkSettings(Section):
     """What may leave the machine."""
 
     allow_remote_models: bool = Field(False, description="Let hosted models be used; none ever is unless true.")
+    allow_remote_traces: bool = Field(
+        False, description="Let times and counts of questions, never their words, be sent to another machine."
+    )
 
 
 class Settings(Section):

@@ -28,3 +28,13 @@ class ServeSettings(Section):
     tries: int = Field(10, ge=1, le=1000, description="Wrong keys from one address before it is locked out.")
     lockout_seconds: int = Field(300, ge=1, description="How long an address is locked out.")
     trace_questions: bool = Field(False, description="Whether traces keep the words of questions and answers.")
+    trace_files: int = Field(
+        30, ge=0, le=1000, description="Files of traces that are kept, of 16 MB at most and a day; 0: none is written."
+    )
+    metrics_hourly_days: int = Field(14, ge=1, le=366, description="Days that measures by the hour are kept.")
+    metrics_daily_days: int = Field(400, ge=1, le=3660, description="Days that measures by the day are kept.")
+    otel_endpoint: str | None = Field(
+        None,
+        description="Address of a collector of traces (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces; one"
+        " on another machine needs network.allow_remote_traces. Unset: nothing is sent.",
+    )

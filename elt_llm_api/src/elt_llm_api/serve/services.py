@@ -21,6 +21,8 @@ from elt_llm_query.understanding.aliases import load_aliases
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal, collections_for
 from elt_llm_api.serve.engines import Engines, Wanted
+from elt_llm_api.serve.monitoring.opening import open_recorder
+from elt_llm_api.serve.monitoring.recorder import Recorder
 from elt_llm_api.serve.recent import RecentAnswers
 from elt_llm_api.serve.workers import Workers
 
@@ -43,6 +45,7 @@ class Services(Closeable):
     embedding: "EmbeddingModel"
     feedback: Feedback
     recent: RecentAnswers
+    recorder: Recorder
     resources: ExitStack
 
     def collections(self, principal: Principal, named: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
@@ -75,6 +78,7 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         store = opened.enter_context(open_store(loaded.data_dir))
         state = open_state(loaded.data_dir)
         opened.callback(state.close)
+        recorder = opened.enter_context(open_recorder(loaded, state))
         model = embedding or create_embedding(loaded.settings)
 
         def open_one(wanted: Wanted) -> Engine:
@@ -95,5 +99,5 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
         sessions, queue, keys = Sessions(state), JobQueue(state), Keys(state)
-        given = Feedback(state), RecentAnswers()
+        given = Feedback(state), RecentAnswers(), recorder
         return Services(loaded, store, engines, workers, sessions, queue, keys, state, model, *given, opened.pop_all())

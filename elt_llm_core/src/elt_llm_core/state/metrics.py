@@ -20,9 +20,7 @@ class MetricRows:
         """Add to each row; `merged` makes one of what was kept and what is added. All happens, or nothing."""
         with self._database.transaction():
             for (period, start), content in further.items():
-                row = self._database.row(
-                    "SELECT content FROM measures WHERE period = ? AND start = ?", (period, start)
-                )
+                row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))
                 whole = merged(str(row[0]), content) if row else content
                 self._database.execute("INSERT OR REPLACE INTO measures VALUES (?, ?, ?)", (period, start, whole))
 

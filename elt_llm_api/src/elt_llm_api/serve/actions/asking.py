@@ -6,22 +6,35 @@ from dataclasses import dataclass
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
+from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings import StrategyName
 from elt_llm_core.settings_loader import load_profile
+from elt_llm_core.state.erasing import shown_in
+from elt_llm_core.state.feedback import RatedAnswer
+from elt_llm_core.state.sessions import SessionRecord
 from elt_llm_query.conversation.conversation import Conversation
+from elt_llm_query.conversation.given_turns import GivenTurns
 from elt_llm_query.engine import Engine
 from elt_llm_query.events import Event, Listener, unheard
 from elt_llm_query.synthesis.prompts import load_prompts
 from pydantic import BaseModel, ConfigDict, Field
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.monitoring.observation import Kind
+from elt_llm_api.serve.monitoring.recorder import Watch
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
     from elt_llm_query.retrieve.pipeline import Found
 
 LONGEST_QUESTION = 20_000  # characters
+LONGEST_ANSWER = 100_000
+MOST_TURNS = 100
+
+
+class Abandoned(EltError):
+    """Who asked has left."""
 
 
 class Question(BaseModel):
@@ -55,12 +68,32 @@ class SearchRequest(Question):
     top_k: int | None = Field(None, ge=1, le=200, description="Passages to return; unset: as the profile says.")
 
 
+class Said(BaseModel):
+    """One earlier question, and what was answered."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str = Field(min_length=1, max_length=LONGEST_QUESTION, examples=["What does a loan cost?"])
+    answer: str = Field("", max_length=LONGEST_ANSWER, examples=["A loan costs 40 euros."])
+
+
 class AskRequest(Question):
     """A question that is to be answered, in a conversation or by itself."""
 
     session: str | None = Field(
         None, max_length=64, description="Id of the conversation it belongs to; unset: it stands by itself."
     )
+    history: tuple[Said, ...] = Field(
+        (),
+        max_length=MOST_TURNS,
+        description="Earlier questions and answers, oldest first, of a conversation that the caller keeps itself.",
+        examples=[[]],
+    )
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Nothing happened for a while; the answer is still being made."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +129,24 @@ class Asking:
 
     async def search(self, principal: Principal, request: SearchRequest) -> "Found":
         """The passages for a question, best first. Raises Overloaded, Forbidden, and what searching raises."""
-        return await self._services.workers.run(lambda _: self._search(principal, request))
+        with self._watch("search", principal, request) as watch:
+            return watch.found(await self._services.workers.run(lambda gone: self._search(principal, request, gone)))
 
-    async def ask(self, principal: Principal, request: AskRequest) -> QueryResult:
-        """The whole answer; one that nobody waits for any more is stopped. Raises as `search` does."""
-        return await self._services.workers.run(lambda gone: self._ask(principal, request, gone, unheard))
+    async def ask(self, principal: Principal, request: AskRequest, request_id: str = "") -> QueryResult:
+        """The whole answer; one that nobody waits for any more is stopped. Raises as `search` does.
 
-    async def stream(self, principal: Principal, request: AskRequest) -> AsyncGenerator[Event | Answered, None]:
+        The answer to a request with an id can be rated under that.
+        """
+        with self._watch("ask", principal, request, request_id) as watch:
+            work = self._services.workers.run(lambda gone: self._ask(principal, request, gone, unheard, request_id))
+            return watch.answered(await work)
+
+    async def stream(
+        self, principal: Principal, request: AskRequest, request_id: str = "", silence: float | None = None
+    ) -> AsyncGenerator[Event | Silence | Answered, None]:
         """The answer as it is made: sources, words, and last the whole. Closing the stream stops the answer.
 
-        Raises as `ask` does, at the first step or later.
+        Whenever nothing comes for `silence` seconds, that is told. Raises as `ask` does, at the first step or later.
         """
         loop = asyncio.get_running_loop()
         heard: asyncio.Queue[Event | None] = asyncio.Queue()  # as long as an answer, which is bounded itself
@@ -115,19 +156,25 @@ class Asking:
                 if not gone.is_set():
                     loop.call_soon_threadsafe(heard.put_nowait, event)
 
-            return self._ask(principal, request, gone, listen)
+            return self._ask(principal, request, gone, listen, request_id)
 
         answering = asyncio.ensure_future(self._services.workers.run(work))
         answering.add_done_callback(lambda _: heard.put_nowait(None))
         try:
-            while (event := await heard.get()) is not None:
-                yield event
-            yield Answered(await answering)
+            with self._watch("ask", principal, request, request_id) as watch:
+                while (event := await _next(heard, silence)) is not None:
+                    yield event
+                yield Answered(watch.answered(await answering))
         finally:
             answering.cancel()
 
-    def _search(self, principal: Principal, request: SearchRequest) -> "Found":
+    def _watch(self, kind: Kind, principal: Principal, request: Question, request_id: str = "") -> Watch:
+        watch = self._services.recorder.watch
+        return watch(kind, principal.name, request.question, request.profile, request_id=request_id)
+
+    def _search(self, principal: Principal, request: SearchRequest, gone: Flag) -> "Found":
         with self._services.engines.lend(self.scope(principal, request), request.profile) as engine:
+            _unless(gone)
             return engine.search(
                 request.question,
                 top_k=request.top_k,
@@ -136,10 +183,18 @@ class Asking:
                 explain=request.explain,
             )
 
-    def _ask(self, principal: Principal, request: AskRequest, gone: Flag, listen: Listener) -> QueryResult:
+    def _ask(
+        self, principal: Principal, request: AskRequest, gone: Flag, listen: Listener, request_id: str
+    ) -> QueryResult:
+        session = self._services.session(principal, request.session) if request.session else None
+        if session:
+            request = self._in_session(request, session)
         scope = self.scope(principal, request)
+        if session:
+            self._widen(session, scope, request.profile)
         with self._services.engines.lend(scope, request.profile) as engine:
-            return self._asked(engine, principal, request)(
+            _unless(gone)
+            result = self._asked(engine, request, session)(
                 request.question,
                 where=request.where,
                 strategy=request.strategy,
@@ -147,12 +202,54 @@ class Asking:
                 listen=listen,
                 cancelled=gone.is_set,
             )
+        self._services.recent.remember(rated(principal.name, request_id, scope, result))
+        return result
 
-    def _asked(self, engine: Engine, principal: Principal, request: AskRequest) -> Callable[..., QueryResult]:
-        if request.session is None:
+    def _widen(self, session: SessionRecord, scope: tuple[str, ...], profile: str) -> None:
+        """Have a conversation name every collection it was ever asked over: who reads it must read them all."""
+        names = tuple(dict.fromkeys([*session.collections, *scope]))
+        if (names, profile) != (session.collections, session.profile):
+            self._services.sessions.move(session.session_id, names, profile)
+
+    def _in_session(self, request: AskRequest, session: SessionRecord) -> AskRequest:
+        """The request with the collections and the profile of its conversation where it names none."""
+        if request.history:
+            raise UsageError("A question belongs to a conversation that is kept here, or brings its own; not to both.")
+        update: dict[str, object] = {}
+        if not request.collections and not request.prefixes:
+            known = set(self._services.known())
+            update["collections"] = tuple(name for name in session.collections if name in known)
+        if "profile" not in request.model_fields_set:
+            update["profile"] = session.profile
+        return request.model_copy(update=update)
+
+    def _asked(
+        self, engine: Engine, request: AskRequest, session: SessionRecord | None
+    ) -> Callable[..., QueryResult]:
+        if session is None and not request.history:
             return engine.ask
-        session = self._services.session(principal, request.session)
         loaded = self._services.loaded
         prompt = load_prompts(loaded.config_dir, loaded.project)["follow_up"] if engine.llm else None
-        sessions = self._services.sessions
-        return Conversation(engine, sessions, session.session_id, llm=engine.llm, prompt=prompt).ask
+        if session:
+            return Conversation(engine, self._services.sessions, session.session_id, llm=engine.llm, prompt=prompt).ask
+        given = GivenTurns([(said.question, said.answer) for said in request.history])
+        return Conversation(engine, given, "", llm=engine.llm, prompt=prompt).ask
+
+
+def rated(owner: str, request_id: str, scope: tuple[str, ...], result: QueryResult) -> RatedAnswer:
+    """What is remembered of an answer for who wants to rate it."""
+    documents = frozenset(shown_in(result))
+    return RatedAnswer(owner, result.question, request_id=request_id, collections=scope, documents=documents)
+
+
+def _unless(gone: Flag) -> None:
+    """Raises Abandoned if nobody waits any more."""
+    if gone.is_set():
+        raise Abandoned("Nobody waits for this any more.")
+
+
+async def _next(heard: "asyncio.Queue[Event | None]", silence: float | None) -> Event | Silence | None:
+    try:
+        return await asyncio.wait_for(heard.get(), silence)
+    except TimeoutError:
+        return Silence()
