@@ -9,8 +9,9 @@ from fastapi import FastAPI
 from elt_llm_api.serve.asgi import App
 from elt_llm_api.serve.errors import add_error_handlers
 from elt_llm_api.serve.guards import gate_for, guarded
+from elt_llm_api.serve.jobs.running import running_jobs
 from elt_llm_api.serve.mcp.mount import mount_tools
-from elt_llm_api.serve.routes import asking, batch_jobs, evaluate, health, login, version
+from elt_llm_api.serve.routes import asking, batch_jobs, evaluate, health, jobs, login, version
 from elt_llm_api.serve.services import open_services
 from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute
 
@@ -26,7 +27,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with services:
+        with services, running_jobs(services.queue, lambda: services.loaded):
             async with tools, interface:
                 yield
 
@@ -34,7 +35,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
     app.state.services = services
     app.state.gate = gate_for(services, token)
     add_error_handlers(app)
-    for routes in (health, login, asking, batch_jobs, evaluate, version):
+    for routes in (health, login, asking, batch_jobs, evaluate, jobs, version):
         app.include_router(routes.router)
     tools = mount_tools(app, services)
     app.router.routes.append(InterfaceRoute(interface))

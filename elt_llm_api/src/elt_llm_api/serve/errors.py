@@ -24,11 +24,17 @@ from starlette.exceptions import HTTPException
 
 from elt_llm_api.serve.access.principal import Forbidden
 from elt_llm_api.serve.asgi import REQUEST_ID, error_body
+from elt_llm_api.serve.refusals import NoRoom, NotThere, NotYet, TooLarge, UnsupportedUpload
 from elt_llm_api.serve.workers import RETRY_AFTER, Overloaded
 
 _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (Forbidden, 403),
     (Overloaded, 503),
+    (NotThere, 404),
+    (NotYet, 409),
+    (TooLarge, 413),
+    (UnsupportedUpload, 415),
+    (NoRoom, 507),
     (UnknownCollection, 404),
     (UsageError, 400),
     (LockHeld, 409),

@@ -1,0 +1,102 @@
+"""Jobs of the queue: seen by who may read what they are about, stopped by who may change it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.state.job_queue import JobStatus, QueuedJob
+
+from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.refusals import NotYet
+from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.workers import Overloaded
+
+MOST_WAITING = 1000
+"""Jobs in the queue; further ones are turned away."""
+_MOST_LOOKED_AT = 5000
+_SECONDS_BETWEEN_LOOKS = 0.3
+
+
+class Jobs:
+    """Submits, shows and stops jobs for callers."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
+        """Put a job into the queue; `collections` among its arguments says who may see it. Raises Overloaded.
+
+        Whether the caller may ask for it is checked by who calls this.
+        """
+        if self._services.queue.waiting() >= MOST_WAITING:
+            raise Overloaded("As many jobs wait as the queue takes.", hint="Try again when some are done.")
+        return self._services.queue.submit(kind, arguments, principal.name)
+
+    def all(
+        self,
+        principal: Principal,
+        statuses: Sequence[JobStatus] = (),
+        collection: str | None = None,
+        kinds: Sequence[str] = (),
+        most: int = 100,
+    ) -> list[QueuedJob]:
+        """The jobs that a caller may see, newest first, `most` at most."""
+        queue = self._services.queue
+        found = queue.all(statuses, _MOST_LOOKED_AT) if statuses else queue.all(most=_MOST_LOOKED_AT)
+        return [
+            job
+            for job in found
+            if may_see(principal, job)
+            and (collection is None or collection in collections_of(job))
+            and (not kinds or job.kind in kinds)
+        ][:most]
+
+    def get(self, principal: Principal, identity: str) -> QueuedJob:
+        """One job. Raises Forbidden where there is none that the caller may see."""
+        try:
+            job = self._services.queue.get(identity)
+        except UsageError:
+            job = None
+        if job is None or not may_see(principal, job):
+            raise Forbidden(
+                f"There is no job '{identity}', or this key may not see it.", hint="List the jobs: GET /v1/jobs"
+            )
+        return job
+
+    def result(self, principal: Principal, identity: str) -> Mapping[str, Any]:
+        """What came of a job that is done. Raises Forbidden, and NotYet if it is not done."""
+        job = self.get(principal, identity)
+        if job.status != "done":
+            raise NotYet(f"Job '{identity}' has no result: it is {job.status}. {job.error}".strip())
+        return job.result
+
+    def cancel(self, principal: Principal, identity: str) -> QueuedJob:
+        """Have a job not done, or stopped within seconds; one that has ended stays as it is. Raises Forbidden."""
+        job = self.get(principal, identity)
+        if not (job.requested_by == principal.name or all(map(principal.may_write, collections_of(job)))):
+            raise Forbidden(f"This key may see job '{identity}', and not stop it.")
+        return self._services.queue.cancel(identity)
+
+    async def follow(self, principal: Principal, identity: str) -> AsyncGenerator[QueuedJob, None]:
+        """The job as it is, again whenever something has changed, until it has ended. Raises Forbidden."""
+        shown = None
+        while shown is None or not shown.has_ended:
+            job = await asyncio.to_thread(self.get, principal, identity)
+            if job != shown:
+                shown = job
+                yield job
+            else:
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+def collections_of(job: QueuedJob) -> tuple[str, ...]:
+    """The collections that a job is about."""
+    named = job.arguments.get("collections") or [job.arguments.get("collection")]
+    return tuple(str(name) for name in named if name)
+
+
+def may_see(principal: Principal, job: QueuedJob) -> bool:
+    """Whether a caller may read everything that a job is about, or, if that is nothing, asked for it."""
+    about = collections_of(job)
+    return all(map(principal.may_read, about)) if about else job.requested_by == principal.name

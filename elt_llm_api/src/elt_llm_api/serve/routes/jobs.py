@@ -1,0 +1,136 @@
+"""`/v1/jobs`: what is being done, how far it is, what came of it."""
+
+import hashlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Annotated, Any
+
+from elt_llm_core.errors import EltError
+from elt_llm_core.state.job_queue import JobStatus, QueuedJob
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.jobs import Jobs, collections_of
+from elt_llm_api.serve.asgi import REQUEST_ID
+from elt_llm_api.serve.errors import error_of
+from elt_llm_api.serve.routes.given import Caller, GivenServices
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+_STREAM = "text/event-stream"
+JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job, as it was given when it was queued.")]
+
+
+class JobTold(BaseModel):
+    """A job as its callers see it."""
+
+    id: str = Field(examples=["0f8fad5bd9cb469fa16570867728950e"])
+    kind: str = Field(description="What is done.", examples=["ingest"])
+    status: JobStatus
+    collections: tuple[str, ...] = Field(description="What it is about.", examples=[["demo"]])
+    mine: bool = Field(description="Whether this caller asked for it.")
+    arguments: dict[str, Any] = Field(description="What was asked for, by kind.")
+    progress: dict[str, Any] = Field(
+        description="`stage`, units `done` of `total` (0: unknown), `detail`, and `notes` in sentences; at first empty."
+    )
+    error: str = Field(description="Why it failed, in sentences.", examples=[""])
+    attempts: int = Field(description="How often it was begun.")
+    created_at: str = Field(examples=["2030-01-01T00:00:00+00:00"])
+    updated_at: str = Field(examples=["2030-01-01T00:00:09+00:00"])
+
+
+class JobList(BaseModel):
+    """Jobs, newest first."""
+
+    jobs: tuple[JobTold, ...]
+
+
+def told(job: QueuedJob, principal: Principal) -> JobTold:
+    """A job as this caller is told of it."""
+    return JobTold(
+        id=job.id,
+        kind=job.kind,
+        status=job.status,
+        collections=collections_of(job),
+        mine=job.requested_by == principal.name,
+        arguments=dict(job.arguments),
+        progress=dict(job.progress),
+        error=job.error,
+        attempts=job.attempts,
+        created_at=job.created_at,
+        updated_at=job.updated_at,
+    )
+
+
+@router.get("")
+def jobs(
+    services: GivenServices,
+    caller: Caller,
+    status: Annotated[list[JobStatus], Query(max_length=5, description="Only those; none: all.")] = [],  # noqa: B006
+    collection: Annotated[str | None, Query(max_length=63, description="Only those about it.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
+) -> JobList:
+    """The jobs that are queued, run or have ended, as far as the key may read what they are about."""
+    found = Jobs(services).all(caller, status, collection, most=limit)
+    return JobList(jobs=tuple(told(job, caller) for job in found))
+
+
+@router.get("/{identity}")
+def job(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
+    """One job, and how far it is."""
+    return told(Jobs(services).get(caller, identity), caller)
+
+
+@router.get("/{identity}/result")
+def result(identity: JobId, services: GivenServices, caller: Caller) -> dict[str, Any]:
+    """What came of a job that is done; 409 while it is not."""
+    return dict(Jobs(services).result(caller, identity))
+
+
+@router.post("/{identity}/cancel")
+def cancel(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
+    """Have a job not done; what is being done is stopped within seconds. One that has ended stays as it is."""
+    return told(Jobs(services).cancel(caller, identity), caller)
+
+
+@router.get("/{identity}/events", responses={200: {"content": {_STREAM: {"schema": {"type": "string"}}}}})
+async def events(
+    identity: JobId,
+    request: Request,
+    services: GivenServices,
+    caller: Caller,
+    last_event_id: Annotated[
+        str | None, Header(max_length=64, description="What was seen last is not sent again.")
+    ] = None,
+) -> StreamingResponse:
+    """Server-Sent Events: `progress` with the job whenever something changes, at last `end`."""
+    follow = Jobs(services).follow(caller, identity)
+    first = await anext(follow)  # what is refused is refused with its status
+    frames = _frames(first, follow, caller, last_event_id, request.scope.get(REQUEST_ID, ""))
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(frames, media_type=_STREAM, headers=headers)
+
+
+async def _frames(
+    first: QueuedJob, follow: AsyncGenerator[QueuedJob, None], caller: Principal, seen: str | None, request_id: str
+) -> AsyncIterator[bytes]:
+    try:
+        if (frame := _frame(first, caller, seen)) is not None:
+            yield frame
+        async for job in follow:
+            if (frame := _frame(job, caller, None)) is not None:
+                yield frame
+    except EltError as error:
+        yield f"event: error\ndata: {json.dumps(error_of(error, request_id), ensure_ascii=False)}\n\n".encode()
+    finally:
+        await follow.aclose()
+
+
+def _frame(job: QueuedJob, caller: Principal, seen: str | None) -> bytes | None:
+    """One event; none for what was seen, unless it is the end. Its id is a digest of what it tells."""
+    data = told(job, caller).model_dump_json()
+    identity = hashlib.sha256(data.encode()).hexdigest()[:16]
+    if identity == seen and not job.has_ended:
+        return None
+    return f"id: {identity}\nevent: {'end' if job.has_ended else 'progress'}\ndata: {data}\n\n".encode()
