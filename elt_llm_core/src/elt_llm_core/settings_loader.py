@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ class LoadedSettings:
     """Absolute; it need not exist yet."""
     project: Path
     """The folder that holds `config/`, else the working directory; relative paths in settings start here."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """The variables of ours that were laid over the file, and where that was: to read the same again."""
+    working_directory: Path = field(default=Path(), repr=False, compare=False)
 
     @property
     def config_dir(self) -> Path:
@@ -52,9 +55,9 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     settings = _with_environment(document, environment, shown_as)
     project = _project_of(source) if source else working_directory.absolute()
     data_dir = _data_dir(settings, project, environment, working_directory)
-    return LoadedSettings(
-        _with_models_dir(settings, project, environment, working_directory), source, data_dir, project
-    )
+    settings = _with_models_dir(settings, project, environment, working_directory)
+    ours = {name: value for name, value in environment.items() if name.startswith(_PREFIX)}
+    return LoadedSettings(settings, source, data_dir, project, ours, working_directory.absolute())
 
 
 def find_settings_file(working_directory: Path) -> Path | None:
@@ -76,7 +79,7 @@ def load_profile(name: str, loaded: LoadedSettings) -> Profile:
     known = profile_names(loaded)
     meant = nearest(name, known)
     hint = f"Did you mean {meant}?" if meant else f"Known profiles: {', '.join(known)}."
-    raise UsageError(f"there is no profile {name!r}: {path} does not exist", hint=hint)
+    raise UsageError(f"there is no profile {name!r}: {shown_path(path, loaded.project)} does not exist", hint=hint)
 
 
 def profile_names(loaded: LoadedSettings) -> list[str]:

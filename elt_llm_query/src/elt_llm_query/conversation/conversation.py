@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from elt_llm_core.errors import StoreError
 from elt_llm_core.models.prompt_size import fewest_tokens
 from elt_llm_core.results import QueryResult, Trace, TraceStage
-from elt_llm_core.state.sessions import EARLIER_TURNS, Sessions, Turn
+from elt_llm_core.state.sessions import EARLIER_TURNS, Turn
 
 from elt_llm_query.answer.statements import without_marks
 from elt_llm_query.conversation.follow_up import Before, Rewritten, rewrite
@@ -35,6 +35,18 @@ class Asked(Protocol):
         ...
 
 
+class KeepsTurns(Protocol):
+    """Whatever knows the turns of a conversation so far, such as `Sessions`."""
+
+    def turns(self, session_id: str, last: int | None = None) -> list[Turn]:
+        """The turns in order; `last` gives the latest so many."""
+        ...
+
+    def add(self, session_id: str, asked: str, result: QueryResult) -> Turn:
+        """Append a turn. Raises StoreError, UsageError."""
+        ...
+
+
 class Conversation:
     """One conversation over an engine. Its turns are read anew for each question: several may hold the same one.
 
@@ -46,7 +58,7 @@ class Conversation:
     def __init__(
         self,
         engine: Asked,
-        sessions: Sessions,
+        sessions: KeepsTurns,
         session_id: str,
         *,
         llm: "LLM | None" = None,
@@ -66,7 +78,7 @@ class Conversation:
         """
         started = time.perf_counter()
         turns = self._sessions.turns(self._session_id, last=_TURNS_LOOKED_AT)
-        understood, notes = self._understood(question, turns)
+        understood, notes = self._understood(question, turns, options.get("cancelled"))
         took_ms = (time.perf_counter() - started) * 1000
         if understood.rule:
             options.get("listen", unheard)(Understood(understood.text))
@@ -96,11 +108,13 @@ class Conversation:
         worded = turns_read(turns) if self._llm is not None and self._prompt is not None else ()
         return sorted({turn.number for turn in (*worded, *shown)})
 
-    def _understood(self, question: str, turns: list[Turn]) -> tuple[Rewritten, list[str]]:
+    def _understood(
+        self, question: str, turns: list[Turn], cancelled: Callable[[], bool] | None
+    ) -> tuple[Rewritten, list[str]]:
         by_rules = rewrite(question, [before(turn) for turn in turns])
         if not by_rules.rule or self._llm is None or self._prompt is None:
             return by_rules, []
-        understood, note = rewrite_by_model(self._llm, self._prompt, question, turns, by_rules)
+        understood, note = rewrite_by_model(self._llm, self._prompt, question, turns, by_rules, cancelled=cancelled)
         return understood, [note] if note else []
 
 

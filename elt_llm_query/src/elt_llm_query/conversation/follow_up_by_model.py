@@ -1,6 +1,6 @@
 """A follow-up made to stand by itself by a language model, which is believed as far as it can be checked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import ModelError
@@ -32,17 +32,24 @@ def turns_read(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def rewrite_by_model(
-    llm: "LLM", prompt: "Prompt", question: str, turns: Sequence[Turn], by_rules: Rewritten
+    llm: "LLM",
+    prompt: "Prompt",
+    question: str,
+    turns: Sequence[Turn],
+    by_rules: Rewritten,
+    *,
+    cancelled: Callable[[], bool] | None = None,
 ) -> tuple[Rewritten, str]:
     """What the model makes of the question, and no note; or what the rules made of it, and why that is taken.
 
-    `turns` are the earlier ones, the last one last. A model that fails is no error: the rules need none.
+    `turns` are the earlier ones, the last one last; `cancelled` ends the writing. A model that fails is no error: the
+    rules need none.
     """
     from elt_llm_query.synthesis.calls import as_messages
 
     earlier = "\n".join(turn_text(turn) for turn in turns_read(turns))
     try:
-        written = write(llm, as_messages(prompt, {"earlier": earlier, "question": question}))
+        written = write(llm, as_messages(prompt, {"earlier": earlier, "question": question}), cancelled=cancelled)
     except ModelError as error:
         return by_rules, f"The follow-up was understood by rules alone: {error}."
     text = written.text.strip().strip(_QUOTES).strip()

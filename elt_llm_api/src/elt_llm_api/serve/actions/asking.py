@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings import StrategyName
-from elt_llm_core.settings_loader import load_profile
 from elt_llm_core.state.erasing import shown_in
 from elt_llm_core.state.feedback import RatedAnswer
 from elt_llm_core.state.sessions import SessionRecord
@@ -17,7 +16,6 @@ from elt_llm_query.conversation.conversation import Conversation
 from elt_llm_query.conversation.given_turns import GivenTurns
 from elt_llm_query.engine import Engine
 from elt_llm_query.events import Event, Listener, unheard
-from elt_llm_query.synthesis.prompts import load_prompts
 from pydantic import BaseModel, ConfigDict, Field
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
@@ -116,7 +114,7 @@ class Asking:
         """
         named, prefixes = request.collections, request.prefixes
         if not named and not prefixes:
-            profile = load_profile(request.profile, self._services.loaded)
+            profile = self._services.profile(request.profile)
             known = set(self._services.known())
             named = tuple(name for name in profile.collections if name in known and principal.may_read(name))
             prefixes = profile.collection_prefixes or (() if profile.collections else ("",))
@@ -223,13 +221,10 @@ class Asking:
             update["profile"] = session.profile
         return request.model_copy(update=update)
 
-    def _asked(
-        self, engine: Engine, request: AskRequest, session: SessionRecord | None
-    ) -> Callable[..., QueryResult]:
+    def _asked(self, engine: Engine, request: AskRequest, session: SessionRecord | None) -> Callable[..., QueryResult]:
         if session is None and not request.history:
             return engine.ask
-        loaded = self._services.loaded
-        prompt = load_prompts(loaded.config_dir, loaded.project)["follow_up"] if engine.llm else None
+        prompt = self._services.in_force.prompts["follow_up"] if engine.llm else None
         if session:
             return Conversation(engine, self._services.sessions, session.session_id, llm=engine.llm, prompt=prompt).ask
         given = GivenTurns([(said.question, said.answer) for said in request.history])

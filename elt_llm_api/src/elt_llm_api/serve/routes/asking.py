@@ -1,24 +1,33 @@
 """`/v1/query` and `/v1/search`: answers whole or as they are made, and passages."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult, RetrievedChunk, TraceStage
 from elt_llm_query.events import AnswerBegins, Event, Piece, SourcesFound, Understood
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
-from elt_llm_api.serve.actions.asking import Answered, Asking, AskRequest, SearchRequest
+from elt_llm_api.serve.actions.asking import Answered, Asking, AskRequest, SearchRequest, Silence
 from elt_llm_api.serve.asgi import REQUEST_ID
 from elt_llm_api.serve.errors import error_of
 from elt_llm_api.serve.routes.given import Caller, GivenServices
+from elt_llm_api.serve.routes.leaving import while_waited_for
 
 router = APIRouter(prefix="/v1", tags=["asking"])
 _STREAM = "text/event-stream"
+_NO_TOKEN = re.compile(r"[^A-Za-z0-9_-]")
+STREAM_HEADERS = MappingProxyType({"cache-control": "no-store", "x-accel-buffering": "no"})
+HEARTBEAT = 10.0
+"""Seconds without an event after which a comment is sent: proxies close what is silent for a minute or less."""
+Told = Event | Silence | Answered
 
 
 class SearchResult(BaseModel):
@@ -31,33 +40,59 @@ class SearchResult(BaseModel):
 
 
 @router.post("/search")
-async def search(asked: SearchRequest, services: GivenServices, caller: Caller) -> SearchResult:
-    """Find passages: hybrid retrieval and reranking as the profile says, no answer."""
-    found = await Asking(services).search(caller, asked)
+async def search(
+    asked: SearchRequest, request: Request, response: Response, services: GivenServices, caller: Caller
+) -> SearchResult:
+    """Find passages: hybrid retrieval and reranking as the profile says, no answer.
+
+    The header Server-Timing tells how long each stage took, in milliseconds.
+    """
+    found = await while_waited_for(request, Asking(services).search(caller, asked))
+    response.headers["server-timing"] = timing(found.stages)
     return SearchResult(
         chunks=found.chunks, stages=found.stages, notes=found.notes, searched_for=found.searched_for or asked.question
     )
 
 
 @router.post("/query", responses={200: {"content": {_STREAM: {"schema": {"type": "string"}}}}})
-async def query(asked: AskRequest, request: Request, services: GivenServices, caller: Caller) -> QueryResult:
+async def query(
+    asked: AskRequest, request: Request, response: Response, services: GivenServices, caller: Caller
+) -> QueryResult:
     """Answer a question with citations; as Server-Sent Events where `Accept: text/event-stream` asks for them.
 
-    Events: `understood`, `sources`, `begins`, `piece`, at last `result` with the whole, or `error` in the one shape.
+    Events: `understood`, `sources`, `begins`, `piece`, at last `result` with the whole, or `error` in the one shape;
+    comments in between where nothing is to be told for long. Closing the connection stops the answer.
+    The id in the header X-Request-ID names the answer to /v1/feedback.
     """
-    asking = Asking(services)
+    asking, request_id = Asking(services), request.scope.get(REQUEST_ID, "")
     if _STREAM not in request.headers.get("accept", ""):
-        return await asking.ask(caller, asked)
-    events = asking.stream(caller, asked)
-    first = await anext(events)  # what is refused before anything was said is refused with its status
-    told = _told(first, events, request.scope.get(REQUEST_ID, ""))
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(told, media_type=_STREAM, headers=headers)  # type: ignore[return-value]  # as described
+        result = await while_waited_for(request, asking.ask(caller, asked, request_id))
+        response.headers["server-timing"] = timing(result.trace.stages)
+        return result
+    events = asking.stream(caller, asked, request_id, silence=HEARTBEAT)
+    told = _told(await first_of(request, events), events, request_id)
+    return StreamingResponse(told, media_type=_STREAM, headers=STREAM_HEADERS)  # type: ignore[return-value]  # as described
 
 
-async def _told(
-    first: Event | Answered, events: AsyncGenerator[Event | Answered, None], request_id: str
-) -> AsyncIterator[bytes]:
+async def first_of(request: Request, events: AsyncGenerator[Told, None]) -> Told:
+    """The first event: what is refused before anything was said is refused with its status."""
+    try:
+        return await while_waited_for(request, _first(events))
+    except HTTPException:
+        await events.aclose()
+        raise
+
+
+def timing(stages: Iterable[TraceStage]) -> str:
+    """The stages as the header Server-Timing has them (https://www.w3.org/TR/server-timing/)."""
+    return ", ".join(f"{_NO_TOKEN.sub('-', stage.name)};dur={stage.took_ms:.1f}" for stage in stages)
+
+
+async def _first(events: AsyncGenerator[Told, None]) -> Told:
+    return await anext(events)
+
+
+async def _told(first: Told, events: AsyncGenerator[Told, None], request_id: str) -> AsyncIterator[bytes]:
     try:
         yield sent(first)
         async for event in events:
@@ -68,9 +103,11 @@ async def _told(
         await events.aclose()
 
 
-def sent(event: Event | Answered) -> bytes:
+def sent(event: Told) -> bytes:
     """One event as a frame of a stream (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
     match event:
+        case Silence():
+            return b": still at work\n\n"
         case Understood():
             return _framed("understood", asdict(event))
         case SourcesFound(chunks):
