@@ -159,7 +159,7 @@ def test_the_folder_of_models(tmp_path: Path, text: str, environment: dict[str, 
             "8: 9\n",
             ":1: 8 = 9: unknown key; "
             "known are storage, ingest, chroma, ollama, openai_like, llama_cpp, embedding, llm, chunking, query,"
-            " answer, network",
+            " answer, network, serve",
         ),
         ("query:\n  use_mmr: true\n  use_mmr: true\n", ":3: 'use_mmr' is given twice, first in line 2"),
         ("- a\n- b\n", ":1: must hold keys and values such as `query:`"),

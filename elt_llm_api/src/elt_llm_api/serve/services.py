@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.models.embeddings import create_embedding
-from elt_llm_core.settings_loader import LoadedSettings, load_profile
+from elt_llm_core.settings import Profile
+from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.feedback import Feedback
 from elt_llm_core.state.job_queue import JobQueue
@@ -16,14 +17,13 @@ from elt_llm_core.state.sessions import SessionRecord, Sessions
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_query.engine import Engine, open_engine
-from elt_llm_query.synthesis.prompts import load_prompts
-from elt_llm_query.understanding.aliases import load_aliases
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal, collections_for
 from elt_llm_api.serve.engines import Engines, Wanted
 from elt_llm_api.serve.monitoring.opening import open_recorder
 from elt_llm_api.serve.monitoring.recorder import Recorder
 from elt_llm_api.serve.recent import RecentAnswers
+from elt_llm_api.serve.reload import InForce, Reloader
 from elt_llm_api.serve.workers import Workers
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Services(Closeable):
     """The store, the engines, the threads and the state of one server."""
 
-    loaded: LoadedSettings
+    reloader: Reloader
     store: Store
     engines: Engines
     workers: Workers
@@ -47,6 +47,20 @@ class Services(Closeable):
     recent: RecentAnswers
     recorder: Recorder
     resources: ExitStack
+
+    @property
+    def in_force(self) -> InForce:
+        """Settings, profiles, aliases and prompts as they are now; files that change are read again."""
+        return self.reloader.in_force
+
+    @property
+    def loaded(self) -> LoadedSettings:
+        """The settings as they are now, and where they come from."""
+        return self.in_force.loaded
+
+    def profile(self, name: str) -> Profile:
+        """A profile as it is now. Raises UsageError if there is none."""
+        return self.in_force.profile(name)
 
     def collections(self, principal: Principal, named: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
         """The collections of a request that this caller may read. Raises Forbidden."""
@@ -79,25 +93,25 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         state = open_state(loaded.data_dir)
         opened.callback(state.close)
         recorder = opened.enter_context(open_recorder(loaded, state))
+        reloader = opened.enter_context(Reloader(loaded))
         model = embedding or create_embedding(loaded.settings)
 
         def open_one(wanted: Wanted) -> Engine:
-            names, profile = wanted
-            settings = load_profile(profile, loaded).apply_to(loaded.settings)
+            now, (names, profile) = reloader.in_force, wanted
             return open_engine(
-                settings,
+                now.settings_for(profile),
                 loaded.data_dir,
                 names,
                 embedding=model,
-                aliases=load_aliases(loaded),
-                prompts=load_prompts(loaded.config_dir, loaded.project),
+                aliases=now.aliases,
+                prompts=now.prompts,
             )
 
         def published(names: Sequence[str]) -> tuple[tuple[str, int], ...]:
-            return tuple((name, store.collections.get(name).published or 0) for name in names)
+            generations = ((name, store.collections.get(name).published or 0) for name in names)
+            return (*generations, ("settings", reloader.in_force.version))
 
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
-        sessions, queue, keys = Sessions(state), JobQueue(state), Keys(state)
-        given = Feedback(state), RecentAnswers(), recorder
-        return Services(loaded, store, engines, workers, sessions, queue, keys, state, model, *given, opened.pop_all())
+        kept = Sessions(state), JobQueue(state), Keys(state), state, model, Feedback(state), RecentAnswers()
+        return Services(reloader, store, engines, workers, *kept, recorder, opened.pop_all())
