@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from elt_llm_consumer.review.deciding import RowChanged
 from elt_llm_core.errors import (
     CorruptIndex,
     EltError,
@@ -32,6 +33,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (Overloaded, 503),
     (NotThere, 404),
     (NotYet, 409),
+    (RowChanged, 409),
     (TooLarge, 413),
     (UnsupportedUpload, 415),
     (NoRoom, 507),

@@ -11,6 +11,7 @@ from elt_llm_core.errors import SettingsError, UsageError
 from pydantic import BaseModel, ConfigDict, Field
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class BatchJobs:
         if kind not in kinds:
             can = f"It can be: {', '.join(kinds)}." if kinds else "Give it sources."
             raise UsageError(f"Job '{file.name}' has not the sources that a {kind} is made of.", hint=can)
-        return self._services.queue.submit(kind, _arguments(file, asked), principal.name)
+        return Jobs(self._services).submit(principal, kind, _arguments(file, asked))
 
     def _paths(self) -> dict[str, Path]:
         """Files by name, of the folder itself alone: what a caller says is looked up here, and never made a path of."""

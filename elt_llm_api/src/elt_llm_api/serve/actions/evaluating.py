@@ -6,6 +6,7 @@ from elt_llm_core.settings_loader import load_profile
 from pydantic import BaseModel, ConfigDict, Field
 
 from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
@@ -42,4 +43,4 @@ class Evaluating:
         self._services.collections(principal, [asked.collection])
         for name in asked.profiles:
             load_profile(name, self._services.loaded)  # what can be refused is refused before it waits
-        return self._services.queue.submit("evaluate", asked.model_dump(mode="json"), principal.name)
+        return Jobs(self._services).submit(principal, "evaluate", asked.model_dump(mode="json"))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.errors import UsageError
@@ -20,8 +21,9 @@ _NAME = re.compile(r"[\w-]{1,100}")
 def run_batch(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: Progress) -> dict[str, Any]:
     """Run the job file of `config/consumer` that `job` names, as far as `only`, `domain`, `limit` and `anew` say.
 
-    A handbook may have `topics` of its own. A `dry_run` ends with `plan`, what there is to do and what it costs. Raises
-    as `run_job` does; LockHeld if the same job is being run.
+    A handbook may have `topics` of its own. A `dry_run` ends with `plan`, what there is to do and what it costs. Files
+    are told by their names alone: who reads the result learns nothing of the server's folders. Raises as `run_job`
+    does; LockHeld if the same job is being run.
     """
     from elt_llm_consumer.job_run import JobRequest, run_job
     from elt_llm_consumer.runner_choice import Choice
@@ -43,7 +45,9 @@ def run_batch(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, p
         progress=lambda: nullcontext(progress),
     )
     report = run_job(request, loaded)
-    return report.to_json() if report else {"job": file.name, "kind": kind, "plan": costs[0].to_json()}
+    if report is None:
+        return {"job": file.name, "kind": kind, "plan": costs[0].to_json()}
+    return {**report.to_json(), "files": [Path(path).name for path in report.files]}
 
 
 def _file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings) -> "JobFile":
