@@ -11,14 +11,15 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from elt_llm_api.serve.actions.asking import Answered, Asking, AskRequest
+from elt_llm_api.serve.actions.asking import Answered, Asking, AskRequest, Silence
 from elt_llm_api.serve.mcp.arguments import Collections, Conditions, Prefixes, ProfileName, QuestionText, Strategy
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
 from elt_llm_api.serve.mcp.shapes import Told, place, with_notes
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
-_SECONDS = 0.5  # between two words of progress
+_SECONDS = 0.5  # between two words of progress while it is written
+_SILENCE = 5.0  # seconds; programs give up who hear nothing
 
 
 class AnswerTold(Told):
@@ -62,7 +63,7 @@ def tool(given: Given) -> Tool:
             session=None,
         )
         progress = Progress(context)
-        async with aclosing(Asking(given.services).stream(given.caller(context), request)) as events:
+        async with aclosing(Asking(given.services).stream(given.caller(context), request, silence=_SILENCE)) as events:
             async for event in events:
                 if isinstance(event, Answered):
                     return told(_in_words(event.result), answer_told(event.result))
@@ -95,7 +96,7 @@ class Progress:
         self._context, self._clock = context, clock
         self._told_at, self._step, self._written = 0.0, 0, 0
 
-    async def hear(self, event: Event) -> None:
+    async def hear(self, event: Event | Silence) -> None:
         """Tell of an event; of words that are written every half second."""
         match event:
             case Understood():
@@ -104,6 +105,8 @@ class Progress:
                 await self._tell(f"{len(chunks)} passages found")
             case AnswerBegins():
                 await self._tell("writing")
+            case Silence():
+                await self._tell("still at work")
             case Piece(text):
                 self._written += len(text)
                 if self._clock() - self._told_at >= _SECONDS:

@@ -1,0 +1,135 @@
+"""Exact places in documents: the text of a span, and whether a document says something word for word."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.generation import Generation
+from elt_llm_core.store.records import StoredDocument
+from elt_llm_core.text.verbatim import Difference, differences, nearest_span, places_of
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.services import Services
+
+LONGEST_SPAN = 50_000  # characters
+LONGEST_QUOTE = 4_000  # characters
+MOST_PLACES = 20
+_PROFILE = "default"
+_NEAR = 10  # passages that are looked at for the nearest one
+_MOST_DIFFERENCES = 20
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a document: `text` equals the document's text[start:end], always."""
+
+    collection: str
+    document: str
+    title: str
+    source: str
+    document_hash: str
+    start: int
+    end: int
+    length: int
+    """Characters of the whole document."""
+    page: int | None
+    section: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Where a quote stands word for word; else the nearest passage there is, and in what it differs."""
+
+    verbatim: bool
+    places: tuple[Span, ...]
+    more: bool
+    """Whether it stands in further places."""
+    nearest: Span | None
+    shared: float
+    """Share of the quote's words that the nearest passage has, 0 to 1; 1 where the quote stands."""
+    differences: tuple[Difference, ...]
+
+
+class Spans:
+    """Reads documents for callers, as they are published now."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def get(self, principal: Principal, collection: str, document: str, start: int, end: int) -> Span:
+        """The text from `start` to before `end`. Raises Forbidden, and UsageError for what is not there or too long."""
+        names = self._services.collections(principal, [collection])
+        with self._services.engines.lend(names, _PROFILE) as engine:
+            generation = engine.generations[0]
+            found = generation.document(document)
+            length = len(found.text)
+            if not 0 <= start < end <= length:
+                raise UsageError(
+                    f"{start}:{end} is no span of '{found.source}'.", hint=f"Give start < end within 0:{length}."
+                )
+            if end - start > LONGEST_SPAN:
+                raise UsageError(
+                    f"{end - start} characters are too many at a time.", hint=f"Ask for at most {LONGEST_SPAN}."
+                )
+            return _span(generation, found, start, end)
+
+    def verify(self, principal: Principal, collection: str, quote: str, document: str | None = None) -> Verified:
+        """Whether a collection, or one document of it, says this word for word, white space apart.
+
+        Raises as `get` does, and UsageError for a quote without words.
+        """
+        if not quote.split():
+            raise UsageError("The quote is empty.", hint="Give the words that are said to stand in the documents.")
+        names = self._services.collections(principal, [collection])
+        with self._services.engines.lend(names, _PROFILE) as engine:
+            generation = engine.generations[0]
+            looked_at = generation.documents() if document is None else [generation.document(document)]
+            places = list(islice(self._places(generation, quote, looked_at), MOST_PLACES + 1))
+            if places:
+                return Verified(True, tuple(places[:MOST_PLACES]), len(places) > MOST_PLACES, None, 1.0, ())
+            if document is not None:
+                return _nearest(generation, quote, [(one, 0, len(one.text)) for one in looked_at])
+            around = len(quote)  # it may begin in the passage before, or end in the next
+            parts = [
+                (generation.document(chunk.source_id), chunk.span[0] - around, chunk.span[1] + around)
+                for chunk in engine.search(quote, top_k=_NEAR).chunks
+            ]
+            return _nearest(generation, quote, parts)
+
+    def _places(self, generation: Generation, quote: str, documents: Iterable[StoredDocument]) -> Iterator[Span]:
+        for document in documents:
+            text = document.text or self._services.store.documents.text(document.version)
+            for start, end in places_of(quote, text):
+                yield _span(generation, replace(document, text=text), start, end)
+
+
+def _nearest(generation: Generation, quote: str, parts: Sequence[tuple[StoredDocument, int, int]]) -> Verified:
+    best: tuple[float, StoredDocument, int, int] | None = None
+    for document, first, last in parts:
+        near = nearest_span(quote, document.text, first, last)
+        if near and (best is None or near[2] > best[0]):
+            best = near[2], document, near[0], near[1]
+    if best is None:
+        return Verified(False, (), False, None, 0.0, ())
+    shared, document, start, end = best
+    span = _span(generation, document, start, end)
+    return Verified(False, (), False, span, shared, tuple(differences(quote, span.text)[:_MOST_DIFFERENCES]))
+
+
+def _span(generation: Generation, document: StoredDocument, start: int, end: int) -> Span:
+    outline = generation.outlines([document.document_id])[document.document_id]
+    return Span(
+        collection=generation.collection,
+        document=document.document_id,
+        title=document.title,
+        source=document.source,
+        document_hash=document.document_hash,
+        start=start,
+        end=end,
+        length=len(document.text),
+        page=outline.page_at(start),
+        section=outline.section_at(start),
+        text=document.text[start:end],
+    )
