@@ -19,7 +19,7 @@ from elt_llm_core.yaml_document import Location, YamlDocument, read_yaml
 SETTINGS_FILE = Path("config") / "rag_config.yaml"
 DATA_DIR_VARIABLE = "ELT_LLM_DATA_DIR"
 _PREFIX = "ELT_LLM_"
-_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS")
+_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS", "ELT_LLM_SERVE_TOKEN")
 
 
 @dataclass(frozen=True)

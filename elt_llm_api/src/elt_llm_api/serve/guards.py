@@ -19,6 +19,7 @@ from elt_llm_api.serve.middleware.plain_requests import PlainRequests
 from elt_llm_api.serve.middleware.proxies import Proxies
 from elt_llm_api.serve.middleware.request_ids import RequestIds
 from elt_llm_api.serve.middleware.slow_bodies import SlowBodies
+from elt_llm_api.serve.middleware.stopping import Stopping
 from elt_llm_api.serve.services import Services
 
 _MEGABYTE = 1 << 20
@@ -40,5 +41,5 @@ def guarded(app: App, gate: Gate, serve: ServeSettings) -> App:
     inner = Hosts(inner, serve.allowed_hosts, serve.cors_origins)
     # What fails outside the routes is told in the same shape; it is raised again, and the server logs it.
     inner = ServerErrorMiddleware(PlainRequests(inner), handler=unexpected)
-    inner = RequestIds(AccessLog(SafeHeaders(inner)))
+    inner = RequestIds(AccessLog(SafeHeaders(Stopping(inner))))
     return Proxies(inner) if serve.behind_proxy else inner
