@@ -43,8 +43,8 @@ class MeasuresCollector:
             "elt_llm_confidence", "Confidence of all answers together.", value=measures.confidence
         )
         yield from _times(measures)
-        for name, (told, value) in self._gauges().items():
-            yield GaugeMetricFamily(name, told, value=value)
+        for name, (meaning, now) in self._gauges().items():
+            yield GaugeMetricFamily(name, meaning, value=now)
 
 
 def exposition(collector: MeasuresCollector) -> bytes:

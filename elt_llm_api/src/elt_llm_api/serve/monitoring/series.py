@@ -29,7 +29,7 @@ class Series:
         """Count one question where it belongs."""
         with self._adding:
             for place in (TOTAL, ("hour", _hour(seen.at)), ("day", _day(seen.at))):
-                self._unsaved.setdefault(place, Measures()).add(seen)  # type: ignore[arg-type]  # a period is literal
+                self._unsaved.setdefault(place, Measures()).add(seen)
 
     def save(self, now: datetime | None = None) -> None:
         """Add what is new to the database, and drop what is too old. Raises StoreError, keeping what is new."""

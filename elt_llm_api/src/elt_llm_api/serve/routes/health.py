@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from elt_llm_api.serve.actions.health import HealthOf, Ready
 from elt_llm_api.serve.routes.given import GivenServices
 
 router = APIRouter(tags=["health"])
@@ -14,13 +15,6 @@ class Health(BaseModel):
     status: str = Field("ok", examples=["ok"])
 
 
-class Ready(BaseModel):
-    """Whether questions can be answered; `reasons` why not."""
-
-    ready: bool
-    reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])
-
-
 @router.get("/health")
 async def health() -> Health:
     """Told to whoever asks, without a key, and never waiting for anything."""
@@ -30,10 +24,6 @@ async def health() -> Health:
 @router.get("/ready", responses={503: {"model": Ready}})
 def ready(response: Response, services: GivenServices) -> Ready:
     """503 with reasons until a question could be answered."""
-    reasons = []
-    if not any(record.published for record in services.store.collections.all()):
-        reasons.append("Nothing was ingested yet. Run: elt-llm ingest PATH -c NAME")
-    if services.workers.is_full:
-        reasons.append("The server has as many questions as it can take.")
-    response.status_code = 503 if reasons else 200
-    return Ready(ready=not reasons, reasons=reasons)
+    told = HealthOf(services).ready()
+    response.status_code = 200 if told.ready else 503
+    return told
