@@ -23,6 +23,7 @@ from elt_llm_core.store.records import CollectionRecord, GenerationRecord
 from elt_llm_core.store.space import generation_size, require_space
 from elt_llm_core.store.store import Store
 from elt_llm_core.store.sweep import Swept, sweep
+from elt_llm_core.store.uploads import drop_uploads
 from elt_llm_core.text.stems import KeywordTokeniser
 
 
@@ -146,6 +147,8 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
 def drop(store: Store, name: str) -> None:
     """Delete a collection: first its rows, so that nobody can open it, then what only it held, its folder last.
 
+    Files that were uploaded into it go, too.
+
     A folder without rows is one whose dropping was cut off; it is finished. Raises UnknownCollection.
     """
     if store.is_half_dropped(name):
@@ -153,6 +156,7 @@ def drop(store: Store, name: str) -> None:
     else:
         store.collections.delete(store.collections.get(name).id)
     sweep(store.database, store.collections.with_unfinished_runs())
+    drop_uploads(store.data_dir, name)
     _trash_folder(store, store.folder(name))
     erase_dropped(store, name)
 

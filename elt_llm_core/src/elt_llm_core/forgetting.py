@@ -1,5 +1,6 @@
 """Forgetting a document: out of every index, text and vector, and left out by every later ingest."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from elt_llm_core.store.doomed import delete_doomed, doomed_versions, known_file
 from elt_llm_core.store.pins import discard
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
+from elt_llm_core.store.uploads import delete_forgotten_uploads
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,17 @@ class ForgetReport:
     """Rows of jobs that quoted it, and are gone."""
     reviews: int = 0
     """Reviews of such rows: gone, or left without what was said."""
+    uploads: int = 0
+    """Files that had been uploaded, and are deleted."""
 
 
-def forget(store: Store, name: str, reference: str, progress: Progress) -> ForgetReport:
+def forget(
+    store: Store, name: str, reference: str, progress: Progress, *, asked_at: float | None = None
+) -> ForgetReport:
     """Remove what `choose_to_forget` finds: a new generation without it is published, every other with it deleted.
 
-    The caller holds the writer's lock. A crash at any moment is mended by repeating it. Raises StoreError if a trace
-    is left.
+    Its upload goes, too, unless it came after `asked_at` (seconds since 1970; unset: now). The caller holds the writer's
+    lock. A crash at any moment is mended by repeating it. Raises StoreError if a trace is left.
     """
     clear_leftovers(store)
     record = store.collections.get(name)
@@ -57,6 +63,7 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
     with stage(Stage.FORGET):
         numbers = delete_doomed(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)
+        uploads = delete_forgotten_uploads(store, name, before=time.time() if asked_at is None else asked_at)
     pinned = [it for it in numbers if not discard(store.folder(name) / str(it), store.trash)]
     _refuse_traces(store, name, identities, node_ids)
     return ForgetReport(
@@ -69,6 +76,7 @@ def forget(store: Store, name: str, reference: str, progress: Progress) -> Forge
         turns=erased.turns,
         rows=erased.rows,
         reviews=erased.reviews,
+        uploads=uploads,
     )
 
 

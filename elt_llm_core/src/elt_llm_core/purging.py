@@ -1,6 +1,7 @@
 """Purging: what is no longer published leaves the bytes on the disk too, with a receipt of what that reached."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,16 @@ from elt_llm_core.forgotten_samples import erase_samples, keep_samples, kept_sam
 from elt_llm_core.index.chroma import CHROMA_FOLDER
 from elt_llm_core.index.spare_bytes import has_stray_bytes
 from elt_llm_core.progress import Progress
+from elt_llm_core.state.database import open_state
 from elt_llm_core.state.erasing import erase_unpublished
+from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.clock import now
 from elt_llm_core.store.erasing import compact, erase_rows, unpublished_versions
 from elt_llm_core.store.pins import PIN_NAME, pin_holders
 from elt_llm_core.store.records import CollectionRecord, document_id
 from elt_llm_core.store.store import Store
+from elt_llm_core.store.uploads import UPLOADS_FOLDER, unpublished_uploads
 
 BEYOND_REACH = (
     "snapshots that the file system or a virtual machine keeps",
@@ -81,6 +85,8 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     documents, samples = tuple(_documents(store, versions)), _samples(store, versions)
     with stage(Stage.PURGE):
         _delete_backups(store.data_dir)
+        for path in _uploads(store, chosen):
+            path.unlink(missing_ok=True)
     with stage(Stage.PURGE):
         rebuilt = [it.name for it in chosen if _without_copied_index(store, it, progress)]
     for record in chosen:
@@ -147,12 +153,21 @@ def _without_copied_index(store: Store, record: CollectionRecord, progress: Prog
 def _doomed_files(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
     """Backups, trash, and directories of generations that readers do not see, relative to the data directory."""
     folders = [store.data_dir / BACKUPS_FOLDER, store.trash]
-    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()] + _uploads(store, chosen)
     for record in chosen:
         folder = store.folder(record.name)
         kept = {str(record.published)}
         found += [path for path in folder.glob("*") if path.is_dir() and path.name not in kept]
     return sorted(path.relative_to(store.data_dir).as_posix() for path in found)
+
+
+def _uploads(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
+    """Uploads that are not published, of these collections and of none, but for those that wait to be read."""
+    if not (store.data_dir / UPLOADS_FOLDER).is_dir():
+        return []
+    with closing(open_state(store.data_dir)) as state:
+        pending = JobQueue(state).pending_uploads()
+    return unpublished_uploads(store, {record.name for record in chosen}, pending)
 
 
 def _documents(store: Store, versions: Sequence[int]) -> list[str]:
@@ -177,7 +192,8 @@ def _sources(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
             found |= {
                 path for name, (root, _) in roots.items() for path in _files_of(record.name, name, root, forgotten)
             }
-    return sorted(str(path) for path in found if path.is_file())
+    ours = store.data_dir / UPLOADS_FOLDER
+    return sorted(str(path) for path in found if path.is_file() and not path.is_relative_to(ours.resolve()))
 
 
 def _files_of(collection: str, name: str, root: Path, identities: frozenset[str]) -> list[Path]:

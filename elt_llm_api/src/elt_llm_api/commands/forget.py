@@ -65,6 +65,8 @@ def _print(report: "ForgetReport") -> None:
             f"{report.collection}: {counted(report.passages, 'passage')} removed; readers see generation"
             f" {report.generation}; deleted generations: {deleted}. Erase their bytes with: elt-llm purge"
         )
+    if report.uploads:
+        click.echo(f"{counted(report.uploads, 'upload')} of it deleted.")
     if report.turns:
         click.echo(f"Conversations: {counted(report.turns, 'turn')} that showed it are deleted.")
     if report.rows or report.reviews:

@@ -10,6 +10,7 @@ from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 from elt_llm_core.state.calibrations import Calibrations
 from elt_llm_core.state.database import STATE_NAME, open_state
 from elt_llm_core.state.feedback import Feedback
+from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.state.reviews import JobReviews
 from elt_llm_core.state.rows import ANY_DOCUMENT, JobRows, Quoted
 from elt_llm_core.state.sessions import Sessions
@@ -88,6 +89,7 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
 
     def erase(state: Database) -> Erased:
         erased = _Doom(is_gone, [sample for sample in samples if not is_published(store, sample)]).erase(state)
+        JobQueue(state).forget_ended()  # they name files, and nobody waits for them
         compact(state)
         return erased
 

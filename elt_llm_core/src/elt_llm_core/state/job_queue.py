@@ -133,8 +133,16 @@ class JobQueue:
             self.end(identity, "cancelled", job.result)
         return self.get(identity)
 
-    def forget_ended(self, before: str) -> int:
-        """Delete jobs that ended before a moment (ISO 8601); returns how many."""
+    def pending_uploads(self) -> set[tuple[str, str]]:
+        """Collection and name of every upload that is still to be read."""
+        return {
+            (str(job.arguments.get("collection")), str(name))
+            for job in self.all(("queued", "running"))
+            for name in job.arguments.get("uploads", ())
+        }
+
+    def forget_ended(self, before: str = "9999") -> int:
+        """Delete jobs that ended before a moment (ISO 8601), or all that ended; returns how many."""
         ended = self._database.rows(
             "SELECT id FROM queued_jobs WHERE status IN ('done', 'failed', 'cancelled') AND updated_at < ?", (before,)
         )

@@ -4,12 +4,17 @@ What a collection loses, its uploads lose too: they are the only files outside t
 """
 
 import shutil
+import time
+from collections.abc import Collection
 from pathlib import Path
 
-from elt_llm_core.store.records import document_id
+from elt_llm_core.store.records import CollectionRecord, document_id
 from elt_llm_core.store.store import Store
 
 UPLOADS_FOLDER = "uploads"
+INCOMING = ".incoming"
+"""Folder beside those of the collections where files are while they come in."""
+_SECONDS_CUT_OFF = 3600.0  # a file that has been coming in for so long does so no more
 
 
 def uploads_folder(data_dir: Path, collection: str) -> Path:
@@ -25,7 +30,7 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
     record = store.collections.get(collection)
     remembered = store.forgotten.all(record.id).document_ids
     folder = uploads_folder(store.data_dir, collection)
-    roots = [name for name, (path, _) in store.collections.roots(record.id).items() if path == folder.resolve()]
+    roots = _roots(store, record)
     deleted = 0
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         is_forgotten = any(document_id(collection, root, path.name) in remembered for root in roots)
@@ -33,6 +38,39 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
             path.unlink()
             deleted += 1
     return deleted
+
+
+def unpublished_uploads(store: Store, collections: Collection[str], pending: Collection[tuple[str, str]]) -> list[Path]:
+    """Uploads that no reader sees: of these collections, of collections that there are not, and those cut off.
+
+    `pending` are (collection, name) of uploads that wait to be read, and are left out.
+    """
+    known = {record.name for record in store.collections.all()}
+    found: list[Path] = []
+    for folder in sorted((store.data_dir / UPLOADS_FOLDER).iterdir()):
+        if folder.name == INCOMING:
+            found += [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > _SECONDS_CUT_OFF]
+        elif folder.is_dir() and (folder.name in collections or folder.name not in known):
+            needed = _published_paths(store, folder)
+            there = (path for path in sorted(folder.iterdir()) if path.is_file())
+            found += [path for path in there if path not in needed and (folder.name, path.name) not in pending]
+    return found
+
+
+def _published_paths(store: Store, folder: Path) -> set[Path]:
+    """The uploads in the folder of a collection that readers see."""
+    record = store.collections.find(folder.name)
+    if record is None or record.published is None:
+        return set()
+    roots = _roots(store, record)
+    documents = store.documents.in_generation(record.id, record.published)
+    return {folder / document.source for document in documents if document.root in roots and not document.part}
+
+
+def _roots(store: Store, record: CollectionRecord) -> list[str]:
+    """The names by which a collection knows the folder of its uploads."""
+    folder = uploads_folder(store.data_dir, record.name).resolve()
+    return [name for name, (path, _) in store.collections.roots(record.id).items() if path == folder]
 
 
 def drop_uploads(data_dir: Path, collection: str) -> None:

@@ -18,10 +18,8 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
     with writer_lock(loaded.data_dir, f"forget in {collection}"):
         from elt_llm_core.forgetting import forget
         from elt_llm_core.store.store import open_store
-        from elt_llm_core.store.uploads import delete_forgotten_uploads
 
         with open_store(loaded.data_dir, for_writing=True) as store:
-            report = forget(store, collection, str(arguments["document"]), progress)
-            deleted = delete_forgotten_uploads(store, collection, before=float(arguments["asked_at"]))
-    told = asdict(report)
-    return {**told, "documents": len(report.documents), "uploads": deleted}
+            asked_at = float(arguments["asked_at"])
+            report = forget(store, collection, str(arguments["document"]), progress, asked_at=asked_at)
+    return {**asdict(report), "documents": len(report.documents)}

@@ -1,0 +1,89 @@
+"""Jobs wait in order, are begun once, and are not lost when whoever does them is."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UsageError
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.job_queue import MOST_ATTEMPTS, JobQueue
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[JobQueue]:
+    with closing(open_state(tmp_path)) as state:
+        yield JobQueue(state)
+
+
+def test_jobs_are_done_in_the_order_they_came_in(queue: JobQueue) -> None:
+    jobs = [queue.submit("ingest", {"collection": name}, "local") for name in "zyxwvutsrq"]
+    begun = []
+    while (job := queue.next()) is not None:
+        assert queue.begin(job.id, 1)
+        begun.append(job.id)
+    assert begun == [job.id for job in jobs]
+    assert [job.id for job in queue.all()] == begun[::-1]
+
+
+def test_a_job_is_begun_once(queue: JobQueue) -> None:
+    job = queue.submit("ingest", {}, "local")
+    assert queue.begin(job.id, 1)
+    assert not queue.begin(job.id, 2)
+    assert queue.get(job.id).pid == 1
+
+
+def test_only_wanted_kinds_are_next_and_none_that_rests(queue: JobQueue) -> None:
+    first, second, third = (queue.submit(kind, {}, "local") for kind in ("ingest", "glossary", "ingest"))
+    assert queue.waiting() == 3
+    wanted = queue.next(["glossary"])
+    assert wanted is not None
+    assert wanted.id == second.id
+    rested = queue.next(["ingest"], [first.id])
+    assert rested is not None
+    assert rested.id == third.id
+    assert queue.next(["verify"]) is None
+
+
+def test_waiting_for_a_lock_is_no_attempt(queue: JobQueue) -> None:
+    job = queue.submit("ingest", {}, "local")
+    for _ in range(10):
+        queue.begin(job.id, 1)
+        queue.wait_again(job.id, counted=False)
+    assert queue.get(job.id).attempts == 0
+
+
+def test_a_job_that_kills_its_process_again_and_again_has_failed(queue: JobQueue) -> None:
+    job = queue.submit("ingest", {}, "local")
+    for _ in range(MOST_ATTEMPTS):
+        assert queue.begin(job.id, 1)
+        queue.abandoned(job.id, "It died.")
+    ended = queue.get(job.id)
+    assert (ended.status, ended.attempts) == ("failed", MOST_ATTEMPTS)
+    assert "It died." in ended.error
+
+
+def test_what_was_cancelled_stays_so_whoever_else_ends_it(queue: JobQueue) -> None:
+    job = queue.submit("ingest", {}, "local")
+    queue.begin(job.id, 1)
+    queue.cancel(job.id)
+    queue.wait_again(job.id, counted=False)
+    queue.abandoned(job.id, "It died.")
+    queue.end(job.id, "done", {"documents": 1})
+    assert queue.get(job.id).status == "cancelled"
+
+
+def test_jobs_that_ended_can_be_forgotten_and_others_cannot(queue: JobQueue) -> None:
+    done, waiting = (queue.submit("ingest", {}, "local") for _ in range(2))
+    queue.end(done.id, "done", {})
+    assert queue.forget_ended() == 1
+    assert queue.get(waiting.id).status == "queued"
+    with pytest.raises(UsageError, match="no job"):
+        queue.get(done.id)
+
+
+def test_uploads_that_wait_to_be_read_are_known(queue: JobQueue) -> None:
+    queue.submit("ingest", {"collection": "demo", "uploads": ["a.md", "b.md"]}, "local")
+    read = queue.submit("ingest", {"collection": "demo", "uploads": ["c.md"]}, "local")
+    queue.end(read.id, "done", {})
+    assert queue.pending_uploads() == {("demo", "a.md"), ("demo", "b.md")}

@@ -1,0 +1,76 @@
+"""Uploads go with what they are of: a document that is forgotten, a collection that is dropped, a purge."""
+
+import os
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection import drop
+from elt_llm_core.forgetting import forget
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.purging import purge
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.job_queue import JobQueue
+from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploads_folder
+from folders import run_ingest
+from shelf import COLLECTION, writing
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """Two uploads, ingested."""
+    data_dir = tmp_path / "data"
+    folder = uploads_folder(data_dir, COLLECTION)
+    folder.mkdir(parents=True)
+    for name in ("roses", "lilies"):
+        (folder / f"{name}.md").write_text(f"# {name.title()}\n\nAll about {name}, at some length.\n", encoding="utf-8")
+    run_ingest(data_dir, folder)
+    return data_dir
+
+
+def uploads(data_dir: Path) -> set[str]:
+    """What of them is left."""
+    return {path.name for path in (data_dir / UPLOADS_FOLDER).rglob("*") if path.is_file()}
+
+
+def test_what_is_forgotten_is_no_upload_any_more(data_dir: Path) -> None:
+    with writing(data_dir) as store:
+        report = forget(store, COLLECTION, "roses.md", SilentProgress())
+    assert report.uploads == 1
+    assert uploads(data_dir) == {"lilies.md"}
+
+
+def test_what_was_uploaded_after_somebody_asked_to_forget_it_stays(data_dir: Path) -> None:
+    with writing(data_dir) as store:
+        report = forget(store, COLLECTION, "roses.md", SilentProgress(), asked_at=time.time() - 3600)
+    assert report.uploads == 0
+    assert uploads(data_dir) == {"roses.md", "lilies.md"}
+
+
+def test_a_dropped_collection_leaves_no_upload(data_dir: Path) -> None:
+    with writing(data_dir) as store:
+        drop(store, COLLECTION)
+    assert uploads(data_dir) == set()
+
+
+def test_a_purge_leaves_what_is_published_and_what_waits_to_be_read(data_dir: Path) -> None:
+    incoming = data_dir / UPLOADS_FOLDER / INCOMING
+    orphans = uploads_folder(data_dir, "never-made")
+    for folder, name in ((incoming, "coming"), (incoming, "cut-off"), (orphans, "unread.md")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("words", encoding="utf-8")
+    os.utime(incoming / "cut-off", (0, 0))
+    for name in ("waiting.md", "unreadable.md"):
+        (uploads_folder(data_dir, COLLECTION) / name).write_text("words", encoding="utf-8")
+    with closing(open_state(data_dir)) as state:
+        queue = JobQueue(state)
+        ended = queue.submit("ingest", {"collection": COLLECTION, "uploads": ["unreadable.md"]}, "local")
+        queue.end(ended.id, "done", {})
+        queue.submit("ingest", {"collection": COLLECTION, "uploads": ["waiting.md"]}, "local")
+        with writing(data_dir) as store:
+            receipt = purge(store, [], SilentProgress())
+        assert [job.status for job in queue.all()] == ["queued"]
+    assert uploads(data_dir) == {"roses.md", "lilies.md", "waiting.md", "coming"}
+    assert f"{UPLOADS_FOLDER}/never-made/unread.md" in receipt.files
+    assert not any(UPLOADS_FOLDER in source for source in receipt.sources)
