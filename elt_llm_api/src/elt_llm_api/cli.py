@@ -38,6 +38,7 @@ COMMANDS = (
     CommandEntry("review", "elt_llm_api.commands.review", "Take reviews of rows, and see how they stand.", _JOBS),
     CommandEntry("replay", "elt_llm_api.commands.replay", "Tell whether an output still holds.", _JOBS),
     CommandEntry("serve", "elt_llm_api.commands.serve", "Serve browsers, programs and agents over HTTP.", _SERVE),
+    CommandEntry("keys", "elt_llm_api.commands.keys", "Who may ask the server, and what each may read.", _SERVE),
     CommandEntry("mcp", "elt_llm_api.commands.mcp", "Serve tools to an agent that starts this command.", _SERVE),
     CommandEntry("collections", "elt_llm_api.commands.collections", "List the collections.", _CARE),
     CommandEntry("status", "elt_llm_api.commands.status", "What a collection holds and what happened last.", _CARE),

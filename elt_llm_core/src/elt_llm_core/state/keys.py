@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from elt_llm_core.store.clock import now
 from elt_llm_core.store.database import Database, Row
 
 PREFIX = "elt_"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_TAKEN = "local"  # who asks without a key: a key of that name would own their conversations
 _BYTES = 32  # of chance: a fast hash is enough for what nobody can guess
 
 
@@ -33,7 +36,12 @@ class Keys:
         self._database = database
 
     def create(self, name: str, read: Sequence[str], write: Sequence[str], *, administers: bool = False) -> str:
-        """Make a key and return its secret, which is kept nowhere. Raises UsageError if the name is taken."""
+        """Make a key and return its secret, which is kept nowhere.
+
+        Raises UsageError if the name is taken, or can be none: letters, digits, `_`, `.` and `-`, 63 at most.
+        """
+        if not _NAME.fullmatch(name) or name.lower() == _TAKEN:
+            raise UsageError(f"'{name}' cannot be a key's name.", hint="Use letters, digits, -, _ and .; not 'local'.")
         if self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
             raise UsageError(f"There is a key '{name}' already.", hint=f"Run: elt-llm keys revoke {name}")
         secret = PREFIX + secrets.token_urlsafe(_BYTES)

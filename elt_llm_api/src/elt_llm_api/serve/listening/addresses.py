@@ -45,7 +45,8 @@ def listen(bound: socket.socket) -> None:
     try:
         bound.listen(BACKLOG)
     except OSError as error:
-        raise _unusable(*bound.getsockname()[:2], error) from error
+        host, port = bound.getsockname()[:2]
+        raise _unusable(host, port, error) from error
 
 
 def refuse_exposure(bound: socket.socket, exposure: Exposure) -> None:
