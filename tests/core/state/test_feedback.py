@@ -48,11 +48,11 @@ def test_what_shows_a_document_that_is_gone_is_erased(state: Database) -> None:
     feedback = Feedback(state)
     feedback.give(ANSWER, "up", "")
     feedback.give(replace(ANSWER, request_id="r-2", documents=frozenset()), "up", "")
-    assert feedback.erase(lambda documents, text: DOCUMENT in documents) == 1
+    assert feedback.erase(lambda documents, _: DOCUMENT in documents) == 1
     assert [one.answer.request_id for one in feedback.all()] == ["r-2"]
 
 
 def test_what_says_a_word_that_was_erased_is_erased(state: Database) -> None:
     feedback = Feedback(state)
     feedback.give(ANSWER, "up", "The canary sings.")
-    assert feedback.erase(lambda documents, text: "canary" in text) == 1
+    assert feedback.erase(lambda _, text: "canary" in text) == 1

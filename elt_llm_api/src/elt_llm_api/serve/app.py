@@ -11,7 +11,22 @@ from elt_llm_api.serve.errors import add_error_handlers
 from elt_llm_api.serve.guards import gate_for, guarded
 from elt_llm_api.serve.jobs.running import running_jobs
 from elt_llm_api.serve.mcp.mount import mount_tools
-from elt_llm_api.serve.routes import asking, batch_jobs, evaluate, health, jobs, login, metrics, rows, version
+from elt_llm_api.serve.openapi import describe, name_of
+from elt_llm_api.serve.routes import (
+    asking,
+    batch_jobs,
+    collections,
+    evaluate,
+    feedback,
+    health,
+    jobs,
+    login,
+    metrics,
+    profiles,
+    rows,
+    sessions,
+    version,
+)
 from elt_llm_api.serve.services import open_services
 from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute
 
@@ -31,11 +46,28 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
             async with tools, interface:
                 yield
 
-    app = FastAPI(title="elt-llm", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="elt-llm", lifespan=lifespan, docs_url=None, redoc_url=None, generate_unique_id_function=name_of
+    )
     app.state.services = services
     app.state.gate = gate_for(services, token)
     add_error_handlers(app)
-    for routes in (health, metrics, login, asking, batch_jobs, evaluate, jobs, rows, version):
+    describe(app)
+    for routes in (
+        health,
+        metrics,
+        login,
+        asking,
+        batch_jobs,
+        evaluate,
+        jobs,
+        rows,
+        version,
+        sessions,
+        feedback,
+        collections,
+        profiles,
+    ):
         app.include_router(routes.router)
     tools = mount_tools(app, services)
     app.router.routes.append(InterfaceRoute(interface))
