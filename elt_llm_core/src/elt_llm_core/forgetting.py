@@ -44,8 +44,8 @@ def forget(
 ) -> ForgetReport:
     """Remove what `choose_to_forget` finds: a new generation without it is published, every other with it deleted.
 
-    Its upload goes, too, unless it came after `asked_at` (seconds since 1970; unset: now). The caller holds the writer's
-    lock. A crash at any moment is mended by repeating it. Raises StoreError if a trace is left.
+    Its upload goes, too, unless it came after `asked_at` (seconds since 1970; unset: now). The caller holds the
+    writer's lock. A crash at any moment is mended by repeating it. Raises StoreError if a trace is left.
     """
     clear_leftovers(store)
     record = store.collections.get(name)
