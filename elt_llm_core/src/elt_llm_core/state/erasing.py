@@ -14,6 +14,7 @@ from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.state.reviews import JobReviews
 from elt_llm_core.state.rows import ANY_DOCUMENT, JobRows, Quoted
 from elt_llm_core.state.sessions import Sessions
+from elt_llm_core.state.trace_files import erase_lines
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.erasing import compact
 from elt_llm_core.store.records import CollectionRecord
@@ -47,6 +48,7 @@ class _Doom:
 
     def erase(self, state: Database) -> Erased:
         Feedback(state).erase(self.of_row)
+        erase_lines(state.path.parent, self.of_row)
         return Erased(
             Sessions(state).erase(self.of_result),
             JobRows(state).erase(self.of_row),
@@ -60,7 +62,7 @@ class _Doom:
 
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> Erased:
-    """Delete every turn, row, review and opinion of an answer that shows one of these documents. Raises StoreError."""
+    """Delete every turn, row, review, opinion and trace that shows one of these documents. Raises StoreError."""
 
     def is_gone(quoted: Quoted) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from elt_llm_core.errors import StoreError
+
 TRACES_FOLDER = "traces"
 LARGEST = 16 << 20  # bytes of one file
 Documents = frozenset[tuple[str, str, str]]
@@ -47,17 +49,24 @@ class TraceFiles:
 
 
 def erase_lines(data_dir: Path, is_doomed: Callable[[Documents, str], bool]) -> int:
-    """Take lines out of every trace file, by their documents and their text; returns how many. Raises OSError.
+    """Take lines out of every trace file, by their documents and their text; returns how many. Raises StoreError.
 
     Files are written anew in their place, so that the bytes of what was taken out are gone from them.
     """
-    return sum(_without(path, is_doomed) for path in sorted((data_dir / TRACES_FOLDER).glob("*.jsonl")))
+    try:
+        return sum(_without(path, is_doomed) for path in sorted((data_dir / TRACES_FOLDER).glob("*.jsonl")))
+    except OSError as error:
+        raise StoreError(
+            f"{error.filename or data_dir / TRACES_FOLDER}: {error.strerror}, and what traces say of documents that are"
+            " gone is still there.",
+            hint="Delete that file, then run the same command again.",
+        ) from error
 
 
 def _without(path: Path, is_doomed: Callable[[Documents, str], bool]) -> int:
     with _locked(path) as stream:
         before = stream.read().splitlines(keepends=True)
-        kept = [line for line in before if not is_doomed(_documents(line), line.decode("utf-8", "replace"))]
+        kept = [line for line in before if not _is_doomed(line, is_doomed)]
         if len(kept) < len(before):
             stream.seek(0)
             stream.write(b"".join(kept))
@@ -67,13 +76,14 @@ def _without(path: Path, is_doomed: Callable[[Documents, str], bool]) -> int:
         return len(before) - len(kept)
 
 
-def _documents(line: bytes) -> Documents:
-    """The documents of a line; none where it was cut off by a crash."""
+def _is_doomed(line: bytes, is_doomed: Callable[[Documents, str], bool]) -> bool:
+    """Whether a line is to go; one that a crash cut off always is, for what it is about is not known."""
     try:
         told = json.loads(line)
     except ValueError:
-        return frozenset()
-    return frozenset((str(it[0]), str(it[1]), str(it[2])) for it in told.get("documents", ()))
+        return True
+    documents = frozenset((str(it[0]), str(it[1]), str(it[2])) for it in told.get("documents", ()))
+    return is_doomed(documents, line.decode("utf-8", "replace"))
 
 
 @contextmanager
