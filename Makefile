@@ -1,15 +1,18 @@
 .DEFAULT_GOAL := help
 CHECKERS := uv run --group check --group samples --group models --group browser --group serve-tests --extra ui --extra mcp
-.PHONY: help setup demo check format test faults bench
+.PHONY: help setup demo serve check format test faults bench docker-build docker-up docker-down
 
 help: ## List what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 setup: ## Install everything into .venv
 	uv sync --all-groups --extra ui --extra mcp
 
 demo: ## Ingest the samples and answer a question about them
 	uv run elt-llm demo
+
+serve: ## Serve questions, documents and jobs to this machine, with the pages for browsers
+	uv run --extra ui --extra mcp elt-llm serve
 
 # The checkers, the renderer of the samples, the small model, the user interface and what drives a browser stay installed for
 # the tests at the end, which then skip nothing.
@@ -33,3 +36,16 @@ faults: ## Kill, fill, harm and feed it what is malformed, at length, and look a
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS, print ratios, write docs/benchmarks.md
 	uv run pytest -m bench -n 0 -s
+
+docker-build: ## Build the image of the server
+	docker build --tag elt-llm:0.1.0 .
+
+docker-up: secrets/token ## Start the server and Ollama in containers
+	docker compose up --detach --build
+
+docker-down: ## Stop them; what was ingested stays
+	docker compose down
+
+secrets/token:
+	mkdir -p secrets documents
+	umask 077; python3 -c "import secrets; print(secrets.token_urlsafe(32))" > $@
