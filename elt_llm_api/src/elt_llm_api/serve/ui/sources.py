@@ -1,0 +1,90 @@
+"""The sources of an answer: a card for each, and the place in its document that one opens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+from elt_llm_core.errors import EltError
+
+from elt_llm_api.serve.actions.spans import Span, Spans
+from elt_llm_api.serve.safe_text import as_text
+from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.answers import failure_markdown
+from elt_llm_api.serve.ui.callers import principal_of
+from elt_llm_api.serve.ui.cards import Card, marked_text
+
+MOST = 12
+"""Cards that are shown; an answer rarely cites more places, and all of them are in its text."""
+BEFORE, AFTER = 600, 1800
+"""Characters of a document shown before and after the cited ones, at most."""
+_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+
+
+class Sources:
+    """Lays out the cards, and opens their places."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._spans = Spans(services)
+        self._cards: list[tuple[gr.Group, gr.Markdown, gr.Button]] = []
+        self._state = gr.State(())
+        self._more = gr.Markdown("", visible=False, latex_delimiters=[])
+        with gr.Group(visible=False, elem_id="opened") as self._opened:
+            self._place = gr.Markdown("", latex_delimiters=[], elem_id="place")
+            self._close = gr.Button("Close this place", size="sm", elem_id="close-place")
+        for number in range(1, MOST + 1):
+            with gr.Group(visible=False, elem_id=f"source-{number}", elem_classes="source-card") as group:
+                text = gr.Markdown("", latex_delimiters=[])
+                button = gr.Button(f"Open source {number}", size="sm", elem_id=f"open-{number}")
+            self._cards.append((group, text, button))
+
+    @property
+    def outputs(self) -> list[Any]:
+        """Every component that `shown` may change."""
+        return [self._state, self._more, self._opened, *(part for one in self._cards for part in one[:2])]
+
+    def shown(self, cards: Sequence[Card]) -> dict[Any, Any]:
+        """The changes that show these cards and no others."""
+        changes: dict[Any, Any] = {self._state: tuple(cards), self._opened: gr.update(visible=False)}
+        left_out = len(cards) - MOST
+        changes[self._more] = gr.update(value=f"{left_out} more are in the answer as text.", visible=left_out > 0)
+        for place, (group, text, _) in enumerate(self._cards):
+            changes[group] = gr.update(visible=place < len(cards))
+            if place < len(cards):
+                changes[text] = cards[place].html
+        return changes
+
+    def wire(self) -> None:
+        """Say what the buttons do."""
+        for place, (_, _, button) in enumerate(self._cards):
+            button.click(self._opener(place), [self._state], [self._opened, self._place], **_QUIET)
+        self._close.click(lambda: gr.update(visible=False), None, [self._opened], **_QUIET)
+
+    def _opener(self, place: int) -> Any:
+        def opened(cards: Sequence[Card], request: gr.Request) -> tuple[Any, str]:
+            return gr.update(visible=True), self._read(cards[place], request)
+
+        return opened
+
+    def _read(self, card: Card, request: gr.Request) -> str:
+        principal = principal_of(request)
+        where = card.collection, card.document
+        start, end = card.span
+        try:
+            cited = self._spans.get(principal, *where, start, end)
+            around = max(0, start - BEFORE), min(cited.length, end + AFTER)
+            return place_html(card.reference, cited, self._spans.get(principal, *where, *around))
+        except EltError as error:
+            return failure_markdown(str(error), error.hint)
+
+
+def place_html(reference: str, cited: Span, around: Span) -> str:
+    """A place in a document: the text around the cited characters, those marked."""
+    facts = [cited.source, *([f"page {cited.page}"] if cited.page else []), *([cited.section] if cited.section else [])]
+    told = " · ".join(as_text(" ".join(fact.split())) for fact in facts)
+    text = marked_text(around.text, cited.start - around.start, cited.end - around.start)
+    before, after = "… " if around.start else "", " …" if around.end < around.length else ""
+    return (
+        f'<div class="opened"><p><b>{as_text(reference)} {as_text(" ".join(cited.title.split()))}</b><br>{told}</p>'
+        f'<div class="text">{before}{text}{after}</div></div>'
+    )
