@@ -1,0 +1,68 @@
+"""A server over a project with jobs: one that was run, one that reads more than every key may, one with a mistake."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.keys import Keys
+from fake_jobs import project, run, some_terms
+from folders import run_ingest, write_files
+from served import Served, served
+
+TOKEN = "t" * 40
+JOB = "/v1/rows/rules/glossary"
+READER, WRITER, STRANGER = "reader", "writer", "stranger"
+_SCOPES = {READER: (["library"], []), WRITER: (["library"], ["library"]), STRANGER: (["else_*"], ["else_*"])}
+_CLOSED = "description: All of it.\nsources: {handbook: [library, secret]}\n"
+
+
+@dataclass(frozen=True)
+class ServedJobs:
+    """The server, and the secrets of its keys by name."""
+
+    server: Served
+    secrets: dict[str, str]
+
+    def get(self, path: str, holder: str = "", /, **parameters: Any) -> httpx.Response:
+        """Ask as the holder of the key of that name; without one as the operator."""
+        return self.server.client.get(path, params=parameters or None, headers=self._headers(holder))
+
+    def post(self, path: str, body: object, holder: str = "") -> httpx.Response:
+        """Send JSON, as `get` asks."""
+        return self.server.client.post(path, json=body, headers=self._headers(holder))
+
+    def row(self, key: str = "Term 01", table: str = "terms") -> dict[str, Any]:
+        """One row of the job that was run, with all it rests on."""
+        answer = self.get(f"{JOB}/row", table=table, key=key)
+        assert answer.status_code == 200, answer.text
+        row: dict[str, Any] = answer.json()
+        return row
+
+    def _headers(self, holder: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.secrets[holder]}"} if holder else {}
+
+
+def job_project(folder: Path) -> Path:
+    """Six terms in three documents, the job `rules` that was run over them, and two jobs that were not."""
+    documents = {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2), "c/three.md": some_terms(2, first=4)}
+    loaded = project(folder, documents, job="description: Terms of the rules.\n")
+    write_files(folder / "secret", {"plans.md": "Canary means a bird that nobody may see.\n"})
+    run_ingest(loaded.data_dir, folder / "secret", collection="secret")
+    write_files(
+        folder / "config", {"consumer/closed.yaml": _CLOSED, "consumer/broken.yaml": "sources: {handbok: []}\n"}
+    )
+    run(loaded)
+    return folder
+
+
+@contextmanager
+def served_jobs(folder: Path) -> Iterator[ServedJobs]:
+    """The server over a project that `job_project` made, with a key that reads, one that writes, and one elsewhere."""
+    with closing(open_state(folder / ".elt_llm")) as state:
+        secrets = {name: Keys(state).create(name, *scope) for name, scope in _SCOPES.items()}
+    with served(folder, token=TOKEN, environment={}) as server:
+        yield ServedJobs(server, secrets)
