@@ -56,8 +56,7 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     project = _project_of(source) if source else working_directory.absolute()
     data_dir = _data_dir(settings, project, environment, working_directory)
     settings = _with_models_dir(settings, project, environment, working_directory)
-    ours = {name: value for name, value in environment.items() if name.startswith(_PREFIX)}
-    return LoadedSettings(settings, source, data_dir, project, ours, working_directory.absolute())
+    return LoadedSettings(settings, source, data_dir, project, _heeded(environment), working_directory.absolute())
 
 
 def find_settings_file(working_directory: Path) -> Path | None:
@@ -156,6 +155,15 @@ def _scalar(variable: str, text: str, allowed: str) -> object:
         raise SettingsError(f"environment variable {variable} = {text!r}: must be {allowed}") from error
     takes_text = allowed.startswith(("text", "a path", "one of"))
     return text if takes_text and value is not None else value
+
+
+def _heeded(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that settings came from; no others, for those may be secrets."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name == DATA_DIR_VARIABLE or (name.startswith(_PREFIX) and name not in _OTHER_VARIABLES)
+    }
 
 
 def _data_dir(settings: Settings, project: Path, environment: Mapping[str, str], working_directory: Path) -> Path:

@@ -49,6 +49,7 @@ class Reloader(Closeable):
         self._every, self._looking = every, Lock()
         self._seen = _seen(loaded.config_dir)
         self._in_force = _read(loaded, 1)
+        self._at_start = _again(loaded).settings  # as the files said, whatever options of the command said besides
         self._mistake = ""
         self._waiting: tuple[str, ...] = ()
         self._stopped = Event()
@@ -87,17 +88,21 @@ class Reloader(Closeable):
 
     def _take(self) -> None:
         old = self._in_force
-        given = load_settings(old.loaded.source, old.loaded.environment, old.loaded.working_directory)
+        given = _again(old.loaded)
         kept = {name: getattr(old.loaded.settings, name) for name in AT_START}
         settings = given.settings.model_copy(update=kept)
         loaded = replace(given, settings=settings, data_dir=old.loaded.data_dir)
         self._in_force = _read(loaded, old.version + 1)
-        self._mistake, self._waiting = "", tuple(_differing(given.settings, settings))
+        self._mistake, self._waiting = "", tuple(_differing(given.settings, self._at_start))
         _log.warning("Settings were changed and are in force.")
 
     def _watch(self) -> None:
         while not self._stopped.wait(self._every):
             self.look()
+
+
+def _again(loaded: LoadedSettings) -> LoadedSettings:
+    return load_settings(loaded.source, loaded.environment, loaded.working_directory)
 
 
 def _read(loaded: LoadedSettings, version: int) -> InForce:

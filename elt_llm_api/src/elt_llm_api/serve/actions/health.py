@@ -1,5 +1,6 @@
 """How the server fares: whether it can answer, what it measured, what is wrong and how that is mended."""
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping
@@ -105,7 +106,7 @@ class HealthOf:
         from elt_llm_api.commands.doctor import examine
 
         loaded = self._services.loaded
-        verdicts = examine(Facts(loaded.environment, loaded.working_directory, loaded, None))
+        verdicts = examine(Facts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
         return [
             Finding(name=name, outcome=it.outcome.value, detail=it.detail, hint=it.hint)
             for name, it in verdicts.items()
