@@ -10,7 +10,7 @@ from mcp.server.mcpserver.tools import Tool
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.tools import answer, get_span, search, verify_quote
+from elt_llm_api.serve.mcp.tools import answer, explain, get_span, optimize_search, search, verify_quote
 from elt_llm_api.serve.services import Services
 
 INSTRUCTIONS = (
@@ -21,8 +21,10 @@ INSTRUCTIONS = (
 _TOOLS: tuple[Callable[[Given], Tool], ...] = (
     search.tool,
     answer.tool,
+    explain.tool,
     get_span.tool,
     verify_quote.tool,
+    optimize_search.tool,
 )
 
 
