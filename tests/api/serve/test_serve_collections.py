@@ -1,0 +1,117 @@
+"""Collections over HTTP: what a key sees of them, and what it may do to them."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from answering import copied
+from command_line import CommandLine
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.keys import Keys
+from served import Served, served
+
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module")
+def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = copied(sample_folder, tmp_path_factory.mktemp("collections") / "project")
+    with served(folder, token="t" * 32) as server:
+        yield server
+
+
+@pytest.fixture
+def reader(server: Served) -> Iterator[httpx.Client]:
+    """A key that reads the samples and changes nothing."""
+    yield from _keyed(server, "reader", ["samples"])
+
+
+@pytest.fixture
+def stranger(server: Served) -> Iterator[httpx.Client]:
+    """A key that reads nothing that is there."""
+    yield from _keyed(server, "stranger", ["elsewhere"])
+
+
+def _keyed(server: Served, name: str, read: list[str]) -> Iterator[httpx.Client]:
+    with closing(open_state(server.data_dir)) as state:
+        secret = Keys(state).create(name, read, [])
+        with httpx.Client(base_url=server.address, headers={"authorization": f"Bearer {secret}"}) as client:
+            yield client
+        Keys(state).revoke(name)
+
+
+def test_collections_are_listed_with_size_model_and_health(server: Served) -> None:
+    [one] = server.client.get("/v1/collections").json()
+    assert (one["name"], one["generation"], one["health"]) == ("samples", 1, "ok")
+    assert one["documents"] > 3
+    assert one["chunks"] > one["documents"]
+    assert one["model"] == "fake fake"
+
+
+def test_a_collection_tells_what_the_command_tells(server: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    [told] = CommandLine(server.folder, capsys).done("status", "-c", "samples", "--json").json["collections"]
+    served_status = server.client.get("/v1/collections/samples").json()["status"]
+    assert served_status == told
+
+
+def test_folders_of_the_machine_are_told_to_those_who_administer_it_alone(server: Served, reader: httpx.Client) -> None:
+    assert server.client.get("/v1/collections/samples").json()["status"]["roots"]
+    told = reader.get("/v1/collections/samples")
+    assert told.json()["status"]["roots"] == []
+    assert str(server.folder) not in told.text
+
+
+def test_what_a_key_may_not_read_is_as_what_is_not_there(stranger: httpx.Client) -> None:
+    assert stranger.get("/v1/collections").json() == []
+    hidden, missing = stranger.get("/v1/collections/samples"), stranger.get("/v1/collections/nowhere")
+    assert hidden.status_code == missing.status_code == 403
+    assert hidden.json()["error"]["message"].replace("samples", "nowhere") == missing.json()["error"]["message"]
+
+
+def test_who_only_reads_changes_nothing(reader: httpx.Client) -> None:
+    for way in ("verify", "rollback"):
+        assert reader.post(f"/v1/collections/samples/{way}", json={}).status_code == 403
+
+
+def test_a_sound_collection_is_verified(server: Served) -> None:
+    report = server.client.post("/v1/collections/samples/verify", json={"deep": True}).json()
+    assert report == {"ok": True, "damage": [], "unchecked": [], "healed": []}
+
+
+def test_a_damaged_collection_is_named_then_mended_and_asked_again(sample_folder: Path, tmp_path: Path) -> None:
+    with served(copied(sample_folder, tmp_path / "project")) as own:
+        [generation] = (own.data_dir / "collections" / "samples").iterdir()
+        damaged = max((path for path in generation.rglob("*") if path.is_file()), key=lambda it: it.stat().st_size)
+        damaged.write_bytes(damaged.read_bytes()[:100])
+        found = own.client.post("/v1/collections/samples/verify", json={}).json()
+        assert not found["ok"]
+        assert found["damage"][0]["healable"]
+        mended = own.client.post("/v1/collections/samples/verify", json={"mend": True}).json()
+        assert mended["ok"]
+        assert mended["healed"]
+        assert own.client.post("/v1/search", json={"question": "Who decides?"}).json()["chunks"]
+
+
+def test_readers_are_shown_an_earlier_generation_and_the_later_again(
+    sample_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copied(sample_folder, tmp_path / "project")
+    (tmp_path / "more.md").write_text("# More\n\nA lantern hangs above the gate.\n")
+    CommandLine(folder, capsys).done("ingest", tmp_path / "more.md", "-c", "samples")
+    with served(folder) as own:
+        back = own.client.post("/v1/collections/samples/rollback", json={}).json()
+        assert back == {"collection": "samples", "left": 2, "now": 1}
+        asked = own.client.post("/v1/query", json={"question": "What hangs above the gate?"}).json()
+        assert asked["metadata"]["generations"] == {"samples": 1}
+        assert own.client.post("/v1/collections/samples/rollback", json={"to": 9}).status_code == 400
+        again = own.client.post("/v1/collections/samples/rollback", json={"again": True}).json()
+        assert again["now"] == 2
+
+
+def test_profiles_are_listed_with_what_they_are_for(server: Served) -> None:
+    listed = server.client.get("/v1/profiles").json()
+    assert listed[0]["name"] == "default"
+    assert {"fast", "thorough"} <= {one["name"] for one in listed}
+    assert all(one["description"] for one in listed)

@@ -1,0 +1,159 @@
+"""Conversations over HTTP belong to who began them; opinions of answers go with what they are about."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from answering import EXTRACTIVE, QUESTION, copied
+from command_line import SAMPLES
+from elt_llm_core.forgetting import forget
+from elt_llm_core.progress import SilentProgress
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.keys import Keys
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.store import open_store
+from served import Served, served
+
+pytestmark = pytest.mark.network
+NOBODY = "f" * 32
+
+
+@pytest.fixture(scope="module")
+def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = copied(sample_folder, tmp_path_factory.mktemp("sessions") / "project")
+    with served(folder, environment=EXTRACTIVE) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def keys(server: Served) -> Mapping[str, httpx.Headers]:
+    """Headers of callers: ann and bob read everything, eve another collection alone, ada administers."""
+    with closing(open_state(server.data_dir)) as state:
+        made = Keys(state)
+        secrets = {
+            "ann": made.create("ann", ["*"], []),
+            "bob": made.create("bob", ["*"], []),
+            "eve": made.create("eve", ["elsewhere"], []),
+            "ada": made.create("ada", ["*"], ["*"], administers=True),
+        }
+    return {name: httpx.Headers({"authorization": f"Bearer {secret}"}) for name, secret in secrets.items()}
+
+
+@pytest.fixture
+def ann(server: Served, keys: Mapping[str, httpx.Headers]) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.address, headers=keys["ann"], timeout=60) as client:
+        yield client
+
+
+def begun(client: httpx.Client) -> str:
+    response = client.post("/v1/sessions", json={"collections": ["samples"]})
+    assert response.status_code == 201, response.text
+    return str(response.json()["id"])
+
+
+def asked(client: httpx.Client, session: str, question: str = QUESTION) -> dict[str, Any]:
+    response = client.post("/v1/query", json={"question": question, "session": session})
+    assert response.status_code == 200, response.text
+    return dict(response.json())
+
+
+def test_a_conversation_is_begun_asked_listed_read_and_deleted(ann: httpx.Client) -> None:
+    session = begun(ann)
+    asked(ann, session)
+    listed = ann.get("/v1/sessions").json()
+    assert [(one["title"], one["turns"]) for one in listed if one["id"] == session] == [(QUESTION, 1)]
+    read = ann.get(f"/v1/sessions/{session}").json()
+    assert read["said"][0]["result"]["citations"]
+    assert ann.delete(f"/v1/sessions/{session}").status_code == 204
+    assert ann.get(f"/v1/sessions/{session}").status_code == 403
+
+
+def test_a_follow_up_is_asked_of_the_collections_and_with_the_profile_of_its_conversation(ann: httpx.Client) -> None:
+    session = ann.post("/v1/sessions", json={"collections": ["samples"], "profile": "fast"}).json()["id"]
+    asked(ann, session)
+    result = asked(ann, session, "and why?")
+    assert result["metadata"]["generations"] == {"samples": 1}
+    assert ann.get(f"/v1/sessions/{session}").json()["profile"] == "fast"
+
+
+@pytest.mark.parametrize("other", ["bob", "eve", "ada"])
+def test_nobody_else_reads_asks_or_deletes_a_conversation(
+    ann: httpx.Client, keys: Mapping[str, httpx.Headers], other: str
+) -> None:
+    session = begun(ann)
+    somebody = {"headers": keys[other]}
+    answers = [
+        ann.get(f"/v1/sessions/{session}", **somebody),
+        ann.delete(f"/v1/sessions/{session}", **somebody),
+        ann.post("/v1/query", json={"question": QUESTION, "session": session}, **somebody),
+        ann.post("/v1/feedback", json={"verdict": "up", "session": session, "turn": 1}, **somebody),
+    ]
+    assert [answer.status_code for answer in answers] == [403] * 4
+    missing = ann.get(f"/v1/sessions/{NOBODY}", **somebody).json()["error"]
+    assert answers[0].json()["error"]["message"].replace(session, NOBODY) == missing["message"]
+    assert session not in {one["id"] for one in ann.get("/v1/sessions", **somebody).json()}
+    assert ann.get(f"/v1/sessions/{session}").status_code == 200
+
+
+def test_a_conversation_over_what_may_not_be_read_is_not_begun(
+    ann: httpx.Client, keys: Mapping[str, httpx.Headers]
+) -> None:
+    for wanted in ({"collections": ["samples"]}, {"prefixes": ["sam"]}, {}):
+        assert ann.post("/v1/sessions", json=wanted, headers=keys["eve"]).status_code == 403
+
+
+def test_a_thumb_for_a_turn_takes_the_place_of_the_one_before(
+    ann: httpx.Client, keys: Mapping[str, httpx.Headers]
+) -> None:
+    session = begun(ann)
+    asked(ann, session)
+    for verdict in ("down", "up"):
+        given = ann.post("/v1/feedback", json={"verdict": verdict, "session": session, "turn": 1, "comment": "So."})
+        assert given.status_code == 201, given.text
+    kept = [one for one in ann.get("/v1/feedback", headers=keys["ada"]).json() if one["session"] == session]
+    assert [(one["by"], one["verdict"], one["question"]) for one in kept] == [("ann", "up", QUESTION)]
+
+
+def test_an_answer_outside_of_conversations_is_rated_by_the_id_of_its_request(
+    ann: httpx.Client, keys: Mapping[str, httpx.Headers]
+) -> None:
+    request = ann.post("/v1/query", json={"question": QUESTION}).headers["x-request-id"]
+    rating = {"verdict": "down", "request_id": request, "comment": "It leaves out the hall."}
+    assert ann.post("/v1/feedback", json=rating, headers=keys["bob"]).status_code == 403
+    assert ann.post("/v1/feedback", json=rating).json()["collections"] == ["samples"]
+
+
+def test_opinions_are_read_by_those_who_administer_alone(ann: httpx.Client) -> None:
+    assert ann.get("/v1/feedback").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"verdict": "up"},
+        {"verdict": "up", "session": NOBODY},
+        {"verdict": "up", "session": NOBODY, "turn": 1, "request_id": NOBODY},
+        {"verdict": "sideways", "request_id": NOBODY},
+        {"verdict": "up", "request_id": NOBODY, "comment": "x" * 2001},
+    ],
+)
+def test_an_opinion_names_one_answer_and_is_short(ann: httpx.Client, wrong: dict[str, Any]) -> None:
+    assert ann.post("/v1/feedback", json=wrong).status_code == 422
+
+
+def test_what_is_forgotten_takes_turns_and_opinions_with_it(sample_folder: Path, tmp_path: Path) -> None:
+    with served(copied(sample_folder, tmp_path / "project"), environment=EXTRACTIVE) as own:
+        session = begun(own.client)
+        shown = asked(own.client, session)["citations"][0]["source"]
+        own.client.post("/v1/feedback", json={"verdict": "up", "session": session, "turn": 1})
+        request = own.client.post("/v1/query", json={"question": QUESTION}).headers["x-request-id"]
+        own.client.post("/v1/feedback", json={"verdict": "up", "request_id": request})
+        assert len(own.client.get("/v1/feedback").json()) == 2
+        with writer_lock(own.data_dir, "test"), open_store(own.data_dir, for_writing=True) as store:
+            forget(store, "samples", shown, SilentProgress())
+        assert own.client.get("/v1/feedback").json() == []
+        assert own.client.get("/v1/sessions").json() == []
+    assert (SAMPLES / shown).exists()
