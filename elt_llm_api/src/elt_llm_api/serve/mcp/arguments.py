@@ -6,6 +6,7 @@ from elt_llm_core.settings import StrategyName
 from pydantic import Field
 
 from elt_llm_api.serve.actions.asking import LONGEST_QUESTION
+from elt_llm_api.serve.actions.batch_jobs import NAME
 
 QuestionText = Annotated[
     str, Field(min_length=1, max_length=LONGEST_QUESTION, description="The question, in words, in any language.")
@@ -31,4 +32,7 @@ Strategy = Annotated[
 CollectionName = Annotated[str, Field(min_length=1, max_length=63, description="Name of a collection.")]
 DocumentName = Annotated[
     str, Field(min_length=1, max_length=4000, description="A document: its id, path, file name or title.")
+]
+JobName = Annotated[
+    str, Field(min_length=1, max_length=100, pattern=NAME, description="Name of a job file of the server, no path.")
 ]

@@ -10,7 +10,17 @@ from mcp.server.mcpserver.tools import Tool
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.tools import answer, explain, get_span, optimize_search, search, verify_quote
+from elt_llm_api.serve.mcp.tools import (
+    answer,
+    collection_status,
+    explain,
+    get_span,
+    list_collections,
+    model_neighbours,
+    optimize_search,
+    search,
+    verify_quote,
+)
 from elt_llm_api.serve.services import Services
 
 INSTRUCTIONS = (
@@ -21,10 +31,13 @@ INSTRUCTIONS = (
 _TOOLS: tuple[Callable[[Given], Tool], ...] = (
     search.tool,
     answer.tool,
-    explain.tool,
     get_span.tool,
     verify_quote.tool,
+    explain.tool,
+    list_collections.tool,
+    collection_status.tool,
     optimize_search.tool,
+    model_neighbours.tool,
 )
 
 
