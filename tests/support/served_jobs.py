@@ -1,5 +1,6 @@
 """A server over a project with jobs: one that was run, one that reads more than every key may, one with a mistake."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,18 @@ from served import Served, served
 TOKEN = "t" * 40
 JOB = "/v1/rows/rules/glossary"
 READER, WRITER, STRANGER = "reader", "writer", "stranger"
-_SCOPES = {READER: (["library"], []), WRITER: (["library"], ["library"]), STRANGER: (["else_*"], ["else_*"])}
+_OPEN = ["library", "meadow"]
+_SCOPES = {READER: (_OPEN, []), WRITER: (_OPEN, _OPEN), STRANGER: (["else_*"], ["else_*"])}
+_BIRDS = """# Birds of the meadow
+
+## Singing birds
+
+Skylark means a small bird that sings while it climbs above the meadow on a spring morning, and nests on the ground.
+
+## Wading birds
+
+Curlew means a large wader with a bill that bends down, which breeds in wet meadows and spends winters by the sea.
+"""
 _CLOSED = "description: All of it.\nsources: {handbook: [library, secret]}\n"
 
 
@@ -47,14 +59,15 @@ class ServedJobs:
 
 
 def job_project(folder: Path) -> Path:
-    """Six terms in three documents, the job `rules` that was run over them, and two jobs that were not."""
+    """Six terms in three documents, the job `rules` that was run over them, and three jobs that were not."""
     documents = {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2), "c/three.md": some_terms(2, first=4)}
     loaded = project(folder, documents, job="description: Terms of the rules.\n")
     write_files(folder / "secret", {"plans.md": "Canary means a bird that nobody may see.\n"})
     run_ingest(loaded.data_dir, folder / "secret", collection="secret")
-    write_files(
-        folder / "config", {"consumer/closed.yaml": _CLOSED, "consumer/broken.yaml": "sources: {handbok: []}\n"}
-    )
+    write_files(folder / "meadow", {"birds.md": _BIRDS})
+    run_ingest(loaded.data_dir, folder / "meadow", collection="meadow")
+    files = {"closed": _CLOSED, "birds": "sources: {handbook: [meadow]}\n", "broken": "sources: {handbok: []}\n"}
+    write_files(folder / "config", {f"consumer/{name}.yaml": text for name, text in files.items()})
     run(loaded)
     return folder
 
@@ -66,3 +79,14 @@ def served_jobs(folder: Path) -> Iterator[ServedJobs]:
         secrets = {name: Keys(state).create(name, *scope) for name, scope in _SCOPES.items()}
     with served(folder, token=TOKEN, environment={}) as server:
         yield ServedJobs(server, secrets)
+
+
+def ended(jobs: ServedJobs, identity: str) -> dict[str, Any]:
+    """The job when it has ended; waits at most two minutes."""
+    deadline = time.monotonic() + 120
+    while True:
+        job: dict[str, Any] = jobs.get(f"/v1/jobs/{identity}").json()
+        if job["status"] in {"done", "failed", "cancelled"}:
+            return job
+        assert time.monotonic() < deadline, job
+        time.sleep(0.1)

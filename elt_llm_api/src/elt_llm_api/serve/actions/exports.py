@@ -61,7 +61,7 @@ class Exports:
                 format=_format(path),
                 bytes=path.stat().st_size,
                 written_at=receipt.written_at,
-                before_reviews=receipt.written_at < last,
+                before_reviews=receipt.written_at <= last,  # both in whole seconds
             )
             for path, receipt in self._written(principal, file, kind)
         ]
