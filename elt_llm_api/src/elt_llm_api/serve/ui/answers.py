@@ -9,6 +9,7 @@ from elt_llm_core.results import CheckedSentence, QueryResult
 from elt_llm_api.serve.safe_text import as_markdown, as_text
 
 _NUMBERS = re.compile(r"\[\d{1,4}\]")
+_BEGINS_LINE = re.compile(r"\s{0,12}(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4}")
 _SIGNS = {"unsupported": "⚠", "partly": "◐"}
 _SAID = {"unsupported": "not borne out", "partly": "borne out in part"}
 _QUOTED = 160  # characters of a sentence in the list of those that are not borne out
@@ -48,10 +49,20 @@ def marked(result: QueryResult) -> str:
         verdict = one.sentence.verdict
         title = as_text(f"{_SAID[verdict]}: {' '.join(one.sentence.reasons)}")
         written.append(as_markdown(result.answer[at : one.start]))
-        said = as_markdown(result.answer[one.start : one.end])
-        written.append(f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} {said}</mark>')
+        tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
+        lines = result.answer[one.start : one.end].splitlines(keepends=True)
+        written += [_marked_line(line, tag) for line in lines]
         at = one.end
     return "".join([*written, as_markdown(result.answer[at:])])
+
+
+def _marked_line(line: str, tag: str) -> str:
+    """One line of a sentence; what makes it a point of a list or a heading stays outside of the mark."""
+    found = _BEGINS_LINE.match(line)
+    begins = found[0] if found else ""
+    words = line[len(begins) :].rstrip()
+    end = line[len(begins) + len(words) :]
+    return begins + (f"{tag}{as_markdown(words)}</mark>" if words else "") + end
 
 
 def doubtful_places(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[Doubtful]:
@@ -79,7 +90,8 @@ def _reasons(result: QueryResult) -> str:
     rows = []
     for one in result.checked:
         if one.verdict in _SIGNS:
-            said = one.text if len(one.text) <= _QUOTED else f"{one.text[:_QUOTED]}…"
+            words = _BEGINS_LINE.sub("", one.text, count=1)
+            said = words if len(words) <= _QUOTED else f"{words[:_QUOTED]}…"
             why = as_text(" ".join(one.reasons))
             rows.append(f"<li>{_SIGNS[one.verdict]} <q>{as_text(_flat(said))}</q> {_SAID[one.verdict]}. {why}</li>")
     return _block("reasons", f"<b>Not borne out by the passages</b><ul>{''.join(rows)}</ul>") if rows else ""

@@ -14,7 +14,7 @@ from elt_llm_api.serve.actions.feedback import Opinions
 from elt_llm_api.serve.safe_text import as_text
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.callers import principal_of
-from elt_llm_api.serve.ui.choices import collection_choices, conversation_choices, profile_choices
+from elt_llm_api.serve.ui.choices import collection_choices, conversation_choices, profile_choices, profile_told
 from elt_llm_api.serve.ui.conversation import Conversation, Talking, copied
 from elt_llm_api.serve.ui.sources import Sources
 
@@ -109,7 +109,8 @@ class _Tab:
             **_HIDDEN,
         ).then(self.earlier, None, [on.earlier], **_HIDDEN)
         on.stop.click(self.stop, None, None, queue=False, **_HIDDEN)
-        on.afresh.click(self.afresh, None, [on.question, on.earlier, *shown], **_HIDDEN)
+        on.profile.input(self.profile_told, [on.profile], [on.profile], **_HIDDEN)
+        gr.on([on.afresh.click, on.chat.clear], self.afresh, None, [on.question, on.earlier, *shown], **_HIDDEN)
         on.earlier.input(self.reopen, [on.earlier], shown, **_HIDDEN)
         on.chat.like(self.like, [on.state], [on.said], **_HIDDEN)
         self._sources.wire()
@@ -122,6 +123,10 @@ class _Tab:
             gr.update(choices=profile_choices(self._services)),
             gr.update(choices=conversation_choices(self._services, principal)),
         ]
+
+    def profile_told(self, name: str) -> Any:
+        """What the chosen profile is for."""
+        return gr.update(info=profile_told(self._services, name))
 
     def earlier(self, request: gr.Request) -> Any:
         """The conversations as they are now."""

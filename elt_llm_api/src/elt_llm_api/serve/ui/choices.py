@@ -17,12 +17,14 @@ def collection_choices(services: Services, principal: Principal) -> list[str]:
     return principal.readable(services.known())
 
 
-def profile_choices(services: Services) -> list[Choice]:
-    """Every profile, with what it is for."""
-    return [
-        (f"{one.name}: {one.description}" if one.description else one.name, one.name)
-        for one in Profiles(services).all()
-    ]
+def profile_choices(services: Services) -> list[str]:
+    """Every profile by name, the default first."""
+    return [one.name for one in Profiles(services).all()]
+
+
+def profile_told(services: Services, name: str) -> str:
+    """What a profile is for, in a sentence; empty for one that is not there any more."""
+    return next((one.description for one in Profiles(services).all() if one.name == name), "")
 
 
 def conversation_choices(services: Services, principal: Principal) -> list[Choice]:

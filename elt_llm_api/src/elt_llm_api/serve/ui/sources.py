@@ -15,7 +15,7 @@ from elt_llm_api.serve.ui.cards import Card, marked_text
 
 MOST = 12
 """Cards that are shown; an answer rarely cites more places, and all of them are in its text."""
-BEFORE, AFTER = 600, 1800
+BEFORE, AFTER = 300, 1500
 """Characters of a document shown before and after the cited ones, at most."""
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
@@ -57,7 +57,9 @@ class Sources:
     def wire(self) -> None:
         """Say what the buttons do."""
         for place, (_, _, button) in enumerate(self._cards):
-            button.click(self._opener(place), [self._state], [self._opened, self._place], **_QUIET)
+            button.click(
+                self._opener(place), [self._state], [self._opened, self._place], scroll_to_output=True, **_QUIET
+            )
         self._close.click(lambda: gr.update(visible=False), None, [self._opened], **_QUIET)
 
     def _opener(self, place: int) -> Any:
