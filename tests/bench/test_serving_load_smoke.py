@@ -1,0 +1,42 @@
+"""The load bench itself, short and small: nothing fails and nothing is mixed; no time is judged."""
+
+from pathlib import Path
+
+import pytest
+from command_line import FAKE
+from load_run import LoadBench
+
+
+@pytest.mark.network
+def test_a_server_answers_from_one_generation_while_others_publish_and_dawdle(tmp_path: Path) -> None:
+    bench = LoadBench(tmp_path, 400, FAKE)
+    writer = bench.prepared()
+    with bench.server() as (process, clients):
+        writer.pause = 0.0
+        with writer.running():
+            met, living = bench.paced(process, clients, 4, 6.0)
+        closed = bench.closed(clients, 4, 1.0)
+        beside = bench.beside_slow_ones(process, clients, 5, 2.0)
+        bench.memory(process, clients, 0.5, 2.5)
+    assert not writer.failures
+    assert set(met.times) <= {("search", 200), ("query", 200)}, met.times.keys()
+    assert living.count("health", 200) == living.count("health") > 0
+    assert len(met.editions) > 1, "nothing was published meanwhile"
+    for one in (met, closed, beside):
+        assert not one.mixed
+        assert not one.unexpected
+        assert not one.failed
+    assert "health: " in bench.report()
+
+
+@pytest.mark.network
+def test_a_server_that_has_too_much_to_do_says_so_and_goes_on(tmp_path: Path) -> None:
+    bench = LoadBench(tmp_path, 200, {**FAKE, "ELT_LLM_SERVE__WORKERS": "1", "ELT_LLM_SERVE__QUEUE": "1"})
+    bench.prepared()
+    with bench.server() as (_, clients):
+        met = bench.closed(clients, 16, 1.5)
+        after = bench.closed(clients, 1, 0.5)
+    assert met.count("search", 503) > 0
+    assert not met.unexpected
+    assert not met.without_retry_after
+    assert set(after.times) <= {("search", 200), ("query", 200)}
