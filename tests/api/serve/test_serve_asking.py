@@ -24,6 +24,7 @@ def asked_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def one(asked_server: Answering) -> Iterator[Answering]:
     """The server, whose model does again as it should afterwards."""
+    assert soon(lambda: threads_named("model") == 0)
     yield asked_server
     asked_server.model.faults.clear()
 
@@ -106,7 +107,8 @@ def test_the_model_is_left_in_peace_when_who_waits_for_a_whole_answer_leaves(one
     one.model.faults.plan(CHAT, Fault.ENDLESS)
     before = one.asked_of_model()
     with pytest.raises(httpx.ReadTimeout):
-        one.server.client.post("/v1/query", json=unlike(4), timeout=1.5)
+        response = one.server.client.post("/v1/query", json=unlike(4), timeout=1.5)
+        pytest.fail(f"it was answered: {response.text}")
     assert one.asked_of_model() == before + 1
     assert soon(lambda: threads_named("model") == 0, 2.0)
 

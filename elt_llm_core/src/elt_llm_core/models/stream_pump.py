@@ -35,6 +35,8 @@ class StreamPump(Generic[Piece]):
 
         Raises TookTooLong after the deadline, and whatever the stream raised.
         """
+        if cancelled():
+            return  # nothing is asked of a server for nobody
         context = contextvars.copy_context()
         thread = threading.Thread(target=context.run, args=(self._read,), name="model", daemon=True)
         thread.start()
