@@ -125,6 +125,11 @@ class Documents:
         )
         return [_stored(row, "") for row in rows]
 
+    def made_at(self, collection: int) -> dict[int, str]:
+        """When each version of a collection was stored (ISO 8601)."""
+        rows = self._database.rows("SELECT id, created_at FROM document_versions WHERE collection = ?", (collection,))
+        return {int(version): str(moment) for version, moment in rows}
+
     def text(self, version: int) -> str:
         """The parsed text of a version."""
         row = self._database.row(

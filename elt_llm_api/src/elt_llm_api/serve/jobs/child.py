@@ -85,7 +85,8 @@ def _done(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
 
 def _stop_with_server() -> None:
     """Wait until the server is gone, then stop; by force if that takes too long."""
-    while sys.stdin.buffer.read(4096):
+    # Not by sys.stdin, whose lock this thread would hold when the interpreter ends.
+    while os.read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_SECONDS_TO_STOP)

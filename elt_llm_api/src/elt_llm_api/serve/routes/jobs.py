@@ -22,6 +22,9 @@ _STREAM = "text/event-stream"
 JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job, as it was given when it was queued.")]
 
 
+_NOT_TOLD = ("collections", "asked_at")  # among the arguments: told apart, and of no use to callers
+
+
 class JobTold(BaseModel):
     """A job as its callers see it."""
 
@@ -54,7 +57,7 @@ def told(job: QueuedJob, principal: Principal) -> JobTold:
         status=job.status,
         collections=collections_of(job),
         mine=job.requested_by == principal.name,
-        arguments=dict(job.arguments),
+        arguments={name: value for name, value in job.arguments.items() if name not in _NOT_TOLD},
         progress=dict(job.progress),
         error=job.error,
         attempts=job.attempts,

@@ -1,0 +1,158 @@
+"""`/v1/documents`: bring documents, list them, read them by span and page, forget them."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from elt_llm_core.errors import UsageError
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+from starlette.requests import ClientDisconnect
+
+from elt_llm_api.serve.actions.documents import Documents, Shown
+from elt_llm_api.serve.actions.uploads import Uploads
+from elt_llm_api.serve.routes.given import Caller, GivenServices
+from elt_llm_api.serve.routes.jobs import JobTold, told
+
+router = APIRouter(prefix="/v1/documents", tags=["documents"])
+_NAME = "^[a-z0-9][a-z0-9_-]{0,62}$"
+Collection = Annotated[str, Path(pattern=_NAME, description="Name of the collection.")]
+DocumentId = Annotated[
+    str, Path(pattern="^[0-9a-f]{32}$", description="Id of the document, as lists and sources have it.")
+]
+_FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["collection", "files"],
+                    "properties": {
+                        "collection": {"type": "string", "pattern": _NAME, "description": "Made if it is new."},
+                        "files": {
+                            "type": "array",
+                            "minItems": 1,
+                            "maxItems": 100,
+                            "items": {"type": "string", "format": "binary"},
+                        },
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class DocumentListed(BaseModel):
+    """A document of a collection, or a file that could not be read."""
+
+    id: str
+    title: str
+    source: str = Field(description="File name, or path below the folder it was read from.")
+    pages: int
+    chunks: int = Field(description="Passages that are searched.")
+    size: int = Field(description="Bytes of the file.")
+    document_hash: str = Field(description="sha256 of the file; empty for one that could not be read.")
+    ingested_at: str
+    outcome: str = Field(description="ok, empty or failed: the last attempt to read it.", examples=["ok"])
+    reason: str
+    uploaded: bool
+    part: str = Field(description="Name of a document within a file; empty for the file itself.")
+
+
+class DocumentList(BaseModel):
+    """Documents by name; `total` counts those that are not in this part of the list, too."""
+
+    documents: tuple[DocumentListed, ...]
+    total: int
+
+
+class DocumentText(BaseModel):
+    """A part of a document's text; offsets are characters."""
+
+    id: str
+    collection: str
+    title: str
+    source: str
+    document_hash: str
+    pages: int
+    page_starts: tuple[int, ...] = Field(description="Where each page begins.")
+    start: int
+    end: int
+    length: int = Field(description="Characters of the whole text.")
+    text: str
+
+
+class UploadTaken(BaseModel):
+    """Files that are kept, under these names, and the job that reads them."""
+
+    names: tuple[str, ...]
+    job: JobTold
+
+
+@router.post("", status_code=202, openapi_extra=_FORM)
+async def upload(request: Request, services: GivenServices, caller: Caller) -> UploadTaken:
+    """Bring files into a collection: they are kept at once, and read by a job. One of the same name is replaced."""
+    try:
+        taken = await Uploads(services).receive(caller, request.headers.get("content-type", ""), request.stream())
+    except ClientDisconnect as error:
+        raise UsageError("The body broke off before its end.", hint="Send it again.") from error
+    return UploadTaken(names=taken.names, job=told(taken.job, caller))
+
+
+@router.get("")
+def documents(
+    services: GivenServices,
+    caller: Caller,
+    collection: Annotated[str, Query(pattern=_NAME, description="Whose documents.", examples=["samples"])],
+    offset: Annotated[int, Query(ge=0, le=10_000_000, description="How many to leave out at the beginning.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 200,
+) -> DocumentList:
+    """The documents of a collection, and the files that could not be read, with the reason."""
+    found = Documents(services).all(caller, collection)
+    part = found[offset : offset + limit]
+    return DocumentList(documents=tuple(DocumentListed(**asdict(one)) for one in part), total=len(found))
+
+
+@router.get("/{collection}/{identity}/text")
+def text(
+    collection: Collection,
+    identity: DocumentId,
+    services: GivenServices,
+    caller: Caller,
+    start: Annotated[int, Query(ge=0, le=10**12, description="First character.")] = 0,
+    end: Annotated[
+        int | None, Query(ge=0, le=10**12, description="The one after the last; unset: as far as goes.")
+    ] = None,
+    page: Annotated[int | None, Query(ge=1, le=10**9, description="Only this page, in place of a span.")] = None,
+) -> DocumentText:
+    """A span of the text as citations see it, or a page; 200,000 characters at most: `end` says how far it goes."""
+    return _text(Documents(services).text(caller, collection, identity, (start, end), page))
+
+
+@router.get(
+    "/{collection}/{identity}/page/{number}.png",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+async def page_image(
+    collection: Collection,
+    identity: DocumentId,
+    number: Annotated[int, Path(ge=1, le=100_000, description="The page, from 1.")],
+    services: GivenServices,
+    caller: Caller,
+) -> Response:
+    """A picture of a page of a PDF, drawn from the file as it was read; 404 with the reason where that is gone."""
+    documents = Documents(services)
+    picture = await services.workers.run(lambda _: documents.page_image(caller, collection, identity, number))
+    return Response(picture, media_type="image/png", headers={"cache-control": "no-store"})
+
+
+@router.delete("/{collection}/{identity}", status_code=202)
+def forget(collection: Collection, identity: DocumentId, services: GivenServices, caller: Caller) -> JobTold:
+    """Forget a document for good, as a job: out of every index, text and vector, its upload deleted."""
+    return told(Documents(services).forget(caller, collection, identity), caller)
+
+
+def _text(shown: Shown) -> DocumentText:
+    return DocumentText(**asdict(shown), pages=len(shown.page_starts))

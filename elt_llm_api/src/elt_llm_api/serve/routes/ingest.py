@@ -1,0 +1,34 @@
+"""`/v1/ingest`: have files of the server read, or look again at what a collection was filled from."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from elt_llm_api.serve.actions.ingesting import Ingesting
+from elt_llm_api.serve.routes.given import Caller, GivenServices
+from elt_llm_api.serve.routes.jobs import JobTold, told
+
+router = APIRouter(prefix="/v1", tags=["documents"])
+
+
+class IngestAsked(BaseModel):
+    """What to read, and into which collection."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    collection: str = Field(
+        pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Made if it is new.", examples=["samples"]
+    )
+    paths: tuple[str, ...] = Field(
+        (),
+        max_length=1000,
+        description="Files and folders of the server, below ingest.roots; none: what it was filled from before.",
+        examples=[[]],
+    )
+    rebuild: bool = Field(False, description="Index everything anew; also after a change of embedding model.")
+
+
+@router.post("/ingest", status_code=202)
+def ingest(asked: IngestAsked, services: GivenServices, caller: Caller) -> JobTold:
+    """Queue an ingest; follow it at /v1/jobs/ID/events."""
+    job = Ingesting(services).submit(caller, asked.collection, asked.paths, rebuild=asked.rebuild)
+    return told(job, caller)
