@@ -27,6 +27,9 @@ class ServeSettings(Section):
     requests_per_minute: int = Field(600, ge=1, description="Requests of one caller in a minute.")
     tries: int = Field(10, ge=1, le=1000, description="Wrong keys from one address before it is locked out.")
     lockout_seconds: int = Field(300, ge=1, description="How long an address is locked out.")
+    agents_may_ingest: bool = Field(
+        False, description="Whether agents (MCP) may have files below ingest.roots read, and collections read again."
+    )
     trace_questions: bool = Field(False, description="Whether traces keep the words of questions and answers.")
     trace_files: int = Field(
         30, ge=0, le=1000, description="Files of traces that are kept, of 16 MB at most and a day; 0: none is written."

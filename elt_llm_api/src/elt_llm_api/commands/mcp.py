@@ -14,7 +14,8 @@ from elt_llm_api.options import CommandContext, pass_command_context
 def command(context: CommandContext) -> int:
     """Serve tools to the program that starts this one, over stdin and stdout (Model Context Protocol).
 
-    It reads and writes what you may, and ends when its input does. What it has to say goes to stderr.
+    It reads and writes what you may, and ends when its input does. What it has to say goes to stderr. Jobs are done
+    while it runs; one that is cut off goes on when this command or `elt-llm serve` runs again.
     """
     from elt_llm_api.serve.mcp.mount import INSTALL, is_installed
 
@@ -22,6 +23,7 @@ def command(context: CommandContext) -> int:
         raise UsageError("Tools for agents need a library that is not installed.", hint=INSTALL)
     import anyio
 
+    from elt_llm_api.serve.jobs.running import running_jobs
     from elt_llm_api.serve.mcp.given import local_caller
     from elt_llm_api.serve.mcp.server import create_server
     from elt_llm_api.serve.services import open_services
@@ -30,6 +32,6 @@ def command(context: CommandContext) -> int:
     with redirect_stdout(sys.stderr):  # whatever is said while models are loaded
         services = open_services(loaded)
         server = create_server(services, local_caller)
-    with services:
+    with services, running_jobs(services.queue, lambda: services.loaded):
         anyio.run(server.run_stdio_async)
     return 0

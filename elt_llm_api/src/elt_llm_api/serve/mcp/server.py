@@ -15,9 +15,15 @@ from elt_llm_api.serve.mcp.tools import (
     collection_status,
     explain,
     get_span,
+    ingest_path,
+    job_rows,
+    job_status,
     list_collections,
+    list_jobs,
     model_neighbours,
     optimize_search,
+    reindex,
+    run_job,
     search,
     verify_quote,
 )
@@ -38,6 +44,12 @@ _TOOLS: tuple[Callable[[Given], Tool], ...] = (
     collection_status.tool,
     optimize_search.tool,
     model_neighbours.tool,
+    ingest_path.tool,
+    reindex.tool,
+    list_jobs.tool,
+    run_job.tool,
+    job_status.tool,
+    job_rows.tool,
 )
 
 
