@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
@@ -14,7 +15,8 @@ from elt_llm_core.state.feedback import Feedback
 from elt_llm_core.state.job_queue import JobQueue
 from elt_llm_core.state.keys import Keys
 from elt_llm_core.state.sessions import SessionRecord, Sessions
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_query.engine import Engine, open_engine
 
@@ -85,11 +87,19 @@ class Services(Closeable):
         self.resources.close()
 
 
+def _opened_store(data_dir: Path) -> Store:
+    """The store; one that is not there yet is made, so that the first document can come over HTTP, too."""
+    if not (data_dir / STORE_NAME).exists():
+        with writer_lock(data_dir, "elt-llm serve"):
+            open_store(data_dir, for_writing=True).close()
+    return open_store(data_dir)
+
+
 def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = None) -> Services:
     """Open what the settings say. Raises StoreError, ModelError, SettingsError."""
     serve = loaded.settings.serve
     with ExitStack() as opened:
-        store = opened.enter_context(open_store(loaded.data_dir))
+        store = opened.enter_context(_opened_store(loaded.data_dir))
         state = open_state(loaded.data_dir)
         opened.callback(state.close)
         recorder = opened.enter_context(open_recorder(loaded, state))
