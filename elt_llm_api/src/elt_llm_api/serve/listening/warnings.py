@@ -1,10 +1,11 @@
 """What else is open to the network, or leaves this machine: said at the start, since nobody would look for it."""
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from elt_llm_core.settings import Settings
+
+from elt_llm_api.serve.middleware.hosts import is_loopback
 
 
 def exposed_models(settings: Settings, environment: Mapping[str, str]) -> Iterator[str]:
@@ -23,13 +24,7 @@ def exposed_models(settings: Settings, environment: Mapping[str, str]) -> Iterat
 
 
 def _is_here(address: str) -> bool:
-    host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(urlsplit(address if "//" in address else f"//{address}").hostname or "")
 
 
 def _without_user(address: str) -> str:

@@ -1,12 +1,13 @@
 """Which names the server answers to, and which pages may call it: against DNS rebinding and cross-site requests."""
 
 import ipaddress
+import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from elt_llm_api.serve.asgi import App, Receive, Scope, Send, has_header, header, refuse
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9_.-]{1,255})|\[(?P<address>[0-9A-Fa-f:.]{2,45})\])(?::[0-9]{1,5})?")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -57,18 +58,12 @@ class Hosts:
 
 def hostname(host: str) -> str:
     """The name in a Host header, without its port, in small letters; empty for what is no such header."""
-    if not host or any(sign in host for sign in "@/\\?# \t"):
-        return ""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises for a port that is none
-    except ValueError:
-        return ""
-    return (parts.hostname or "").lower()
+    found = _HOST.fullmatch(host)
+    return (found["name"] or found["address"]).lower() if found else ""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen at is this machine's alone."""
+    """Whether an address is this machine's alone: one in numbers, or `localhost`."""
     if host == "localhost":
         return True
     try:
