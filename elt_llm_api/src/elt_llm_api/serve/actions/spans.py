@@ -58,13 +58,17 @@ class Spans:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def get(self, principal: Principal, collection: str, document: str, start: int, end: int) -> Span:
-        """The text from `start` to before `end`. Raises Forbidden, and UsageError for what is not there or too long."""
+    def get(self, principal: Principal, collection: str, document: str, start: int = 0, end: int | None = None) -> Span:
+        """The text from `start` to before `end`; none: as much as is given at a time, or all.
+
+        Raises Forbidden, and UsageError for what is not there or too long.
+        """
         names = self._services.collections(principal, [collection])
         with self._services.engines.lend(names, _PROFILE) as engine:
             generation = engine.generations[0]
             found = generation.document(document)
             length = len(found.text)
+            end = min(length, start + LONGEST_SPAN) if end is None else end
             if not 0 <= start < end <= length:
                 raise UsageError(
                     f"{start}:{end} is no span of '{found.source}'.", hint=f"Give start < end within 0:{length}."

@@ -9,6 +9,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 
 from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.mcp.document_resource import add_documents
 from elt_llm_api.serve.mcp.given import AnyContext, Given
 from elt_llm_api.serve.mcp.tools import (
     answer,
@@ -57,7 +58,7 @@ def create_server(services: Services, caller: Callable[[AnyContext], Principal])
     """A server over these services that asks `caller` who calls."""
     given = Given(services, caller)
     with _logging_left_alone():
-        return MCPServer(
+        server: MCPServer[None] = MCPServer(
             "elt-llm",
             title="elt-llm",
             instructions=INSTRUCTIONS,
@@ -66,6 +67,8 @@ def create_server(services: Services, caller: Callable[[AnyContext], Principal])
             log_level="WARNING",
             subscriptions=False,
         )
+    add_documents(server, given)
+    return server
 
 
 @contextmanager
