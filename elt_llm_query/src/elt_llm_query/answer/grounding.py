@@ -167,7 +167,8 @@ def _written(
                 dict.fromkeys(f"[{number[quote.chunk.node_id, quote.span]}]" for quote in sentence.quotes)
             )
             written += text[last : statement.start] + f"{statement.text} {references}".rstrip()
-        last = statement.end
+        # A line end after it stays: the next sentence may be a point of a list.
+        last = len(text[: statement.end].rstrip()) if stays else statement.end
     return (written + text[last:]).strip(), citations
 
 
