@@ -31,8 +31,8 @@ def tool(given: Given) -> Tool:
     async def model_neighbours(
         context: AnyContext,
         entity: Annotated[str, Field(min_length=1, max_length=1000, description="Id or name of the entity.")],
-        collection: CollectionName | None = None,
-        job: JobName | None = None,
+        collection: Annotated[CollectionName | None, Field(description="The collection that holds the model.")] = None,
+        job: Annotated[JobName | None, Field(description="Or a job whose sources name that collection.")] = None,
         radius: Annotated[int, Field(ge=1, le=LARGEST_RADIUS, description="How many relationships away.")] = 1,
         directed: Annotated[bool, Field(description="Follow relationships from source to target only.")] = False,
     ) -> Annotated[CallToolResult, NeighboursTold]:

@@ -47,7 +47,7 @@ def tool(given: Given) -> Tool:
         quote: Annotated[
             str, Field(min_length=1, max_length=LONGEST_QUOTE, description="The words that are said to stand there.")
         ],
-        document: DocumentName | None = None,
+        document: Annotated[DocumentName | None, Field(description="Look in this document alone.")] = None,
     ) -> Annotated[CallToolResult, QuoteTold]:
         """Tell whether documents say something word for word, and where; or what is nearest, and how it differs.
 
