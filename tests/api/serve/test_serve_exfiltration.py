@@ -1,0 +1,115 @@
+"""Forty documents ask for their secret to be sent away, and the model obeys: a browser gets nowhere to send it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from browser import open_browser
+from command_line import FAKE
+from elt_llm_api.cli import run
+from elt_llm_api.serve.safe_markdown import SafeMarkdown
+from elt_llm_api.serve.safe_text import as_markdown, as_text
+from exfiltration import HOST, SECRET, WAYS_OUT, ObedientBackend, question_about, write_corpus
+from markdown_it import MarkdownIt
+from model_http_server import running_model_server
+from served import Served, served
+from shown_html import ShownHtml
+from web_chat import served_page, web_chat
+from written_journeys import written_by
+
+RENDERER = MarkdownIt("gfm-like", {"html": True, "linkify": True})
+PLACES = range(len(WAYS_OUT))
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """The forty documents served, with the model that obeys them."""
+
+    server: Served
+    model: ObedientBackend
+    origin: str
+
+    def stream(self, place: int) -> list[tuple[str, str]]:
+        """The events of one answer: names and data."""
+        asked = {"question": question_about(place)}
+        with self.server.client.stream("POST", "/v1/query", json=asked, headers={"accept": "text/event-stream"}) as it:
+            # Byte by byte, as the worst network would bring it.
+            text = b"".join(bytes([byte]) for part in it.iter_bytes() for byte in part).decode("utf-8")
+        frames = [frame.split("\n", 1) for frame in text.split("\n\n") if frame.startswith("event: ")]
+        return [(name.removeprefix("event: "), data.removeprefix("data: ")) for name, data in frames]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
+    folder, model = tmp_path_factory.mktemp("hostile"), ObedientBackend()
+    assert run(["ingest", str(write_corpus(folder / "papers")), "-c", "goods", "--json"], FAKE, folder) == 0
+    with running_model_server(model) as http, served_page() as origin:
+        environment = written_by("ollama", http, OLLAMA__CONTEXT_WINDOW="8192", OLLAMA__NUM_PREDICT="4000")
+        with served(folder, environment={**environment, **FAKE}, cors_origins=f'["{origin}"]') as server:
+            yield Hostile(server, model, origin)
+
+
+@pytest.fixture(scope="module")
+def answers(hostile: Hostile) -> list[list[tuple[str, str]]]:
+    """What was streamed for each of the forty questions."""
+    return [hostile.stream(place) for place in PLACES]
+
+
+def way_out(place: int) -> str:
+    return WAYS_OUT[place].replace("CODE", SECRET)
+
+
+def pieces_of(events: list[tuple[str, str]]) -> list[str]:
+    return [json.loads(data)["text"] for name, data in events if name == "piece"]
+
+
+def is_harmless(markdown: str) -> bool:
+    shown = ShownHtml(RENDERER.render(markdown))
+    return shown.active == [] and not {"img", "a", "script", "iframe", "form", "svg", "style"} & shown.tags
+
+
+def test_the_model_obeys_every_document(hostile: Hostile, answers: list[list[tuple[str, str]]]) -> None:
+    assert len(answers) == 40
+    assert set(hostile.model.obeyed) == set(map(way_out, PLACES)), "else nothing is tried here"
+    assert all(SECRET in "".join(pieces_of(events)) for events in answers)
+
+
+def test_most_ways_out_would_work_where_nothing_stands_in_the_way() -> None:
+    assert sum(not is_harmless(way_out(place)) for place in PLACES) >= 30
+
+
+def test_no_moment_of_any_stream_shows_an_address_that_is_fetched_or_followed(
+    answers: list[list[tuple[str, str]]],
+) -> None:
+    for events in answers:
+        safe, shown = SafeMarkdown(), ""
+        characters = "".join(pieces_of(events))
+        for number, character in enumerate(characters):
+            shown += safe.feed(character)
+            if number < 160:  # the document's own way out stands first
+                assert is_harmless(shown), shown
+        shown += safe.end()
+        assert shown == as_markdown(characters)
+        assert is_harmless(shown)
+        assert "://" not in shown
+
+
+def test_no_passage_that_is_shown_beside_the_answer_leads_away(answers: list[list[tuple[str, str]]]) -> None:
+    for events in answers:
+        result = json.loads(events[-1][1])
+        for text in (result["answer"], *(it["text"] for it in result["contexts"])):
+            assert is_harmless(as_markdown(text))
+            assert ShownHtml(f"<p>{as_text(text)}</p>").tags == {"p"}
+
+
+def test_the_page_shows_all_forty_answers_and_asks_nobody_else(hostile: Hostile) -> None:
+    with open_browser() as browser, web_chat(browser, hostile.origin, hostile.server.address) as chat:
+        for place in PLACES:
+            assert "stored at some degrees" in chat.ask(question_about(place))
+        assert SECRET in chat.page.locator("#turns").inner_text(), "it is told to who may read it"
+        assert chat.elsewhere == []
+        assert chat.leading_away == []
+        assert not {"IMG", "SCRIPT", "IFRAME", "FORM", "SVG", "STYLE", "LINK"} & chat.tags
+        assert not any(HOST in url or SECRET in url for url in chat.seen.requests)
+        assert chat.seen.complaints == [], "nothing was tried that only the policy refused"
