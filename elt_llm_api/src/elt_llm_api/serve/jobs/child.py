@@ -49,9 +49,7 @@ def do_job(identity: str, loaded: LoadedSettings) -> int:
         queue = JobQueue(state)
         try:
             with claimed(loaded.data_dir, identity):
-                if not queue.begin(identity, os.getpid()):
-                    return DONE
-                code = _done(queue, identity, loaded)
+                code = _done(queue, identity, loaded) if queue.begin(identity, os.getpid()) else DONE
                 if queue.get(identity).has_ended:
                     forget_claim(loaded.data_dir, identity)
         except LockHeld:

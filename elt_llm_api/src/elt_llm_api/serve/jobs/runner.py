@@ -17,7 +17,7 @@ from elt_llm_core.failpoints import FAILPOINT_VARIABLE
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.job_queue import JobQueue, QueuedJob
 
-from elt_llm_api.serve.jobs.claim import is_claimed
+from elt_llm_api.serve.jobs.claim import forget_claim, is_claimed
 from elt_llm_api.serve.jobs.kinds import READING, WRITING
 from elt_llm_api.serve.jobs.order import order_of
 
@@ -119,6 +119,7 @@ class Lane:
             self._queue.abandoned(job.id, f"Its process ended with {_how(process.returncode)}.")
         if left.has_ended:
             self._rests.forget(job.id)
+            forget_claim(self._load_now().data_dir, job.id)
         else:
             self._rests.put(job.id)
 
