@@ -44,14 +44,15 @@ def safe_name(given: str) -> str:
     """
     last = unicodedata.normalize("NFC", given.replace("\\", "/")).rsplit("/", 1)[-1]
     plain = "".join(character if _is_plain(character) else "_" for character in last)
-    name = _SPACES.sub(" ", _FORBIDDEN.sub("_", plain)).strip(" .")
-    suffix = PurePosixPath(f"x{name}" if name.startswith(".") else name).suffix
+    name = _SPACES.sub(" ", _FORBIDDEN.sub("_", plain)).rstrip(" .")
+    stem, dot, ending = name.rpartition(".")
+    suffix = f"{dot}{ending}" if dot else ""
     if suffix.lower() not in SUPPORTED_SUFFIXES:
         readable = ", ".join(sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES))
         what = f"files ending in {suffix[:20]}" if suffix else "files without a suffix"
         raise UnsupportedUpload(f"There is no reader for {what}.", hint=f"Files of these types are read: {readable}")
-    stem = name.removesuffix(suffix).rstrip(" .") or "document"
-    if stem.split(".", 1)[0].casefold() in _RESERVED:
+    stem = stem.strip(" .") or "document"
+    if stem.split(".", 1)[0].strip().casefold() in _RESERVED:
         stem = f"_{stem}"
     stem = stem[: LONGEST_NAME - len(suffix)]
     while len(f"{stem}{suffix}".encode()) > _MOST_BYTES:
