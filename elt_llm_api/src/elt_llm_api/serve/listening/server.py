@@ -64,11 +64,13 @@ class GracefulServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def configured(app: App, certificate: Certificate | None = None) -> uvicorn.Config:
+def configured(
+    app: App, certificate: Certificate | None = None, protocol: type[BoundedProtocol] = BoundedProtocol
+) -> uvicorn.Config:
     """How the app is served: no word of what serves it, no proxy believed, no sockets of the web, and limits."""
     return uvicorn.Config(
         app,
-        http=BoundedProtocol,
+        http=protocol,
         ws="none",
         lifespan="on",
         log_config=None,

@@ -7,13 +7,14 @@ from elt_llm_api.serve.asgi import App, Receive, Scope, Send, has_header, header
 Refusal = tuple[int, str, str, str]
 """Status, kind, message and hint."""
 _MOST_RANGES = 5
+_LARGEST_HEAD = 32 << 10  # bytes of all headers together
 _FORMS = frozenset({"text/plain", "application/x-www-form-urlencoded"})
 """What pages of others may send without asking ahead, and no route of the interface takes."""
 _FOR_PROGRAMS = ("/v1/", "/mcp")
 
 
 class PlainRequests:
-    """Refuses odd targets, bodies of two lengths, many ranges, and bodies in a form's type where JSON belongs."""
+    """Refuses odd targets, large heads, bodies of two lengths, many ranges, and a form's type where JSON belongs."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -33,6 +34,12 @@ def _target(scope: Scope) -> Refusal | None:
     if scope["path"].startswith("/") or (scope["path"] == "*" and scope["method"] == "OPTIONS"):
         return None
     return 400, "odd_target", "The target of a request is a path here.", "Begin it with /."
+
+
+def _size(scope: Scope) -> Refusal | None:
+    if sum(len(key) + len(value) for key, value in scope.get("headers", ())) <= _LARGEST_HEAD:
+        return None
+    return 431, "too_many_headers", f"The headers have more than {_LARGEST_HEAD} bytes.", "Send fewer, or shorter ones."
 
 
 def _length(scope: Scope) -> Refusal | None:
@@ -61,4 +68,4 @@ def _content_type(scope: Scope) -> Refusal | None:
     return 415, "unsupported_media_type", "The body is not JSON by its type.", "Send Content-Type: application/json."
 
 
-_CHECKS: tuple[Callable[[Scope], Refusal | None], ...] = (_target, _length, _ranges, _content_type)
+_CHECKS: tuple[Callable[[Scope], Refusal | None], ...] = (_target, _size, _length, _ranges, _content_type)
