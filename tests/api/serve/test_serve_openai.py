@@ -212,7 +212,7 @@ def test_a_client_that_closes_its_stream_stops_the_model(client: openai.OpenAI, 
     stream = client.chat.completions.create(
         model="samples", messages=[{"role": "user", "content": QUESTION + "   "}], stream=True
     )
-    assert next(chunk for chunk in stream if chunk.choices and chunk.choices[0].delta.content)
+    assert next(chunk.choices[0].delta.content for chunk in stream if chunk.choices and chunk.choices[0].delta.content)
     stream.close()
     assert soon(lambda: threads_named("model") == 0, 2.0)
 

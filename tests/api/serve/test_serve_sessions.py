@@ -84,17 +84,17 @@ def test_nobody_else_reads_asks_or_deletes_a_conversation(
     ann: httpx.Client, keys: Mapping[str, httpx.Headers], other: str
 ) -> None:
     session = begun(ann)
-    somebody = {"headers": keys[other]}
+    somebody = keys[other]
     answers = [
-        ann.get(f"/v1/sessions/{session}", **somebody),
-        ann.delete(f"/v1/sessions/{session}", **somebody),
-        ann.post("/v1/query", json={"question": QUESTION, "session": session}, **somebody),
-        ann.post("/v1/feedback", json={"verdict": "up", "session": session, "turn": 1}, **somebody),
+        ann.get(f"/v1/sessions/{session}", headers=somebody),
+        ann.delete(f"/v1/sessions/{session}", headers=somebody),
+        ann.post("/v1/query", json={"question": QUESTION, "session": session}, headers=somebody),
+        ann.post("/v1/feedback", json={"verdict": "up", "session": session, "turn": 1}, headers=somebody),
     ]
     assert [answer.status_code for answer in answers] == [403] * 4
-    missing = ann.get(f"/v1/sessions/{NOBODY}", **somebody).json()["error"]
+    missing = ann.get(f"/v1/sessions/{NOBODY}", headers=somebody).json()["error"]
     assert answers[0].json()["error"]["message"].replace(session, NOBODY) == missing["message"]
-    assert session not in {one["id"] for one in ann.get("/v1/sessions", **somebody).json()}
+    assert session not in {one["id"] for one in ann.get("/v1/sessions", headers=somebody).json()}
     assert ann.get(f"/v1/sessions/{session}").status_code == 200
 
 
