@@ -1,0 +1,161 @@
+"""The tab Jobs: run a job, watch it, browse its rows with what they rest on, review them, take the files home."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+from elt_llm_consumer.kinds import KINDS, Kind
+from elt_llm_core.errors import EltError
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.batch_jobs import BatchJobs, BatchRequest
+from elt_llm_api.serve.actions.jobs import Jobs
+from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.answers import failure_markdown
+from elt_llm_api.serve.ui.callers import principal_of
+from elt_llm_api.serve.ui.row_browser import RowBrowser
+from elt_llm_api.serve.ui.running_job import progress_markdown
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+Updates = dict[Any, Any]
+"""What changes, by component."""
+
+
+@dataclass(frozen=True)
+class _Controls:
+    """What stands above the rows."""
+
+    job: gr.Dropdown
+    kind: gr.Dropdown
+    only: gr.Textbox
+    limit: gr.Number
+    anew: gr.Checkbox
+    dry_run: gr.Checkbox
+    run: gr.Button
+    stop: gr.Button
+    said: gr.Markdown
+    running: gr.State
+    timer: gr.Timer
+
+
+def build(services: Services) -> None:
+    """Lay out the tab and say what its controls do."""
+    controls = _laid_out()
+    rows = RowBrowser(services)
+    _Tab(services, controls, rows).wire()
+
+
+def _laid_out() -> _Controls:
+    with gr.Row(elem_id="jobs-settings"):
+        job = gr.Dropdown([], value=None, label="Job", info="Files in config/consumer.", elem_id="jobs-job")
+        kind = gr.Dropdown([], value=None, label="Kind", info="What is made of its sources.", elem_id="jobs-kind")
+    with gr.Accordion("Which rows to make", open=False, elem_id="jobs-options"):
+        only = gr.Textbox("", label="Names or keys", info="One a line; none: all.", lines=2, elem_id="jobs-only")
+        with gr.Row():
+            limit = gr.Number(None, label="At most so many", minimum=1, precision=0, elem_id="jobs-limit")
+            anew = gr.Checkbox(False, label="Make rows anew that are at hand", elem_id="jobs-anew")
+            dry_run = gr.Checkbox(False, label="Only say what would be made", elem_id="jobs-dry-run")
+    with gr.Row(elem_id="jobs-buttons"):
+        run = gr.Button("Run", variant="primary", elem_id="jobs-run")
+        stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="jobs-stop")
+    said = gr.Markdown("", elem_id="jobs-said", latex_delimiters=[])
+    timer = gr.Timer(_SECONDS_BETWEEN_LOOKS, active=False)
+    return _Controls(job, kind, only, limit, anew, dry_run, run, stop, said, gr.State(""), timer)
+
+
+class _Tab:
+    """The handlers: each takes what controls hold, calls an action, and says what changes."""
+
+    def __init__(self, services: Services, controls: _Controls, rows: RowBrowser) -> None:
+        self._controls, self._rows = controls, rows
+        self._batch, self._jobs = BatchJobs(services), Jobs(services)
+
+    def wire(self) -> None:
+        """Say which control calls what."""
+        on, rows = self._controls, self._rows
+        chosen = [on.job, on.kind]
+        watched = [on.said, on.stop, on.timer, on.running]
+        options = [on.only, on.limit, on.anew, on.dry_run]
+        gr.on(None, self.opened, None, [on.job, *watched], **_QUIET)
+        on.job.input(self.kinds, [on.job], [on.kind], **_QUIET).then(rows.of_job, chosen, rows.outputs, **_QUIET)
+        on.kind.input(rows.of_job, chosen, rows.outputs, **_QUIET)
+        on.run.click(self.run, [*chosen, *options], watched, **_QUIET)
+        on.stop.click(self.stop, [on.running], watched, **_QUIET)
+        on.timer.tick(self.watch, [on.running, *chosen], [*watched, *rows.outputs], **_QUIET)
+        rows.wire(on.job, on.kind)
+
+    def opened(self, request: gr.Request) -> Updates:
+        """What this caller can run, when the page is opened; a job that it asked for and that runs is watched again."""
+        on, principal = self._controls, principal_of(request)
+        names = [job.name for job in self._batch.all(principal)]
+        under_way = self._jobs.all(principal, ("queued", "running"), kinds=KINDS, most=1)
+        watched = self._watched(principal, under_way[0].id) if under_way else {}
+        return {on.job: gr.update(choices=names), **watched}
+
+    def kinds(self, job: str | None, request: gr.Request) -> Any:
+        """What can be made of a job's sources."""
+        listed = {one.name: one.kinds for one in self._batch.all(principal_of(request))}
+        kinds = listed.get(job or "", ())
+        return gr.update(choices=list(kinds), value=next(iter(kinds), None))
+
+    def run(
+        self,
+        job: str | None,
+        kind: Kind | None,
+        only: str | None,
+        limit: float | None,
+        anew: bool,
+        dry_run: bool,
+        request: gr.Request,
+    ) -> Updates:
+        """Put a run into the queue and begin to watch it."""
+        on = self._controls
+        if not job or kind not in KINDS:
+            return {on.said: "Choose a job and a kind first."}
+        names = tuple(line.strip() for line in (only or "").splitlines() if line.strip())
+        most = int(limit) if limit else None
+        try:
+            asked = BatchRequest(job=job, only=names, limit=most, anew=anew, dry_run=dry_run)
+            queued = self._batch.submit(principal_of(request), kind, asked)
+        except EltError as error:
+            return {on.said: failure_markdown(str(error), error.hint)}
+        except ValueError:
+            return {on.said: "Name at most 1,000 rows, and a whole number from 1 of them."}
+        return self._watched(principal_of(request), queued.id)
+
+    def stop(self, running: str, request: gr.Request) -> Updates:
+        """Have the job that is watched not done."""
+        try:
+            self._jobs.cancel(principal_of(request), running)
+        except EltError as error:
+            return {self._controls.said: failure_markdown(str(error), error.hint)}
+        return self._watched(principal_of(request), running)
+
+    async def watch(self, running: str, job: str | None, kind: str | None, request: gr.Request) -> Updates:
+        """How far it is; when it has ended, also the rows as they are now."""
+        principal = principal_of(request)
+        watched = await asyncio.to_thread(self._watched, principal, running)
+        if watched[self._controls.running]:
+            return watched
+        return {**watched, **await asyncio.to_thread(self._rows.of_job, job, kind, request)}
+
+    def _watched(self, principal: Principal, identity: str) -> Updates:
+        on = self._controls
+        try:
+            job = self._jobs.get(principal, identity)
+        except EltError as error:
+            return self._ended(failure_markdown(str(error), error.hint))
+        if job.has_ended:
+            return self._ended(progress_markdown(job))
+        return {
+            on.said: progress_markdown(job),
+            on.stop: gr.update(interactive=True),
+            on.timer: gr.Timer(active=True),
+            on.running: identity,
+        }
+
+    def _ended(self, said: str) -> Updates:
+        on = self._controls
+        return {on.said: said, on.stop: gr.update(interactive=False), on.timer: gr.Timer(active=False), on.running: ""}
