@@ -8,7 +8,7 @@ import pytest
 from served_jobs import READER, STRANGER, WRITER, ServedJobs, ended, job_project, served_jobs
 
 pytestmark = pytest.mark.network
-RUN = "/v1/jobs/glossary"
+RUN = "/v1/batch-jobs/glossary"
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_a_job_that_reads_more_than_a_key_cannot_be_run_by_it(jobs: ServedJobs) 
 
 
 def test_a_kind_that_the_sources_do_not_allow_is_refused_before_it_waits(jobs: ServedJobs) -> None:
-    answer = jobs.post("/v1/jobs/catalog", {"job": "rules"})
+    answer = jobs.post("/v1/batch-jobs/catalog", {"job": "rules"})
     assert answer.status_code == 400
     assert "glossary" in answer.json()["error"]["hint"]
 

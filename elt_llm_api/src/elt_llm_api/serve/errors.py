@@ -22,6 +22,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from elt_llm_api.serve.access.principal import Forbidden
 from elt_llm_api.serve.asgi import REQUEST_ID, error_body
@@ -92,7 +93,20 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
     kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    return _answer(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", error.headers)
+    headers = {**(error.headers or {}), **({"allow": allowed(request)} if error.status_code == 405 else {})}
+    return _answer(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", headers)
+
+
+def allowed(request: Request) -> str:
+    """The methods of a path, of all its routes together: each route alone knows its own."""
+    scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": [], "path_params": {}}
+    routes = request.app.router.routes
+    known = [
+        method
+        for method in ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+    return ", ".join(known)
 
 
 def _answer(

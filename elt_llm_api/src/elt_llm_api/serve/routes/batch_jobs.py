@@ -1,4 +1,4 @@
-"""`/v1/batch-jobs` and `/v1/jobs/{kind}`: the operator's job files, and running them."""
+"""`/v1/batch-jobs`: the operator's job files, and running them."""
 
 from elt_llm_consumer.kinds import Kind
 from fastapi import APIRouter
@@ -25,7 +25,7 @@ def batch_jobs(services: GivenServices, caller: Caller) -> BatchJobList:
     return BatchJobList(jobs=jobs.all(caller), problems=jobs.broken(caller))
 
 
-@router.post("/jobs/{kind}", status_code=202)
+@router.post("/batch-jobs/{kind}", status_code=202)
 def run(kind: Kind, asked: BatchRequest, services: GivenServices, caller: Caller) -> JobTold:
     """Run a job file as this kind of job: it waits in the queue, and its rows are kept as they are made."""
     return told(BatchJobs(services).submit(caller, kind, asked), caller)
