@@ -48,7 +48,7 @@ def until(client: httpx.Client, identity: str, *statuses: str, notes: str = "") 
         if job["status"] in statuses and notes in "".join(job["progress"].get("notes", [])):
             return job
         assert time.monotonic() < deadline, job
-        time.sleep(0.05)
+        time.sleep(0.15)
 
 
 def documents(client: httpx.Client, collection: str) -> dict[str, dict[str, Any]]:

@@ -26,7 +26,7 @@ NOTE = {"roses.md": "# Roses\n\nRoses are watered every second day.\n"}
 def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("jobs") / "project"
     shutil.copytree(sample_folder, folder)
-    with served(folder, token=TOKEN) as server:
+    with served(folder, token=TOKEN, requests_per_minute="100000") as server:
         yield server
 
 
