@@ -28,7 +28,7 @@ _MEGABYTE = 1 << 20
 def gate_for(services: Services, token: str | None) -> Gate:
     """Who is let in: whoever shows the token or a key; anybody while there is neither."""
     serve = services.loaded.settings.serve
-    callers = Callers(token, services.keys.find, lambda: bool(services.keys.all()))
+    callers = Callers(token, services.key_book.find, lambda: services.key_book.has_keys)
     return Gate(callers, Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute))
 
 

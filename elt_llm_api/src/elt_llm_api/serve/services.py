@@ -13,6 +13,7 @@ from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.feedback import Feedback
 from elt_llm_core.state.job_queue import JobQueue
+from elt_llm_core.state.key_book import KeyBook
 from elt_llm_core.state.keys import Keys
 from elt_llm_core.state.sessions import SessionRecord, Sessions
 from elt_llm_core.store.database import STORE_NAME, Database
@@ -48,6 +49,7 @@ class Services(Closeable):
     feedback: Feedback
     recent: RecentAnswers
     recorder: Recorder
+    key_book: KeyBook
     resources: ExitStack
 
     @property
@@ -102,6 +104,7 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         store = opened.enter_context(_opened_store(loaded.data_dir))
         state = open_state(loaded.data_dir)
         opened.callback(state.close)
+        key_book = opened.enter_context(KeyBook(loaded.data_dir))
         recorder = opened.enter_context(open_recorder(loaded, state))
         reloader = opened.enter_context(Reloader(loaded))
         model = embedding or create_embedding(loaded.settings)
@@ -124,4 +127,4 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
         kept = Sessions(state), JobQueue(state), Keys(state), state, model, Feedback(state), RecentAnswers()
-        return Services(reloader, store, engines, workers, *kept, recorder, opened.pop_all())
+        return Services(reloader, store, engines, workers, *kept, recorder, key_book, opened.pop_all())

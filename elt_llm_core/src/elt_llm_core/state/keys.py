@@ -57,18 +57,30 @@ class Keys:
 
     def find(self, secret: str) -> KeyRecord | None:
         """The key with this secret, or None. All are compared, each in constant time."""
-        hashed = _hashed(secret)
-        found = None
-        for row in self._database.rows(_ALL):
-            if hmac.compare_digest(bytes(row[-1]), hashed):
-                found = _record(row)
-        return found
+        return found_among(self.hashed(), secret)
+
+    def hashed(self) -> list["HashedKey"]:
+        """Every key with the hash of its secret, by name."""
+        return [(_record(row), bytes(row[-1])) for row in self._database.rows(_ALL)]
 
     def revoke(self, name: str) -> None:
         """Forget a key. Raises UsageError if there is none of that name."""
         if not self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
             raise UsageError(f"There is no key '{name}'.", hint="Run: elt-llm keys list")
         self._database.execute("DELETE FROM api_keys WHERE name = ?", (name,))
+
+
+HashedKey = tuple[KeyRecord, bytes]
+
+
+def found_among(keys: Sequence[HashedKey], secret: str) -> KeyRecord | None:
+    """The key with this secret, or None. All are compared, each in constant time."""
+    hashed = _hashed(secret)
+    found = None
+    for record, kept in keys:
+        if hmac.compare_digest(kept, hashed):
+            found = record
+    return found
 
 
 _ALL = "SELECT name, read, write, administers, created_at, hash FROM api_keys ORDER BY name"

@@ -17,7 +17,8 @@ class Callers:
     """Knows the token the server was started with, and the keys in the state database.
 
     Without a token, and while there is no key, whoever reaches the server is the local user: it listens to this machine
-    alone then. `find` gives the key of a secret, and `any_keys` tells whether there are some.
+    alone then. `find` gives the key of a secret, and `any_keys` tells whether there are some; both are asked for every
+    request in the event loop, and so must not wait.
     """
 
     def __init__(
@@ -27,14 +28,11 @@ class Callers:
 
     @property
     def demands_key(self) -> bool:
-        """Whether a request without a key is refused. Reads the state database: not for the event loop."""
+        """Whether a request without a key is refused."""
         return self._token is not None or self._any_keys()
 
     def of(self, secret: str | None) -> Principal | None:
-        """Who shows this secret, or none at all; None for a wrong one, or none, where one is demanded.
-
-        Reads the state database: not for the event loop.
-        """
+        """Who shows this secret, or none at all; None for a wrong one, or none, where one is demanded."""
         if secret is None:
             return None if self.demands_key else LOCAL
         if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):

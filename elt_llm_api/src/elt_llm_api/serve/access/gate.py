@@ -1,6 +1,5 @@
 """Whether a request comes in: its key, how many wrong ones came from its address, and how often it asks."""
 
-import asyncio
 import ipaddress
 from dataclasses import dataclass
 
@@ -37,13 +36,12 @@ class Gate:
     def __init__(self, callers: Callers, lockout: Lockout, rate: RateLimit) -> None:
         self._callers, self._lockout, self._rate = callers, lockout, rate
 
-    async def admit(self, scope: Scope, secret: str | None) -> Principal | Refused:
+    def admit(self, scope: Scope, secret: str | None) -> Principal | Refused:
         """Who shows the secret, or why it is refused: 401 for a wrong key, 429 for too many, or for too much."""
         network = network_of(scope)
         if (seconds := self._lockout.waits(network)) > 0:
             return _wait(seconds, "locked_out", "Too many wrong keys came from this address.")
-        # Keys are looked up in a file: not in the loop that serves everybody.
-        principal = await asyncio.to_thread(self._callers.of, secret)
+        principal = self._callers.of(secret)
         if principal is None and secret is not None:
             self._lockout.failed(network)
         caller = f"{principal.name if principal else ''}@{network}"
@@ -53,9 +51,9 @@ class Gate:
             return Refused(401, "unauthenticated", "A key is needed here, and this is none.", _KEY_HINT)
         return principal
 
-    async def demands_key(self) -> bool:
+    def demands_key(self) -> bool:
         """Whether a request without a key is refused."""
-        return await asyncio.to_thread(lambda: self._callers.demands_key)
+        return self._callers.demands_key
 
 
 def network_of(scope: Scope) -> str:

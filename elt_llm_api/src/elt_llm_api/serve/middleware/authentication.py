@@ -24,7 +24,7 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         secret = shown(scope)
-        admitted = await self._gate.admit(scope, secret)
+        admitted = self._gate.admit(scope, secret)
         if not isinstance(admitted, Refused):
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""What every route may ask for: the services, and who asks."""
+"""What every route may ask for: the services, and who asks. Coroutines, so that no thread is needed to give them."""
 
 from typing import Annotated
 
@@ -9,13 +9,13 @@ from elt_llm_api.serve.asgi import PRINCIPAL
 from elt_llm_api.serve.services import Services
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
     """The services of the app that a request came to."""
     services: Services = request.app.state.services
     return services
 
 
-def principal_of(request: Request) -> Principal:
+async def principal_of(request: Request) -> Principal:
     """Who asks, as the guard around the app has settled."""
     principal: Principal = request.scope[PRINCIPAL]
     return principal

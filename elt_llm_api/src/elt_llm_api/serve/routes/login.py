@@ -27,7 +27,7 @@ p[role=alert]{{border-left:4px solid #c33;padding-left:.6rem}}</style></head>
 """
 
 
-def gate_of(request: Request) -> Gate:
+async def gate_of(request: Request) -> Gate:
     """What decides who comes in."""
     gate: Gate = request.app.state.gate
     return gate
@@ -39,7 +39,7 @@ GivenGate = Annotated[Gate, Depends(gate_of)]
 @router.get("/login")
 async def login_page(gate: GivenGate) -> Response:
     """The form, or the way on where no key is needed."""
-    return _page() if await gate.demands_key() else RedirectResponse("/", 303)
+    return _page() if gate.demands_key() else RedirectResponse("/", 303)
 
 
 @router.post("/login")
@@ -51,7 +51,7 @@ async def login(request: Request, gate: GivenGate) -> Response:
     if len(body) > _LONGEST:
         return _page("That is too long for a key.", 413)
     secret = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0].strip()
-    admitted = await gate.admit(request.scope, secret)
+    admitted = gate.admit(request.scope, secret)
     if isinstance(admitted, Refused):
         wrong = "This is no key of this server." if admitted.status == 401 else f"{admitted.message} {admitted.hint}"
         return _page(wrong, admitted.status, dict(admitted.headers))
