@@ -16,7 +16,7 @@ from elt_llm_query.conversation.conversation import Conversation
 from elt_llm_query.conversation.given_turns import GivenTurns
 from elt_llm_query.engine import Engine
 from elt_llm_query.events import Event, Listener, unheard
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.monitoring.observation import Kind
@@ -57,13 +57,13 @@ class Question(BaseModel):
         (), max_length=50, description="Conditions on metadata, such as year>=2020; all must hold.", examples=[[]]
     )
     strategy: StrategyName | None = Field(None, description="How to retrieve; unset: as the profile says.")
-    explain: bool = Field(False, description="Whether the trace says what became of each passage.")
+    explain: StrictBool = Field(False, description="Whether the trace says what became of each passage.")
 
 
 class SearchRequest(Question):
     """A search for passages."""
 
-    top_k: int | None = Field(None, ge=1, le=200, description="Passages to return; unset: as the profile says.")
+    top_k: StrictInt | None = Field(None, ge=1, le=200, description="Passages to return; unset: as the profile says.")
 
 
 class Said(BaseModel):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elt_llm_consumer.job_file import CONSUMER_FOLDER, JobFile, load_job
 from elt_llm_consumer.kinds import KINDS, Kind
 from elt_llm_core.errors import SettingsError, UsageError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.jobs import Jobs
@@ -43,12 +43,12 @@ class BatchRequest(BaseModel):
         (), max_length=1000, description="Make the rows of these names or keys; none: all.", examples=[[]]
     )
     domain: str | None = Field(None, max_length=1000, description="Make the rows of this domain.")
-    limit: int | None = Field(None, ge=1, le=MOST_ROWS, description="Make at most so many rows.")
-    anew: bool = Field(False, description="Make rows anew that are at hand.")
+    limit: StrictInt | None = Field(None, ge=1, le=MOST_ROWS, description="Make at most so many rows.")
+    anew: StrictBool = Field(False, description="Make rows anew that are at hand.")
     topics: tuple[str, ...] = Field(
         (), max_length=100, description="Of a handbook: what the texts say about these words alone.", examples=[[]]
     )
-    dry_run: bool = Field(False, description="Say what would be made and what it costs; make nothing.")
+    dry_run: StrictBool = Field(False, description="Say what would be made and what it costs; make nothing.")
 
 
 class BatchJobs:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from elt_llm_core.settings_loader import load_profile
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import Jobs
@@ -28,8 +28,10 @@ class EvaluationRequest(BaseModel):
         description="Profiles to measure; none: each leg alone, both together, the default and the classic one.",
         examples=[[]],
     )
-    questions: int = Field(200, ge=1, le=MOST_QUESTIONS, description="Questions to make of the documents at most.")
-    seed: int = Field(1, ge=0, le=2**31, description="Draws other questions.")
+    questions: StrictInt = Field(
+        200, ge=1, le=MOST_QUESTIONS, description="Questions to make of the documents at most."
+    )
+    seed: StrictInt = Field(1, ge=0, le=2**31, description="Draws other questions.")
 
 
 class Evaluating:

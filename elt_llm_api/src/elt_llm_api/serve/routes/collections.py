@@ -5,7 +5,7 @@ from typing import Annotated
 
 from elt_llm_core.store.status import CollectionStatus
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.actions.collections import Collections, Health
 from elt_llm_api.serve.routes.given import Caller, GivenServices
@@ -48,8 +48,8 @@ class VerifyRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    deep: bool = Field(False, description="Look at every row and every generation that is kept.")
-    mend: bool = Field(False, description="Build anew what is damaged, from the store, without embedding.")
+    deep: StrictBool = Field(False, description="Look at every row and every generation that is kept.")
+    mend: StrictBool = Field(False, description="Build anew what is damaged, from the store, without embedding.")
 
 
 class DamageFound(BaseModel):
@@ -75,8 +75,10 @@ class RollbackRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    to: int | None = Field(None, ge=1, le=2**31, description="Number of a kept generation; unset: the one before.")
-    again: bool = Field(False, description="Undo a rollback.")
+    to: StrictInt | None = Field(
+        None, ge=1, le=2**31, description="Number of a kept generation; unset: the one before."
+    )
+    again: StrictBool = Field(False, description="Undo a rollback.")
 
 
 class RollbackReport(BaseModel):

@@ -4,13 +4,17 @@ from typing import Annotated, Literal, Self
 
 from elt_llm_core.state.feedback import FeedbackRecord
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, model_validator
 
 from elt_llm_api.serve.actions.feedback import Opinions
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 
 router = APIRouter(prefix="/v1/feedback", tags=["feedback"])
-_BY_REQUEST: dict[str, JsonValue] = {"verdict": "down", "comment": "It leaves out the holidays.", "request_id": "b1946ac92492d234"}
+_BY_REQUEST: dict[str, JsonValue] = {
+    "verdict": "down",
+    "comment": "It leaves out the holidays.",
+    "request_id": "b1946ac92492d234",
+}
 
 
 class NewFeedback(BaseModel):
@@ -21,7 +25,7 @@ class NewFeedback(BaseModel):
     verdict: Literal["up", "down"]
     comment: str = Field("", max_length=2000, description="Why, in words.")
     session: str | None = Field(None, max_length=64, description="Id of a conversation; with `turn`.")
-    turn: int | None = Field(None, ge=1, le=1_000_000, description="Number of the turn, from 1.")
+    turn: StrictInt | None = Field(None, ge=1, le=1_000_000, description="Number of the turn, from 1.")
     request_id: str | None = Field(None, max_length=64, description="X-Request-ID of an answer of the caller.")
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """`/v1/ingest`: have files of the server read, or look again at what a collection was filled from."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from elt_llm_api.serve.actions.ingesting import Ingesting
 from elt_llm_api.serve.routes.given import Caller, GivenServices
@@ -24,7 +24,7 @@ class IngestAsked(BaseModel):
         description="Files and folders of the server, below ingest.roots; none: what it was filled from before.",
         examples=[[]],
     )
-    rebuild: bool = Field(False, description="Index everything anew; also after a change of embedding model.")
+    rebuild: StrictBool = Field(False, description="Index everything anew; also after a change of embedding model.")
 
 
 @router.post("/ingest", status_code=202)

@@ -4,7 +4,7 @@ import base64
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictInt
 
 from elt_llm_api.serve.actions.embedding import MOST_TEXTS, Embedding, InputType
 from elt_llm_api.serve.routes.given import Caller, GivenServices
@@ -29,7 +29,7 @@ class EmbeddingRequest(BaseModel):
         examples=[["A loan costs 40 euros."]]
     )
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int | None = Field(None, ge=1, le=65_536, description="That of the model, or unset.")
+    dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="That of the model, or unset.")
     input_type: InputType = Field("passage", description="Ours: whether texts are passages or questions.")
 
 

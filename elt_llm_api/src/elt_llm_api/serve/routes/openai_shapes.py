@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from elt_llm_core.results import Citation
 from elt_llm_core.settings import StrategyName
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
 from elt_llm_api.serve.actions.completions import Places
 
@@ -39,7 +39,7 @@ class ChatMessage(BaseModel):
 class StreamOptions(BaseModel):
     """What a stream has besides."""
 
-    include_usage: bool = False
+    include_usage: StrictBool = False
 
 
 class ChatRequest(BaseModel):
@@ -49,7 +49,7 @@ class ChatRequest(BaseModel):
 
     model: str = Field(min_length=1, max_length=200, description="COLLECTION, profile/NAME or COLLECTION@PROFILE.")
     messages: list[ChatMessage] = Field(min_length=1, max_length=500)
-    stream: bool = False
+    stream: StrictBool = False
     stream_options: StreamOptions | None = None
     where: tuple[str, ...] = Field((), max_length=50, description="Ours: conditions on metadata, such as year>=2020.")
     strategy: StrategyName | None = Field(None, description="Ours: how to retrieve.")
