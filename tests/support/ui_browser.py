@@ -10,7 +10,7 @@ from command_line import FAKE
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 from served import Served, served
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 30_000
 
 
 @dataclass

@@ -108,7 +108,7 @@ class _Tab:
             trigger_mode="multiple",
             **_HIDDEN,
         ).then(self.earlier, None, [on.earlier], **_HIDDEN)
-        on.stop.click(self.stop, None, None, queue=False, **_HIDDEN)
+        on.stop.click(self.stop, None, None, **_HIDDEN)
         on.profile.input(self.profile_told, [on.profile], [on.profile], **_HIDDEN)
         gr.on([on.afresh.click, on.chat.clear], self.afresh, None, [on.question, on.earlier, *shown], **_HIDDEN)
         on.earlier.input(self.reopen, [on.earlier], shown, **_HIDDEN)

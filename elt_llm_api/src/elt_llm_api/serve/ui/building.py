@@ -1,5 +1,6 @@
 """Gradio made safe and quiet: no analytics, no sharing, no files but those it was given, a private folder for them."""
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -18,6 +19,8 @@ MOST_WAITING = 64
 """Events that may wait before browsers are told that the server is busy."""
 _ENVIRONMENT = {
     "GRADIO_ANALYTICS_ENABLED": "False",
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000000",
+    "GRADIO_ANALYTICS_MAX_EVENTS": "1",
     "GRADIO_SHARE": "False",
     "GRADIO_SSR_MODE": "False",
     "GRADIO_MCP_SERVER": "False",
@@ -28,7 +31,15 @@ _ENVIRONMENT = {
 
 
 def build_interface(services: Services) -> App:
-    """The app of Gradio with every tab. Its temporary files stand below the data directory, emptied first."""
+    """The app of Gradio with every tab. Its temporary files stand below the data directory, emptied first.
+
+    To be called in a thread of its own: it takes a second or two.
+    """
+    return asyncio.run(_built(services))
+
+
+async def _built(services: Services) -> App:
+    """Within a loop: without one Gradio makes several, and closes none."""
     data_dir = services.loaded.data_dir
     folder = _private_folder(data_dir)
     # Gradio reads these where it needs them, and has no other way to be told.

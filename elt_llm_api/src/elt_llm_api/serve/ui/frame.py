@@ -1,8 +1,9 @@
 """The frame of the user interface: one tab for each thing that can be done.
 
 What tabs must heed: pages run no script that is made of text (the policy in pages.py), so there is no `gr.HTML`, no
-`js=` and no `head=`; HTML of ours is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it once
-more. Every control has a label. Handlers are not part of a programming interface: `api_visibility="private"`.
+`js=` and no `head=`; HTML of ours is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it once more.
+Every control has a label. Handlers are not part of a programming interface: `api_visibility="private"`; and they go
+through the queue, for other ways to call them are shut (mounting.py): no `queue=False`.
 """
 
 from importlib import import_module

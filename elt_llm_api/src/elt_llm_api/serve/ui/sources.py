@@ -26,14 +26,14 @@ class Sources:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._spans = Spans(services)
-        self._cards: list[tuple[gr.Group, gr.Markdown, gr.Button]] = []
+        self._cards: list[tuple[gr.Column, gr.Markdown, gr.Button]] = []
         self._state = gr.State(())
         self._more = gr.Markdown("", visible=False, latex_delimiters=[])
-        with gr.Group(visible=False, elem_id="opened") as self._opened:
+        with gr.Column(visible=False, elem_id="opened") as self._opened:
             self._place = gr.Markdown("", latex_delimiters=[], elem_id="place")
             self._close = gr.Button("Close this place", size="sm", elem_id="close-place")
         for number in range(1, MOST + 1):
-            with gr.Group(visible=False, elem_id=f"source-{number}", elem_classes="source-card") as group:
+            with gr.Column(visible=False, elem_id=f"source-{number}", elem_classes="source-card") as group:
                 text = gr.Markdown("", latex_delimiters=[])
                 button = gr.Button(f"Open source {number}", size="sm", elem_id=f"open-{number}")
             self._cards.append((group, text, button))
@@ -41,17 +41,18 @@ class Sources:
     @property
     def outputs(self) -> list[Any]:
         """Every component that `shown` may change."""
-        return [self._state, self._more, self._opened, *(part for one in self._cards for part in one[:2])]
+        return [self._state, self._more, self._opened, *(part for one in self._cards for part in one)]
 
     def shown(self, cards: Sequence[Card]) -> dict[Any, Any]:
         """The changes that show these cards and no others."""
         changes: dict[Any, Any] = {self._state: tuple(cards), self._opened: gr.update(visible=False)}
         left_out = len(cards) - MOST
         changes[self._more] = gr.update(value=f"{left_out} more are in the answer as text.", visible=left_out > 0)
-        for place, (group, text, _) in enumerate(self._cards):
+        for place, (group, text, button) in enumerate(self._cards):
             changes[group] = gr.update(visible=place < len(cards))
             if place < len(cards):
                 changes[text] = cards[place].html
+                changes[button] = f"Open source {cards[place].reference.strip('[]')}"
         return changes
 
     def wire(self) -> None:

@@ -1,0 +1,170 @@
+"""The tab Ask in a real browser: answers as they are made, their sources, and what becomes of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from answering import CHAT, QUESTION, Answering, answering, soon, threads_named
+from browser import open_browser
+from model_faults import Fault
+from playwright.sync_api import Browser, Page, expect
+from ui_browser import Interface, Seen
+
+SAID = "The Association was founded on 9 November 1887 in Quillhaven."
+DOUBTFUL = "The Association was founded on 9 November 1887 in Quillhaven [1]. Its first patron was a Spanish king."
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _patience() -> None:
+    expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(scope="module")
+def a_browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def asked(a_browser: Browser, sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+    folder = tmp_path_factory.mktemp("ask") / "project"
+    with answering(sample_folder, folder, requests_per_minute="100000") as one:
+        yield one
+
+
+@pytest.fixture
+def model(asked: Answering) -> Iterator[Answering]:
+    """The server, whose model does again as it should afterwards."""
+    yield asked
+    asked.model.faults.clear()
+
+
+@pytest.fixture
+def visit(a_browser: Browser, model: Answering) -> Iterator[tuple[Page, Seen]]:
+    """The tab; after the test nothing has come from elsewhere, and the console had nothing to complain of."""
+    with Interface(model.server, a_browser).visited() as (page, seen):
+        yield page, seen
+        assert seen.elsewhere == []
+        assert seen.complaints == []
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_label("Question", exact=True)
+    box.fill(question)
+    box.press("Enter")
+
+
+def test_an_answer_comes_with_its_sources_as_cards_that_show_the_cited_words(visit: tuple[Page, Seen]) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#said")).to_contain_text("Answered from 1 place.")
+    expect(page.locator("#conversation")).to_contain_text(f"{SAID} [")
+    card = page.locator("#source-1")
+    expect(card).to_contain_text("page")
+    expect(card.locator("mark.cited")).to_contain_text("1887")
+    expect(page.locator("#source-2")).to_be_hidden()
+
+
+def test_a_source_opens_at_its_place_with_the_cited_words_marked(visit: tuple[Page, Seen]) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#said")).to_contain_text("Answered")
+    page.locator("#open-1").click()
+    opened = page.locator("#opened")
+    expect(opened.locator("mark.cited")).to_contain_text("1887")
+    quoted, whole = page.locator("#source-1 blockquote").inner_text(), opened.inner_text()
+    assert len(whole) > len(quoted)
+    page.get_by_role("button", name="Close this place").click()
+    expect(opened).to_be_hidden()
+
+
+def test_words_are_shown_while_the_model_still_writes_and_stop_ends_it(
+    visit: tuple[Page, Seen], model: Answering
+) -> None:
+    page, _ = visit
+    model.model.faults.plan(CHAT, Fault.ENDLESS)
+    ask(page, f"{QUESTION} Tell it at length.")
+    expect(page.locator("#conversation")).to_contain_text("on and on and")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#said")).to_have_text("Stopped.")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    assert soon(lambda: threads_named("model") == 0), "the model was asked on"
+
+
+def test_whoever_leaves_the_page_stops_the_model(a_browser: Browser, model: Answering) -> None:
+    model.model.faults.plan(CHAT, Fault.ENDLESS)
+    with Interface(model.server, a_browser).visited() as (page, _):
+        ask(page, f"{QUESTION} Tell it and I will not wait.")
+        expect(page.locator("#conversation")).to_contain_text("on and on and")
+        assert threads_named("model") > 0
+    assert soon(lambda: threads_named("model") == 0), "the model was asked on"
+
+
+def test_a_follow_up_belongs_to_the_same_conversation_and_it_can_be_reopened(
+    visit: tuple[Page, Seen], model: Answering
+) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#said")).to_contain_text("Answered")
+    ask(page, "And who was its first president?")
+    expect(page.locator("#conversation .bot .prose")).to_have_count(2)
+    expect(page.locator("#said")).to_contain_text("closest passages")
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#conversation .bot")).to_have_count(0)
+    page.get_by_label("Earlier conversations").click()
+    page.get_by_role("option").first.click()
+    expect(page.locator("#conversation .user .prose")).to_have_count(2)
+    [latest, *_] = model.server.client.get("/v1/sessions").json()
+    assert latest["turns"] == 2
+
+
+def test_a_thumb_is_kept_with_the_turn_it_is_about(visit: tuple[Page, Seen], model: Answering) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#said")).to_contain_text("Answered")
+    page.get_by_role("button", name="Like", exact=True).click()
+    expect(page.locator("#said")).to_have_text("Thank you: kept as helpful.")
+    [given, *_] = model.server.client.get("/v1/feedback").json()
+    assert given["verdict"] == "up"
+    assert given["turn"] == 1
+
+
+def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, Seen]) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#said")).to_contain_text("Answered")
+    page.get_by_role("button", name="The last answer as text").click()
+    text = page.locator("#copy textarea").input_value()
+    assert text.startswith(f"{SAID} [")
+    assert "(handbook.pdf, page " in text
+
+
+def test_what_the_documents_do_not_hold_is_said_to_be_not_found(visit: tuple[Page, Seen]) -> None:
+    page, _ = visit
+    page.get_by_label("Collections").click()
+    page.get_by_role("option", name="samples").click()
+    page.keyboard.press("Escape")
+    ask(page, "Which spices go into a vindaloo?")
+    expect(page.locator("#conversation .badge.abstained")).to_contain_text("∅ Not found in these documents")
+
+
+def test_an_empty_question_asks_for_one(visit: tuple[Page, Seen]) -> None:
+    page, _ = visit
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#said")).to_have_text("Type a question first.")
+
+
+def test_a_sentence_that_nothing_bears_out_has_a_sign_and_the_reason(
+    a_browser: Browser, sample_folder: Path, tmp_path: Path
+) -> None:
+    with (
+        answering(sample_folder, tmp_path / "project", DOUBTFUL) as one,
+        Interface(one.server, a_browser).visited(width=390, height=844, dark=True) as (page, seen),
+    ):
+        ask(page, QUESTION)
+        doubtful = page.locator("#conversation mark.unsupported")
+        expect(doubtful).to_contain_text("⚠ Its first patron was a Spanish king.")
+        expect(page.locator("#conversation .reasons")).to_contain_text("not borne out")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, "it must not scroll sideways"
+        assert seen.complaints == []
