@@ -24,6 +24,7 @@ def command(context: CommandContext) -> int:
     import anyio
 
     from elt_llm_api.serve.jobs.running import running_jobs
+    from elt_llm_api.serve.mcp.endable_input import endable_input
     from elt_llm_api.serve.mcp.given import local_caller
     from elt_llm_api.serve.mcp.server import create_server
     from elt_llm_api.serve.services import open_services
@@ -32,6 +33,6 @@ def command(context: CommandContext) -> int:
     with redirect_stdout(sys.stderr):  # whatever is said while models are loaded
         services = open_services(loaded)
         server = create_server(services, local_caller)
-    with services, running_jobs(services.queue, lambda: services.loaded):
+    with services, running_jobs(services.queue, lambda: services.loaded), endable_input() as ending:
         anyio.run(server.run_stdio_async)
-    return 0
+    return ending.exit_code
