@@ -24,16 +24,19 @@ class Exposure:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to that address, not listening yet. Raises UsageError with the cure."""
+    """A socket bound to that address, not listening yet. Raises UsageError with the cure.
+
+    `host` is an address in numbers, or `localhost`: other names may come to mean something else.
+    """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"'{host}' is no address of this machine.", hint="Leave --host away, or give one.") from error
-    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    bound = socket.socket(family, kind, protocol)
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
+    except ValueError as error:
+        raise _no_address(host) from error
+    family = socket.AF_INET if isinstance(address, ipaddress.IPv4Address) else socket.AF_INET6
+    bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # or a restart would wait for old connections
     try:
-        bound.bind(address)
+        bound.bind((str(address), port))
     except (OSError, OverflowError) as error:
         bound.close()
         raise _unusable(host, port, error) from error
@@ -106,5 +109,10 @@ def _unusable(host: str, port: int, error: OSError | OverflowError) -> UsageErro
     if number == errno.EACCES:
         return UsageError(f"Port {port} may not be taken by this user.", hint="Take one above 1023: --port 7860")
     if number == errno.EADDRNOTAVAIL:
-        return UsageError(f"'{host}' is no address of this machine.", hint="Leave --host away, or give one.")
+        return _no_address(host)
     return UsageError(f"Cannot listen at {host}, port {port}: {error}.", hint="Take another: --host, --port")
+
+
+def _no_address(host: str) -> UsageError:
+    hint = "Leave --host away, or give one in numbers, such as 192.168.1.5."
+    return UsageError(f"'{host}' is no address of this machine.", hint=hint)
