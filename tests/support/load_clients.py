@@ -1,16 +1,18 @@
 """Clients that ask at a pace or as fast as they can, that flood, and that are slow; and what they met."""
 
+import http.client
+import json
 import random
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from load_corpus import editions_in
 
 QUERY_SHARE = 0.1  # of the questions are to be answered, the rest are searches
@@ -64,6 +66,25 @@ def told(values: Sequence[float]) -> str:
     return f"{len(values)}: {shares}, most {values[-1] if values else 0:.1f} ms"
 
 
+class Connection:
+    """One kept connection: little work for who asks, so that what is timed is the server."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        self._connection.connect()
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, http.client.HTTPResponse, bytes]:
+        """Status, answer and body. Raises OSError and HTTPException."""
+        self._connection.request(method, path, body, {"content-type": "application/json"} if body else {})
+        answer = self._connection.getresponse()
+        return answer.status, answer, answer.read()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
 class Clients:
     """Clients of one server, each with a connection and questions of its own; all stop when `seconds` are over."""
 
@@ -73,7 +94,7 @@ class Clients:
     def at_a_pace(self, clients: int, seconds: float, each: float = 1.0) -> Met:
         """One question every `each` seconds; times count from when it was due, waiting for the last one included."""
 
-        def ask(met: Met, number: int, client: httpx.Client, until: float) -> None:
+        def ask(met: Met, number: int, client: Connection, until: float) -> None:
             chance, due = self._chance(number), time.monotonic() + each * number / clients
             while due < until:
                 time.sleep(max(0.0, due - time.monotonic()))
@@ -85,46 +106,53 @@ class Clients:
     def closed_loop(self, clients: int, seconds: float) -> Met:
         """The next question as soon as the last is answered."""
 
-        def ask(met: Met, number: int, client: httpx.Client, until: float) -> None:
+        def ask(met: Met, number: int, client: Connection, until: float) -> None:
             chance = self._chance(number)
             while time.monotonic() < until:
                 self._ask(met, client, chance, time.monotonic())
 
         return self._run(clients, seconds, ask)
 
-    def health(self, met: Met, client: httpx.Client) -> None:
+    def health(self, met: Met, client: Connection) -> None:
         """Look once whether the server lives."""
         started = time.monotonic()
-        status = client.get("/health").status_code
+        status, _, _ = client.ask("GET", "/health")
         met.add("health", status, (time.monotonic() - started) * 1000)
 
-    def _ask(self, met: Met, client: httpx.Client, chance: random.Random, due: float) -> None:
+    def _ask(self, met: Met, client: Connection, chance: random.Random, due: float) -> None:
         kind = "query" if chance.random() < QUERY_SHARE else "search"
+        asked = json.dumps({"question": chance.choice(self._questions)}).encode()
         try:
-            answer = client.post(f"/v1/{kind}", json={"question": chance.choice(self._questions)})
-        except httpx.TransportError as error:
+            status, answer, content = client.ask("POST", f"/v1/{kind}", asked)
+        except (OSError, http.client.HTTPException) as error:
             with met.lock:
                 met.failed[type(error).__name__] += 1
+            client.close()
             return
-        met.add(kind, answer.status_code, (time.monotonic() - due) * 1000)
-        if answer.status_code == 200:
-            self._look(met, kind, answer)
-        elif answer.status_code in {429, 503} and "retry-after" not in answer.headers:
-            met.without_retry_after += 1
+        met.add(kind, status, (time.monotonic() - due) * 1000)
+        if status == 200:
+            self._look(met, kind, json.loads(content))
+        elif status in {429, 503}:
+            self._wait(met, answer.getheader("retry-after"))
 
-    def _look(self, met: Met, kind: str, answer: httpx.Response) -> None:
-        body = answer.json()
+    def _wait(self, met: Met, seconds: str | None) -> None:
+        """As long as the server says, as a good client does."""
+        if seconds is None:
+            met.without_retry_after += 1
+        time.sleep(min(float(seconds or 1), 5))
+
+    def _look(self, met: Met, kind: str, body: Mapping[str, Any]) -> None:
         found = editions_in([chunk["text"] for chunk in body["contexts" if kind == "query" else "chunks"]])
         with met.lock:
             met.editions |= found
             if len(found) > 1:
                 met.mixed.append(f"{kind}: editions {sorted(found)}")
 
-    def _run(self, clients: int, seconds: float, ask: Callable[[Met, int, httpx.Client, float], None]) -> Met:
+    def _run(self, clients: int, seconds: float, ask: Callable[[Met, int, Connection, float], None]) -> Met:
         met, until = Met(), time.monotonic() + seconds
 
         def work(number: int) -> None:
-            with httpx.Client(base_url=self._address, timeout=60) as client:
+            with closing(Connection(self._address)) as client:
                 ask(met, number, client, until)
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]

@@ -4,12 +4,11 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-from load_clients import Clients, Met, slow_clients, told
+from load_clients import Clients, Connection, Met, slow_clients, told
 from load_corpus import Library
 from load_server import ServerProcess, Writer, repeatedly, serving
 
@@ -52,8 +51,7 @@ class LoadBench:
     def paced(self, process: ServerProcess, clients: Clients, number: int, seconds: float) -> tuple[Met, Met]:
         """So many clients, a question a second each; beside them somebody who looks whether the server lives."""
         living = Met()
-        client = httpx.Client(base_url=process.address, timeout=60)
-        with client, repeatedly(lambda: clients.health(living, client), 0.25):
+        with closing(Connection(process.address)) as client, repeatedly(lambda: clients.health(living, client), 0.25):
             met = clients.at_a_pace(number, seconds)
         self._say(f"{number} clients, 1/s each, {seconds:g} s", met, living)
         return met, living
