@@ -83,6 +83,15 @@ def test_s_iso_no_tool_tells_what_a_key_may_not_read(jobs: ServedJobs, holder: s
             assert result.is_error, (tool, told)
 
 
+def test_what_a_key_may_read_is_told_it(jobs: ServedJobs) -> None:
+    reader = agent(jobs, READER)
+    found = answered(reader.call("search", question="What is a curlew?", prefixes=[""]))["passages"]
+    assert {passage["collection"] for passage in found} <= {"library", "meadow"}
+    assert answered(reader.call("answer", question="What is a curlew?"))["answered"]
+    listed = answered(reader.call("list_collections"))["collections"]
+    assert {one["collection"] for one in listed} == {"library", "meadow"}
+
+
 def test_s_iso_what_may_not_be_read_is_refused_as_what_is_not_there(jobs: ServedJobs) -> None:
     reader = agent(jobs, READER)
     for tool, arguments in (

@@ -32,7 +32,7 @@ class Ending:
 
 @contextmanager
 def endable_input() -> Iterator[Ending]:
-    """Within it, SIGTERM and SIGINT end the standard input; the second one ends the process. For the main thread alone."""
+    """Within it SIGTERM and SIGINT end the standard input, a second one the process. For the main thread alone."""
     ending = Ending()
     real = os.dup(_INPUT)
     reading, writing = os.pipe()
