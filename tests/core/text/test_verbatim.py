@@ -88,3 +88,10 @@ def test_a_long_text_of_one_word_is_searched_in_no_time() -> None:
     text, quote = "a " * 200_000, "a " * 1_900 + "b"
     assert list(places_of(quote, text)) == []
     assert nearest_span(quote, text) is not None
+
+
+def test_signs_around_the_whole_quote_are_not_held_against_it() -> None:
+    text = 'He said: "the lamps give 100 lux," and left.'
+    near = nearest_span("the lamps give 90 lux", text)
+    assert near is not None
+    assert text[near[0] : near[1]] == "the lamps give 100 lux"

@@ -62,7 +62,8 @@ def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) 
     A stretch has as many words as the quote and is then cut to begin and end with one of the quote's where it can;
     of equals the first. Takes time in proportion to the text.
     """
-    wanted = Counter(filter(None, (word.folded for word in words_with_places(quote))))
+    said = list(words_with_places(quote))
+    wanted = Counter(filter(None, (word.folded for word in said)))
     words = list(words_with_places(text, start, end))
     total = sum(wanted.values())
     if not total or not words:
@@ -72,7 +73,7 @@ def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) 
         return None
     window = words[place : place + total]
     known = [word for word in window if word.folded in wanted]
-    return known[0].start, known[-1].end, best / total
+    return _start_without_signs(known[0], said[0]), _end_without_signs(known[-1], said[-1]), best / total
 
 
 def differences(quote: str, text: str) -> list[Difference]:
@@ -83,6 +84,17 @@ def differences(quote: str, text: str) -> list[Difference]:
         if kind != "equal":
             found.append(_difference(said[first:last], stands[from_:to]))
     return found
+
+
+def _start_without_signs(word: Word, said: Word) -> int:
+    """Where a stretch begins: a quote need not have the signs before its first word, nor those behind its last."""
+    same = word.folded == said.folded and word.text.endswith(said.text)
+    return word.end - len(said.text) if same else word.start
+
+
+def _end_without_signs(word: Word, said: Word) -> int:
+    same = word.folded == said.folded and word.text.startswith(said.text)
+    return word.start + len(said.text) if same else word.end
 
 
 def _difference(said: Sequence[str], stands: Sequence[str]) -> Difference:
