@@ -1,0 +1,72 @@
+"""A model drawn as a diagram and the handbook that rules what it draws: a catalog of both, questions across both."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from command_line import PROJECT
+from served_project import Asker, Project
+
+pytestmark = pytest.mark.network
+BOTH = ["handbook", "model"]
+ROWS = "/v1/rows/catalog/catalog"
+ACROSS = "What is the Disciplinary Panel connected to, and who sits on it?"
+
+
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    documents = PROJECT / "samples" / "documents"
+    project = Project(tmp_path_factory.mktemp("model"), {"ingest": {"roots": [str(documents)]}})
+    project.write({"config/consumer/catalog.yaml": "sources: {handbook: [handbook], model: model}\n"})
+    project.run("ingest", documents / "handbook.pdf", "-c", "handbook", "--json")
+    project.run("ingest", PROJECT / "samples" / "enterprise" / "model.drawio", "-c", "model", "--json")
+    with project.served() as asker:
+        yield asker
+
+
+@pytest.fixture(scope="module")
+def rows(asker: Asker) -> list[dict[str, Any]]:
+    """The first rows of the catalog, made over HTTP."""
+    report = asker.done("/v1/batch-jobs/catalog", {"job": "catalog", "limit": 12})
+    assert (report["made"], report["failures"]) == (12, [])
+    listed: list[dict[str, Any]] = asker.get(ROWS, table="entities", limit=500)["rows"]
+    return listed
+
+
+def test_the_catalog_tells_of_an_entity_what_is_drawn_and_what_is_written(
+    asker: Asker, rows: list[dict[str, Any]]
+) -> None:
+    told = {"fact_sheet_id", "relationships", "governance_rules"}
+    [row, *_] = [it for it in rows if told <= {name for name, cell in it["cells"].items() if cell["evidence"]}]
+    shown = asker.get(f"{ROWS}/row", table=row["table"], key=row["key"])
+    assert {quote["evidence"]["collection"] for quote in shown["quotes"]} == set(BOTH)
+    assert all(quote["stands"] for quote in shown["quotes"])
+
+
+def test_a_row_that_was_reviewed_stays_so_when_the_job_runs_again(asker: Asker, rows: list[dict[str, Any]]) -> None:
+    place = {"table": rows[0]["table"], "key": rows[0]["key"]}
+    asker.post(f"{ROWS}/review", {**place, "status": "APPROVED", "reviewer": "the Registrar"})
+    assert asker.done("/v1/batch-jobs/catalog", {"job": "catalog", "limit": 12})["kept"] == 12, "the next are made"
+    assert asker.get(f"{ROWS}/row", **place)["row"]["review"]["status"] == "APPROVED"
+
+
+def test_a_question_across_both_is_answered_from_the_drawing_and_from_the_pages(asker: Asker) -> None:
+    answer = asker.ask(ACROSS, collections=BOTH)
+    assert answer["answered"]
+    cited = {citation["collection"]: citation for citation in answer["citations"]}
+    assert set(cited) == set(BOTH)
+    assert cited["handbook"]["page"] > 1
+    assert "Hearing" in cited["model"]["excerpt"] + answer["answer"]
+
+
+def test_a_page_that_is_cited_can_be_looked_at(asker: Asker) -> None:
+    citation = asker.ask(ACROSS, collections=["handbook"])["citations"][0]
+    picture = asker.server.client.get(f"/v1/documents/handbook/{citation['source_id']}/page/{citation['page']}.png")
+    assert picture.content.startswith(b"\x89PNG")
+
+
+def test_exports_of_the_catalog_come_with_their_receipts(asker: Asker, rows: list[dict[str, Any]]) -> None:
+    listed = {one["file"] for one in asker.get(f"{ROWS}/files")["files"]}
+    assert {"catalog.xlsx", "catalog.entities.csv"} <= listed
+    shown = asker.get(f"{ROWS}/row", table=rows[0]["table"], key=rows[0]["key"])
+    assert shown["receipts"]

@@ -1,0 +1,124 @@
+"""Every way of retrieving and every way of writing over HTTP, and the one form that citations have whichever it was."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+import pytest
+from model_backends import End, Message, ScriptedBackend
+from model_http_server import running_model_server
+from served_project import Asker, Project
+from written_journeys import INVENTED, LONG_TEXT, QUESTION, TRUE
+
+pytestmark = pytest.mark.network
+RETRIEVING = {
+    "dense": {"dense_rank"},
+    "sparse": {"keyword_rank"},
+    "hybrid": {"dense_rank", "keyword_rank"},
+    "multi_query": {"dense_rank", "keyword_rank"},
+    "hyde": {"dense_rank", "keyword_rank"},
+    "multi_hop": {"dense_rank", "keyword_rank"},
+    "auto": {"dense_rank", "keyword_rank"},
+}
+STEPS = f"1. The question is about loans.\n2. A source tells how long they last.\nAnswer: {TRUE}"
+WRITING = {
+    "simple": [TRUE],
+    "cot": [STEPS],
+    "tot": [STEPS, STEPS, STEPS, "1: 9\n2: 5\n3: 2"],
+    "reflect": [INVENTED, TRUE],
+}
+"""What the model says in turn, as often as it is asked."""
+LOAN = "Books may be borrowed for four weeks."
+CITATION = {
+    *("reference", "collection", "source_id", "source_title", "source", "document_hash"),
+    *("excerpt", "span", "page", "section", "relevance_score"),
+}
+
+
+class Prompted(ScriptedBackend):
+    """Says what it was last told to say, from the beginning; counts how often it was asked since."""
+
+    def say(self, *answers: str) -> None:
+        self._answers, self.calls = cycle(answers), 0
+
+    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | End]:
+        self.calls += 1
+        return super().chat(messages, options)
+
+
+@pytest.fixture(scope="module")
+def model() -> Prompted:
+    return Prompted()
+
+
+@pytest.fixture(scope="module")
+def asker(model: Prompted, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    with running_model_server(model) as http:
+        server = {"base_url": http.address, "context_window": 4096, "num_predict": 200}
+        settings = {"llm": {"provider": "ollama", "model": model.name, "temperature": 0.0}, "ollama": server}
+        project = Project(tmp_path_factory.mktemp("strategies"), {**settings, "answer": {"further_steps": 0}})
+        profiles = {f"config/profiles/{name}.yaml": f"answer: {{strategy: {name}}}\n" for name in WRITING}
+        project.write({**profiles, "papers/rules.md": LONG_TEXT})
+        project.run("ingest", project.folder / "papers", "-c", "library", "--json")
+        with project.served() as asker:
+            yield asker
+
+
+def by_number(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Citations by the number that the answer has for them."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for citation in result["citations"]:
+        found.setdefault(citation["reference"], []).append(citation)
+    return found
+
+
+@pytest.mark.parametrize("strategy", RETRIEVING)
+def test_each_way_of_retrieving_finds_the_rule_by_the_legs_it_has(strategy: str, asker: Asker, model: Prompted) -> None:
+    model.say(LOAN)
+    found = asker.search("For how long may books be borrowed, and how often is a loan renewed?", strategy=strategy)
+    assert found
+    legs = {leg for chunk in found for leg in ("dense_rank", "keyword_rank") if chunk[leg] is not None}
+    assert legs == RETRIEVING[strategy]
+    if strategy != "dense":  # the embedding of the tests knows nothing of meaning
+        assert any("borrowed for four weeks" in chunk["text"] for chunk in found[:3])
+
+
+@pytest.mark.parametrize("strategy", WRITING)
+def test_each_way_of_writing_ends_in_the_same_form_of_citation(strategy: str, asker: Asker, model: Prompted) -> None:
+    model.say(*WRITING[strategy])
+    with asker.server.client.stream(
+        "POST",
+        "/v1/query",
+        json={"question": QUESTION, "profile": strategy},
+        headers={"accept": "text/event-stream"},
+    ) as told:
+        assert "event: piece" in told.read().decode()
+    result = asker.ask(QUESTION, profile=strategy)  # remembered by now, and the same
+    assert result["metadata"]["cached"]
+    numbers = re.findall(r"\[\d{1,3}\]", result["answer"])
+    cited = by_number(result)
+    assert set(numbers) == set(cited)
+    assert result["answer"] == f"{LOAN} {numbers[0]}", "the number stands after the sentence, and is the source's"
+    [citation] = cited[numbers[0]]
+    assert citation.keys() == CITATION
+    assert (citation["excerpt"], citation["source"], citation["section"]) == (LOAN, "rules.md", "Loans")
+    assert bool(result["reasoning_steps"]) == (strategy != "simple")
+    assert model.calls == len(WRITING[strategy])
+
+
+def test_what_nothing_bears_out_is_named_whoever_asks(asker: Asker, model: Prompted) -> None:
+    model.say(f"{TRUE} {INVENTED}")
+    result = asker.ask("How long may a book be borrowed, and who founded the library?")
+    verdicts = {sentence["text"]: sentence["verdict"] for sentence in result["checked"]}
+    assert verdicts[INVENTED] == "unsupported"
+    assert verdicts[LOAN] == "supported"
+
+
+def test_a_client_of_openai_gets_the_same_citations(asker: Asker, model: Prompted) -> None:
+    model.say(TRUE)
+    body = {"model": "library", "messages": [{"role": "user", "content": "For how long may I borrow books?"}]}
+    message = asker.post("/v1/chat/completions", body)["choices"][0]["message"]
+    assert LOAN in message["content"]
+    assert "\n\nSources:\n[" in message["content"], "whoever shows text alone has the footnotes"
+    assert message["annotations"]
