@@ -27,6 +27,20 @@ _NO_TOKEN = re.compile(r"[^A-Za-z0-9_-]")
 STREAM_HEADERS = MappingProxyType({"cache-control": "no-store", "x-accel-buffering": "no"})
 HEARTBEAT = 10.0
 """Seconds without an event after which a comment is sent: proxies close what is silent for a minute or less."""
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            _STREAM: {
+                "schema": {
+                    "type": "object",
+                    "required": ["data"],
+                    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+                }
+            }
+        }
+    }
+}
+"""How a route describes that its answer may come as events, each with a name and JSON."""
 Told = Event | Silence | Answered
 
 
@@ -54,7 +68,7 @@ async def search(
     )
 
 
-@router.post("/query", responses={200: {"content": {_STREAM: {"schema": {"type": "string"}}}}})
+@router.post("/query", responses=STREAMED)
 async def query(
     asked: AskRequest, request: Request, response: Response, services: GivenServices, caller: Caller
 ) -> QueryResult:

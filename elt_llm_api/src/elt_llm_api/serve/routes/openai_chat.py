@@ -1,7 +1,5 @@
 """`/v1/chat/completions`: answers with citations for OpenAI's clients, whole or as they are made."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
@@ -10,7 +8,7 @@ from elt_llm_api.serve.actions.asking import Asking, AskRequest
 from elt_llm_api.serve.actions.chat_requests import conversation, not_used, refuse_unsupported
 from elt_llm_api.serve.actions.model_names import ModelNames
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.routes.asking import HEARTBEAT, STREAM_HEADERS, first_of
+from elt_llm_api.serve.routes.asking import HEARTBEAT, STREAM_HEADERS, STREAMED, first_of
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 from elt_llm_api.serve.routes.leaving import while_waited_for
 from elt_llm_api.serve.routes.openai_errors import OPENAI_ERRORS, OpenAiRoute
@@ -20,10 +18,9 @@ from elt_llm_api.serve.routes.openai_telling import Telling
 from elt_llm_api.serve.services import Services
 
 router = APIRouter(prefix="/v1/chat", tags=["openai"], route_class=OpenAiRoute, responses=OPENAI_ERRORS)
-_STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
 
 
-@router.post("/completions", responses=_STREAM)
+@router.post("/completions", responses=STREAMED)
 async def create_chat_completion(
     asked: ChatRequest, request: Request, services: GivenServices, caller: Caller
 ) -> ChatAnswer:
