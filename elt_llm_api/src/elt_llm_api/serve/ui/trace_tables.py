@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elt_llm_core.results import TraceStage
+from elt_llm_query.explain.outcomes import REASONS
 
 from elt_llm_api.explain.facts import fact_lines
 from elt_llm_api.explain.passages import NamedPassages
@@ -115,16 +116,15 @@ def _final(stages: Sequence[TraceStage]) -> dict[Key, float]:
 
 def _dropped(stage: TraceStage) -> int:
     """How many passages a stage left out, as it tells."""
-    told: Iterable[Any] = (
-        value for name, value in stage.details.items() if name.startswith(("below", "beyond", "same"))
-    )
+    told: Iterable[Any] = (value for name, value in stage.details.items() if name in REASONS)
     return sum(len(value) for value in told if isinstance(value, list | tuple | dict))
 
 
 def _told(stage: TraceStage) -> str:
     if stage.name == "explain":
         return ""
-    return "; ".join(" ".join(line.split()) for line in fact_lines(stage.details, _WIDE))
+    details = {name: value for name, value in stage.details.items() if name not in REASONS}
+    return "; ".join(" ".join(line.split()) for line in fact_lines(details, _WIDE)).replace(" in --json", "")
 
 
 def _details(stages: Sequence[TraceStage], name: str) -> dict[str, Any]:
