@@ -1,0 +1,88 @@
+"""The tab Documents in a real browser: files are brought, read, asked about, opened and forgotten."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import open_browser
+from playwright.sync_api import Browser, Page, expect
+from served import Served, served
+from served_documents import documents
+from ui_browser import Interface, Seen
+
+pytestmark = pytest.mark.network
+PATIENCE = 90_000
+HOSTILE = "# <img src=x onerror=alert(1)> Storks\n\n<script>alert(1)</script> Storks nest in April on every roof.\n"
+
+
+@pytest.fixture(scope="module")
+def a_browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("tab"), requests_per_minute="100000") as server:
+        yield server
+
+
+@pytest.fixture
+def visit(a_browser: Browser, server: Served) -> Iterator[Page]:
+    """The tab; after the test nothing has come from elsewhere, and the console had nothing to complain of."""
+    seen: Seen
+    with Interface(server, a_browser).visited("Documents") as (page, seen):
+        page.on("dialog", lambda dialog: pytest.fail(f"a script of a document ran: {dialog.message}"))
+        yield page
+        assert seen.elsewhere == []
+        assert seen.complaints == []
+
+
+def choose(page: Page, collection: str) -> None:
+    """Name a collection, known or new."""
+    box = page.get_by_label("Collection", exact=True)
+    box.fill(collection)
+    box.press("Enter")
+    box.press("Tab")
+
+
+def bring(page: Page, collection: str, *files: Path) -> None:
+    choose(page, collection)
+    page.locator("#documents-files input[type=file]").set_input_files(list(files))
+    for file in files:
+        expect(page.locator("#documents-files")).to_contain_text(file.stem)
+    page.get_by_role("button", name="Upload", exact=True).click()
+
+
+def test_a_file_is_brought_watched_asked_about_opened_and_forgotten(
+    visit: Page, server: Served, tmp_path: Path
+) -> None:
+    for name, text in (("herons.md", "# Herons\n\nHerons nest in March.\n"), ("storks.md", HOSTILE)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    bring(visit, "birds", tmp_path / "herons.md", tmp_path / "storks.md")
+    said = visit.locator("#documents-said")
+    expect(said).to_contain_text("Done.", timeout=PATIENCE)
+    expect(said).to_contain_text("2 ok")
+    expect(visit.locator("#documents-table")).to_contain_text("herons.md")
+    answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]}).json()
+    assert [citation["source"] for citation in answer["citations"]] == ["storks.md"]
+
+    visit.get_by_label("Document", exact=True).click()
+    visit.get_by_role("option", name="storks.md").click()
+    visit.get_by_role("button", name="Open its text").click()
+    expect(visit.locator("#documents-text textarea")).to_have_value(re.compile("Storks nest in April"))
+
+    visit.get_by_role("button", name="Forget", exact=True).click()
+    expect(said).to_contain_text("Say first that you are sure")
+    visit.get_by_label("Forget it for good").check()
+    visit.get_by_role("button", name="Forget", exact=True).click()
+    expect(said).to_contain_text("is forgotten", timeout=PATIENCE)
+    assert documents(server.client, "birds").keys() == {"herons.md"}
+    expect(visit.locator("#documents-table")).not_to_contain_text("storks.md")
+
+
+def test_a_file_that_is_refused_is_named_with_the_reason(visit: Page, tmp_path: Path) -> None:
+    (tmp_path / "note.pdf").write_text("no PDF at all", encoding="utf-8")
+    bring(visit, "refused", tmp_path / "note.pdf")
+    expect(visit.locator("#documents-said")).to_contain_text("is no .pdf file by its content", timeout=PATIENCE)
