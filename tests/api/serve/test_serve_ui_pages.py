@@ -1,0 +1,115 @@
+"""What the user interface sends: a page under a strict policy, and nothing of Gradio beyond what the page needs."""
+
+import asyncio
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from answering import EXTRACTIVE
+from elt_llm_api.serve.ui.mounting import Interface, is_of_interface
+from elt_llm_api.serve.ui.pages import PageReader, page_policy
+from served import Served, served
+
+pytestmark = pytest.mark.network
+SHUT = (
+    "/gradio_api/info",
+    "/gradio_api/openapi.json",
+    "/gradio_api/proxy=https://huggingface.co/x",
+    "/gradio_api/runs",
+    "/gradio_api/deep_link",
+    "/gradio_api/app_id",
+    "/gradio_api/mcp/",
+    "/monitoring",
+    "/manifest.json",
+    "/docs",
+)
+POSTED = ("/gradio_api/run/predict", "/gradio_api/api/predict", "/gradio_api/call/predict", "/gradio_api/vibe-edit")
+
+
+@pytest.fixture(scope="module")
+def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("pages") / "project"
+    shutil.copytree(sample_folder, folder)
+    with served(folder, environment=EXTRACTIVE) as one:
+        yield one
+
+
+def test_the_page_names_its_scripts_and_runs_no_others(server: Served) -> None:
+    response = server.client.get("/")
+    policy = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert "unsafe" not in policy["script-src"]
+    assert policy["script-src"].count("sha256-") == len(re.findall(r"<script(?![^>]* src=)", response.text))
+    assert policy["connect-src"] == "'self'"
+
+
+def test_the_page_points_nowhere_else(server: Served) -> None:
+    page = server.client.get("/").text
+    theme = server.client.get("/theme.css").text
+    assert re.findall(r"(?:src|href|content)=[\"'](?:https?:)?//[^\"']*", page) == []
+    assert "http" not in theme.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("path", SHUT)
+def test_what_gradio_serves_besides_is_not_there(server: Served, path: str) -> None:
+    assert server.client.get(path).status_code in {403, 404}
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_handlers_cannot_be_called_past_the_queue(server: Served, path: str) -> None:
+    assert server.client.post(path, json={"data": []}).status_code in {404, 405}
+
+
+def test_files_of_the_data_directory_are_not_served(server: Served) -> None:
+    server.client.get("/")
+    for name in ("state.sqlite3", "store.sqlite3"):
+        assert server.client.get(f"/gradio_api/file={server.data_dir / name}").status_code == 403
+
+
+def test_the_folder_of_its_files_is_private_and_emptied(server: Served) -> None:
+    server.client.get("/")
+    folder = server.data_dir / "ui"
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_wrong_key_sees_no_page(sample_folder: Path) -> None:
+    with served(sample_folder, token="t" * 40, environment=EXTRACTIVE) as locked:
+        for path in ("/", "/config", "/theme.css", "/gradio_api/queue/data", "/assets/x.js"):
+            locked.client.headers["authorization"] = "Bearer wrong"
+            assert locked.client.get(path).status_code in {303, 401}
+
+
+def test_where_it_is_not_installed_the_page_says_how_to_bring_it(server: Served) -> None:
+    interface = Interface(None, library="a_library_that_is_not_there")  # type: ignore[arg-type]  # it needs none
+
+    async def visited() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(interface), base_url="http://localhost") as client:
+            return await client.get("/")
+
+    response = asyncio.run(visited())
+    assert response.status_code == 501
+    assert "uv sync --extra ui" in response.text
+
+
+def test_a_page_is_written_as_it_was_but_for_what_points_elsewhere() -> None:
+    reader = PageReader()
+    page = (
+        '<!doctype html><head><meta property="og:image" content="https://x.example/a.png"><script>let a = 1 < 2;'
+        "</script><script src='./a.js'></script>"
+        '<link rel="manifest" href="/m"></head><p title="&amp;">a &lt; &#98;</p>'
+    )
+    reader.feed(page)
+    reader.close()
+    assert reader.scripts == ["let a = 1 < 2;"]
+    kept = page.replace('<meta property="og:image" content="https://x.example/a.png">', "")
+    assert reader.page == kept.replace('<link rel="manifest" href="/m">', "")
+    assert page_policy(reader.scripts).count("sha256-") == 1
+
+
+def test_only_the_paths_a_page_needs_are_of_the_interface() -> None:
+    assert is_of_interface("/assets/index.js")
+    assert not is_of_interface("/v1/query")
+    assert not is_of_interface("/gradio_api/run/predict")
