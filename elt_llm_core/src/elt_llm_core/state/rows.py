@@ -10,6 +10,7 @@ from elt_llm_core.store.database import Database
 Quoted = tuple[str, str, str]
 """Collection, document id and hash of a document whose words something holds; any document of it where the id is *."""
 ANY_DOCUMENT = "*"
+_EMPTY = "''"
 _OF_ROW = "job = ? AND kind = ? AND part = ? AND row_key = ?"
 IsGone = Callable[[frozenset[Quoted], str], bool]
 """Whether what quotes these documents, and says this, is to be erased."""
@@ -118,14 +119,24 @@ class JobRows:
                 ],
             )
 
-    def shown(self, name: JobName) -> dict[Place, ShownRow]:
-        """The rows as they were last written, in their order."""
+    def shown(self, name: JobName, *, contents: bool = True) -> dict[Place, ShownRow]:
+        """The rows as last written, in their order; without `contents`, which may be large, those are empty."""
         rows = self._database.rows(
-            "SELECT part, row_key, content, digest, documents FROM job_shown WHERE job = ? AND kind = ? ORDER BY place",
+            f"SELECT part, row_key, {'content' if contents else _EMPTY}, digest, documents FROM job_shown"  # noqa: S608
+            " WHERE job = ? AND kind = ? ORDER BY place",
             (name.job, name.kind),
         )
-        found = [ShownRow(Place(part, key), text, digest, from_json(read)) for part, key, text, digest, read in rows]
+        read = {text: from_json(text) for text in {row[4] for row in rows}}  # many rows rest on the same documents
+        found = [ShownRow(Place(part, key), text, digest, read[said]) for part, key, text, digest, said in rows]
         return {row.place: row for row in found}
+
+    def shown_at(self, name: JobName, place: Place) -> ShownRow | None:
+        """One row as it was last written."""
+        row = self._database.row(
+            f"SELECT content, digest, documents FROM job_shown WHERE {_OF_ROW}",  # noqa: S608 - the names of columns
+            _names(name, place),
+        )
+        return None if row is None else ShownRow(place, row[0], row[1], from_json(row[2]))
 
     def erase(self, is_gone: IsGone) -> int:
         """Delete every row that `is_gone` says yes to; returns how many, one kept and shown counted once."""

@@ -18,6 +18,7 @@ from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.batch_jobs import BatchJobs
 from elt_llm_api.serve.actions.exports import Exports
 from elt_llm_api.serve.actions.quotes import QuoteReader
+from elt_llm_api.serve.actions.row_filters import NOBODY, is_wanted, reads_contents
 from elt_llm_api.serve.actions.row_shapes import (
     CellShown,
     ReviewRequest,
@@ -33,7 +34,6 @@ from elt_llm_api.serve.actions.row_shapes import (
 from elt_llm_api.serve.services import Services
 
 Shown = Mapping[Place, ShownRow]
-_NOBODY = Review()
 
 
 class Rows:
@@ -44,49 +44,52 @@ class Rows:
     """
 
     def __init__(self, services: Services) -> None:
-        self._services, self._jobs = services, BatchJobs(services)
+        self._services, self._jobs, self._state = services, BatchJobs(services), services.state
+        self._known = JobRows(services.state)
 
     def page(self, principal: Principal, job: str, kind: Kind, asked: RowFilter) -> RowPage:
         """The rows that a filter lets through, a page of them. Raises Forbidden."""
-        name, shown = self._shown(principal, self._jobs.get(principal, job), kind)
-        reviews = JobReviews(self._services.state).all(name)
-        rows = [
-            (place, row, _review(reviews.get(place), kept))
-            for place, kept in shown.items()
-            for row in [Row.model_validate_json(kept.content)]
-        ]
-        found = [one for one in rows if _is_wanted(asked, *one)]
+        file = self._jobs.get(principal, job)
+        name, shown = self._shown(principal, file, kind, contents=reads_contents(asked))
+        kept = JobReviews(self._state).all(name)
+        reviews = {place: _review(kept.get(place), row) for place, row in shown.items()}
+        found = [place for place, row in shown.items() if is_wanted(asked, row, reviews[place])]
         return RowPage(
             job=name.job,
             kind=kind,
             tables=dict(Counter(place.table for place in shown)),
-            statuses=dict(sorted(Counter(review.status for _, _, review in rows).items())),
+            statuses=dict(sorted(Counter(review.status for review in reviews.values()).items())),
             total=len(found),
             offset=asked.offset,
-            rows=[_in_list(*one) for one in found[asked.offset : asked.offset + asked.limit]],
+            rows=[
+                _in_list(row, _review(kept.get(place), row))
+                for place in found[asked.offset : asked.offset + asked.limit]
+                # It may have been written anew meanwhile, from other documents.
+                if (row := self._known.shown_at(name, place)) is not None and _may_read(principal, row.documents)
+            ],
         )
 
     def one(self, principal: Principal, job: str, kind: Kind, place: Place) -> RowDetail:
         """A row with its quotes in their context and the receipts of the exports it is in. Raises Forbidden."""
         file = self._jobs.get(principal, job)
-        name, shown = self._shown(principal, file, kind)
-        return self._detail(principal, file, kind, _existing(shown, place), JobReviews(self._services.state).all(name))
+        name = JobName(file.name, kind)
+        return self._detail(principal, file, kind, self._at(principal, name, place), JobReviews(self._state).all(name))
 
     def review(self, principal: Principal, job: str, kind: Kind, asked: ReviewRequest) -> RowDetail:
         """Keep what somebody says of a row. Raises Forbidden, and RowChanged where it is not as it was shown."""
         file = self._jobs.to_change(principal, job)
-        name, shown = self._shown(principal, file, kind)
-        row = _existing(shown, Place(asked.table, asked.key))
+        name = JobName(file.name, kind)
+        row = self._at(principal, name, Place(asked.table, asked.key))
         reviewer = _reviewer(principal, asked.reviewer)
-        kept = review_row(self._services.state, name, row, asked.status, reviewer, asked.comment, asked.seen)
+        kept = review_row(self._state, name, row, asked.status, reviewer, asked.comment, asked.seen)
         return self._detail(principal, file, kind, row, {row.place: kept})
 
     def standing(self, principal: Principal, job: str, kind: Kind) -> ReviewStanding:
         """How the reviews stand, those of rows that are there no more included. Raises Forbidden."""
         name, shown = self._shown(principal, self._jobs.get(principal, job), kind)
-        kept = JobReviews(self._services.state).all(name)
+        kept = JobReviews(self._state).all(name)
         visible = {place for place, review in kept.items() if _may_read(principal, review.documents)}
-        found = overview(self._services.state, name)
+        found = overview(self._state, name)
         counts = Counter(kept[place].status if place in kept else "PENDING" for place in shown)
         return ReviewStanding(
             job=name.job,
@@ -111,14 +114,22 @@ class Rows:
     def _stale(self, principal: Principal, job: str, kind: Kind) -> StaleRows:
         file = self._jobs.get(principal, job)
         name, shown = self._shown(principal, file, kind)
-        found = stale_rows(self._services.state, name, read_sources(file, self._services.loaded))
+        found = stale_rows(self._state, name, read_sources(file, self._services.loaded))
         told = [StaleShown(**asdict(one)) for one in found if Place(one.table, one.key) in shown]
         return StaleRows(job=name.job, kind=kind, stale=told)
 
-    def _shown(self, principal: Principal, file: JobFile, kind: Kind) -> tuple[JobName, Shown]:
+    def _shown(
+        self, principal: Principal, file: JobFile, kind: Kind, *, contents: bool = False
+    ) -> tuple[JobName, Shown]:
         name = JobName(file.name, kind)
-        rows = JobRows(self._services.state).shown(name)
+        rows = self._known.shown(name, contents=contents)
         return name, {place: row for place, row in rows.items() if _may_read(principal, row.documents)}
+
+    def _at(self, principal: Principal, name: JobName, place: Place) -> ShownRow:
+        row = self._known.shown_at(name, place)
+        if row is None or not _may_read(principal, row.documents):
+            raise Forbidden(f"There is no row '{place.key}' in '{place.table}', or this key may not read it.")
+        return row
 
     def _detail(
         self, principal: Principal, file: JobFile, kind: Kind, kept: ShownRow, reviews: Mapping[Place, KeptReview]
@@ -134,13 +145,6 @@ class Rows:
         )
 
 
-def _existing(shown: Shown, place: Place) -> ShownRow:
-    row = shown.get(place)
-    if row is None:
-        raise Forbidden(f"There is no row '{place.key}' in '{place.table}', or this key may not read it.")
-    return row
-
-
 def _may_read(principal: Principal, documents: Iterable[Quoted]) -> bool:
     return all(principal.may_read(collection) for collection, _, _ in documents)
 
@@ -154,31 +158,11 @@ def _reviewer(principal: Principal, given: str) -> str:
 
 
 def _review(kept: KeptReview | None, row: ShownRow) -> Review:
-    return _NOBODY if kept is None else review_of(kept, row.digest)
+    return NOBODY if kept is None else review_of(kept, row.digest)
 
 
-def _is_wanted(asked: RowFilter, place: Place, row: Row, review: Review) -> bool:
-    state = "none" if review == _NOBODY else "stale" if review.stale else "fresh"
-    return (
-        asked.table in {None, place.table}
-        and asked.status in {None, review.status}
-        and asked.review in {None, state}
-        and (asked.verdict is None or any(cell.verdict == asked.verdict for cell in row.cells.values()))
-        and (asked.text is None or _says(row, asked.text.casefold().split()))
-    )
-
-
-def _says(row: Row, words: Iterable[str]) -> bool:
-    values = (value for cell in row.cells.values() for value in _texts(cell.value))
-    text = "\n".join([row.name, row.key, *row.group, *values]).casefold()
-    return all(word in text for word in words)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, tuple) else ("" if value is None else str(value),)
-
-
-def _in_list(place: Place, row: Row, review: Review) -> RowShown:
+def _in_list(kept: ShownRow, review: Review) -> RowShown:
+    row, place = Row.model_validate_json(kept.content), kept.place
     cells = {
         name: CellShown(value=cell.value, verdict=cell.verdict, evidence=len(cell.evidence))
         for name, cell in row.cells.items()
