@@ -75,13 +75,18 @@ def every_path(server: Served) -> set[tuple[str, str]]:
     return {(method, path) for path, methods in _paths(app_within(server.app).routes, "") for method in methods}
 
 
-def fill(operation: Operation, text: str, known: Mapping[str, Any] | None = None) -> Filled:
-    """A request with `text` wherever a text goes, but for what `known` says of a name."""
+def fill(operation: Operation, text: str, known: Mapping[str, Any] | None = None, *, sparing: bool = False) -> Filled:
+    """A request with `text` wherever a text goes, but for what `known` says of a name.
+
+    `sparing`: parameters of the query that nobody knows and nobody demands are left out.
+    """
     given = known or {}
     path = operation.path
     for name in operation.named("path"):
         path = path.replace(f"{{{name}}}", str(given.get(name, text)))
-    query = {name: str(given.get(name, text)) for name in operation.named("query")}
+    asked = [one for one in operation.parameters if one["in"] == "query"]
+    named = [one["name"] for one in asked if not sparing or one.get("required") or one["name"] in given]
+    query = {name: str(given.get(name, text)) for name in named}
     content = json.dumps(_example(operation.body, text, given, 0)).encode() if operation.body else None
     return Filled(operation.method, path, query, content)
 
