@@ -31,8 +31,11 @@ class Engines(Closeable):
     `open_one` opens an engine for what is wanted; it is never called twice at a time for the same.
     """
 
-    def __init__(self, open_one: Callable[[Wanted], Engine], published: Published, most: int = 8) -> None:
-        self._open_one, self._published, self._most = open_one, published, most
+    def __init__(
+        self, open_one: Callable[[Wanted], Engine], published: Published, most: int = 8, patience: float = 30.0
+    ) -> None:
+        """`patience`: seconds that closing waits for who asks."""
+        self._open_one, self._published, self._most, self._patience = open_one, published, most, patience
         self._opened: OrderedDict[Wanted, _Open] = OrderedDict()
         self._opening: set[Wanted] = set()
         self._changed = Condition()
@@ -58,11 +61,17 @@ class Engines(Closeable):
             return len(self._opened)
 
     def close(self) -> None:
-        """Close every engine as soon as nobody asks it any more; lends none from now on."""
+        """Close every engine as soon as nobody asks it any more; lends none from now on.
+
+        Waits for who asks, but not for ever: an engine that is still asked then is closed when it is given back.
+        """
         with self._changed:
             self._closed = True
-            idle = [self._opened.pop(key) for key in list(self._opened)]
-            self._changed.wait_for(lambda: all(one.asking == 0 for one in idle), timeout=30)
+            left = [self._opened.pop(key) for key in list(self._opened)]
+            self._changed.wait_for(lambda: not self._opening and all(one.asking == 0 for one in left), self._patience)
+            for one in left:
+                one.superseded = True
+            idle = [one for one in left if one.asking == 0]
         for one in idle:
             one.engine.close()
 
@@ -78,24 +87,28 @@ class Engines(Closeable):
                 known.asking += 1
                 return known
             self._opening.add(wanted)
+        fresh: _Open | None = None
         try:
             fresh = _Open(self._open_one(wanted), now, asking=1)
         finally:
-            with self._changed:
-                self._opening.discard(wanted)
-                self._changed.notify_all()
-        self._keep(wanted, fresh)
+            self._keep(wanted, fresh)
         return fresh
 
-    def _keep(self, wanted: Wanted, fresh: _Open) -> None:
+    def _keep(self, wanted: Wanted, fresh: _Open | None) -> None:
+        """Have what was opened lent to others, in one step with its not being opened any more: none opens it again."""
         with self._changed:
-            left = [self._opened.pop(wanted)] if wanted in self._opened else []
-            self._opened[wanted] = fresh
+            left = [self._opened.pop(wanted)] if fresh and wanted in self._opened else []
+            if fresh and self._closed:
+                left.append(fresh)
+            elif fresh:
+                self._opened[wanted] = fresh
             while len(self._opened) > self._most:
                 left.append(self._opened.popitem(last=False)[1])
             for one in left:
                 one.superseded = True
             idle = [one for one in left if one.asking == 0]
+            self._opening.discard(wanted)
+            self._changed.notify_all()
         for one in idle:
             one.engine.close()
 
