@@ -6,7 +6,7 @@ from pathlib import Path
 
 from elt_llm_consumer.job_file import JobFile
 from elt_llm_consumer.kinds import Kind
-from elt_llm_consumer.receipts import SUFFIX, Receipt
+from elt_llm_consumer.receipts import SUFFIX
 from elt_llm_core.state.reviews import JobReviews
 from elt_llm_core.state.rows import JobName
 from pydantic import BaseModel, Field, ValidationError
@@ -34,6 +34,26 @@ class ExportFile(BaseModel):
     bytes: int
     written_at: str = Field(description="ISO 8601, UTC.")
     before_reviews: bool = Field(description="Whether rows were reviewed since: run the job again, and they are in it.")
+
+
+class _Read(BaseModel):
+    """A document that a receipt names."""
+
+    collection: str
+
+
+class _Head(BaseModel):
+    """What is needed of a receipt; its quotes, of which there may be tens of thousands, are passed over."""
+
+    output: str
+    output_hash: str
+    job: str
+    kind: str
+    generations: tuple[str, ...]
+    documents: tuple[_Read, ...]
+    model: str
+    versions: dict[str, str]
+    written_at: str
 
 
 @dataclass(frozen=True)
@@ -89,12 +109,12 @@ class Exports:
                 written_at=receipt.written_at,
                 generations=receipt.generations,
                 model=receipt.model,
-                versions=dict(receipt.versions),
+                versions=receipt.versions,
             )
             for path, receipt in self._written(principal, file, kind)
         ]
 
-    def _written(self, principal: Principal, file: JobFile, kind: Kind) -> Iterator[tuple[Path, Receipt]]:
+    def _written(self, principal: Principal, file: JobFile, kind: Kind) -> Iterator[tuple[Path, _Head]]:
         """Files with a receipt of this very job beside them, made of nothing that the caller may not read."""
         folder = file.folder / file.spec.outputs.folder
         for beside in sorted(folder.glob(f"*{SUFFIX}")):
@@ -104,17 +124,17 @@ class Exports:
                 yield path, receipt
 
 
-def _is_of(receipt: Receipt, file: JobFile, kind: Kind, path: Path) -> bool:
+def _is_of(receipt: _Head, file: JobFile, kind: Kind, path: Path) -> bool:
     return (receipt.job, receipt.kind, receipt.output) == (file.name, kind, path.name)
 
 
-def _may_read(principal: Principal, receipt: Receipt) -> bool:
+def _may_read(principal: Principal, receipt: _Head) -> bool:
     return all(map(principal.may_read, {document.collection for document in receipt.documents}))
 
 
-def _read(path: Path) -> Receipt | None:
+def _read(path: Path) -> _Head | None:
     try:
-        return Receipt.model_validate_json(path.read_bytes())
+        return _Head.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):  # being written, or of a version whose receipts had another shape
         return None
 

@@ -19,13 +19,13 @@ class BatchJobList(BaseModel):
 
 
 @router.get("/batch-jobs")
-def batch_jobs(services: GivenServices, caller: Caller) -> BatchJobList:
+def list_batch_jobs(services: GivenServices, caller: Caller) -> BatchJobList:
     """The jobs in config/consumer that read only what the key may read."""
     jobs = BatchJobs(services)
     return BatchJobList(jobs=jobs.all(caller), problems=jobs.broken(caller))
 
 
 @router.post("/batch-jobs/{kind}", status_code=202)
-def run(kind: Kind, asked: BatchRequest, services: GivenServices, caller: Caller) -> JobTold:
+def run_batch_job(kind: Kind, asked: BatchRequest, services: GivenServices, caller: Caller) -> JobTold:
     """Run a job file as this kind of job: it waits in the queue, and its rows are kept as they are made."""
     return told(BatchJobs(services).submit(caller, kind, asked), caller)

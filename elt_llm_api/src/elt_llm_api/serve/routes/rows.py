@@ -35,7 +35,7 @@ class ExportList(BaseModel):
 
 
 @router.get("")
-def rows(
+def list_rows(
     job: JobPath, kind: Kind, asked: Annotated[RowFilter, Query()], services: GivenServices, caller: Caller
 ) -> RowPage:
     """Rows as they were last written, with their reviews; filtered, a page at a time."""
@@ -43,7 +43,7 @@ def rows(
 
 
 @router.get("/row")
-def row(
+def read_row(
     job: JobPath,
     kind: Kind,
     table: Annotated[str, Query(max_length=200)],
@@ -56,31 +56,31 @@ def row(
 
 
 @router.post("/review")
-def review(job: JobPath, kind: Kind, asked: ReviewRequest, services: GivenServices, caller: Caller) -> RowDetail:
+def review_row(job: JobPath, kind: Kind, asked: ReviewRequest, services: GivenServices, caller: Caller) -> RowDetail:
     """Say of a row what becomes of it. It outlasts later runs, and is in what they write."""
     return Rows(services).review(caller, job, kind, asked)
 
 
 @router.get("/status")
-def status(job: JobPath, kind: Kind, services: GivenServices, caller: Caller) -> ReviewStanding:
+def review_status(job: JobPath, kind: Kind, services: GivenServices, caller: Caller) -> ReviewStanding:
     """How the reviews stand: fresh, stale where the row says something else by now, or without a row."""
     return Rows(services).standing(caller, job, kind)
 
 
 @router.get("/stale")
-async def stale(job: JobPath, kind: Kind, services: GivenServices, caller: Caller) -> StaleRows:
+async def stale_rows(job: JobPath, kind: Kind, services: GivenServices, caller: Caller) -> StaleRows:
     """Rows of which a quote is not at its place any more, or whose document changed around it."""
     return await Rows(services).stale(caller, job, kind)
 
 
 @router.get("/files")
-def files(job: JobPath, kind: Kind, services: GivenServices, caller: Caller) -> ExportList:
+def list_exports(job: JobPath, kind: Kind, services: GivenServices, caller: Caller) -> ExportList:
     """The files that the job wrote last."""
     return ExportList(files=Exports(services).all(caller, job, kind))
 
 
 @router.get("/files/{wanted}", response_class=FileResponse)
-def download(
+def download_export(
     job: JobPath,
     kind: Kind,
     wanted: Annotated[str, Path(max_length=300, description="A name of the list, or a format.", examples=["xlsx"])],
