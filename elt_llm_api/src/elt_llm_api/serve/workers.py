@@ -46,10 +46,12 @@ class Workers(Closeable):
         gone = Event()
         running = self._threads.submit(work, gone)
         running.add_done_callback(self._give_back)
+        waited_for = asyncio.wrap_future(running)
         try:
-            return await asyncio.shield(asyncio.wrap_future(running))
+            return await asyncio.shield(waited_for)
         except asyncio.CancelledError:
             gone.set()  # the place is given back when the work has noticed, not before: it still takes a thread
+            waited_for.add_done_callback(_unheard)
             running.cancel()  # does nothing to work that was begun
             raise
 
@@ -67,3 +69,9 @@ class Workers(Closeable):
     def _give_back(self, _: Future[T]) -> None:
         with self._lock:
             self._free += 1
+
+
+def _unheard(ended: "asyncio.Future[T]") -> None:
+    """How work ended that nobody waited for is no news to anybody, the log included."""
+    if not ended.cancelled():
+        ended.exception()
