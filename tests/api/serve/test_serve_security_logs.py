@@ -1,0 +1,136 @@
+"""S-LOG: neither keys nor questions nor documents get into the log, whatever goes wrong."""
+
+import asyncio
+import io
+import logging
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from command_line import CommandLine
+from elt_llm_api.serve.access.callers import Callers
+from elt_llm_api.serve.access.gate import Gate
+from elt_llm_api.serve.access.lockout import Lockout, RateLimit
+from elt_llm_api.serve.asgi import App
+from elt_llm_api.serve.errors import add_error_handlers
+from elt_llm_api.serve.guards import guarded
+from elt_llm_api.serve.listening.logs import RedactingFormatter
+from elt_llm_core.settings_serve import ServeSettings
+from fastapi import FastAPI
+from served_command import Running, serving
+
+CANARY = "zqxcanary"
+TOKEN = f"{CANARY}-token-{'t' * 32}"
+
+
+@pytest.mark.network
+def test_s_log_nothing_secret_is_logged_even_when_everything_is(own_samples: CommandLine, tmp_path: Path) -> None:
+    own_samples.done("drop", "samples", "--yes")
+    document = own_samples.folder / "note.md"
+    document.write_text(f"# {CANARY}\n\nThe {CANARY} ground has ninety points.\n", encoding="utf-8")
+    own_samples.done("ingest", document, "-c", "notes")
+    with serving(own_samples.folder, tmp_path, "-vv", token=TOKEN) as running:
+        statuses = _asked(running)
+        running.process.terminate()
+        running.process.wait(60)
+        said = running.said
+    assert statuses == [200, 200, 401, 422, 404, 401, 303, 200]
+    assert "POST /v1/query 200" in said  # what happened is told
+    assert CANARY not in said
+
+
+def _asked(running: Running) -> list[int]:
+    """What is right, wrong and missing, two ways to sign in, and a secret in an address."""
+    with httpx.Client(base_url=running.address, timeout=60) as client:
+        key = {"authorization": f"Bearer {TOKEN}"}
+        question = {"question": f"How many points has the {CANARY} ground?"}
+        answered = [
+            client.post("/v1/query", json=question, headers=key),
+            client.post("/v1/query", json=question, headers={**key, "accept": "text/event-stream"}),
+            client.post("/v1/query", json=question, headers={"authorization": f"Bearer {CANARY}"}),
+            client.post("/v1/query", json={"question": [CANARY], CANARY: 1}, headers=key),
+            client.post("/v1/nothing", json={"password": CANARY}, headers=key),
+            client.post("/login", data={"key": f"{CANARY}-wrong"}),
+            client.post("/login", data={"key": TOKEN}),
+            client.get("/ready", params={"token": CANARY}, headers=key),
+        ]
+    return [one.status_code for one in answered]
+
+
+def _failing() -> App:
+    app = FastAPI()
+    add_error_handlers(app)
+
+    @app.get("/fails")
+    def fails() -> None:
+        try:
+            raise ValueError(f"cannot read: {CANARY}")
+        except ValueError as error:
+            raise RuntimeError(f"{CANARY} at /srv/secret/{CANARY}.md") from error
+
+    gate = Gate(Callers(None, lambda _: None, lambda: False), Lockout(3, 3), RateLimit(100))
+    return guarded(app, gate, ServeSettings())
+
+
+def test_s_log_an_unexpected_failure_tells_the_client_its_request_and_no_more() -> None:
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(_failing(), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get("/fails")
+
+    answer = asyncio.run(ask())
+    assert answer.status_code == 500
+    error = answer.json()["error"]
+    assert (error["type"], error["request_id"]) == ("unexpected", answer.headers["x-request-id"])
+    assert CANARY not in answer.text
+    assert "Traceback" not in answer.text
+    assert answer.headers["content-security-policy"]
+
+
+def test_s_log_a_traceback_tells_where_it_happened_and_not_what_was_said() -> None:
+    logged = io.StringIO()
+    handler = logging.StreamHandler(logged)
+    handler.setFormatter(RedactingFormatter())
+    logger = logging.Logger("failing")
+    logger.addHandler(handler)
+    try:
+        try:
+            raise ValueError(CANARY)
+        except ValueError as error:
+            raise RuntimeError(f"{CANARY} again") from error
+    except RuntimeError:
+        logger.exception("It failed")
+    said = logged.getvalue()
+    assert CANARY not in said
+    assert "builtins.ValueError" in said
+    assert "builtins.RuntimeError" in said
+    assert Path(__file__).name in said
+
+
+SECRETS = (
+    f"headers={{'Authorization': 'Bearer {CANARY}'}}",
+    f"authorization: Basic {CANARY}=",
+    f"[(b'cookie', b'a=b; elt_llm_key={CANARY}')]",
+    f"HTTP Request: POST http://127.0.0.1:11434/api?key={CANARY}&x=1 HTTP/1.1 200 OK",
+    f"GET https://{CANARY}:{CANARY}@models.example/v1",
+    f"the key elt_{CANARY}{'x' * 34}",
+    f"token {TOKEN} was shown",
+)
+
+
+@pytest.mark.parametrize("line", SECRETS)
+@pytest.mark.parametrize("as_argument", [True, False])
+def test_s_log_secrets_of_libraries_are_hidden_in_the_finished_line(line: str, as_argument: bool) -> None:
+    message, arguments = ("%s", (line,)) if as_argument else (line.replace("%", "%%"), ())
+    record = logging.LogRecord("httpx", logging.DEBUG, __file__, 1, message, arguments, None)
+    assert CANARY not in RedactingFormatter([TOKEN]).format(record)
+
+
+def test_s_log_what_another_formatter_kept_of_an_error_is_not_used() -> None:
+    try:
+        raise ValueError(CANARY)
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
+    assert CANARY in logging.Formatter().format(record)
+    assert CANARY not in RedactingFormatter().format(record)

@@ -1,0 +1,57 @@
+"""S-DEP: no library in the lock file is older than the versions that mended what is known, and each has its hash."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+FLOORS = {
+    "defusedxml": (0, 7, 1),
+    "fastapi": (0, 165),
+    "gradio": (6, 31),
+    "h11": (0, 16),
+    "lxml": (6, 1),
+    "mcp": (2, 3),
+    "pypdfium2": (5, 0),
+    "python-multipart": (0, 0, 27),
+    "starlette": (1, 5, 1),
+    "uvicorn": (0, 40),
+}
+ABSENT = ("pdfminer-six", "pypdf", "python-jose", "langchain", "torch")
+"""Libraries whose faults were many, and that nothing here needs."""
+
+
+@pytest.fixture(scope="module")
+def locked(project: Path) -> dict[str, dict[str, object]]:
+    """What the lock file holds, by name."""
+    content = tomllib.loads((project / "uv.lock").read_text(encoding="utf-8"))
+    return {one["name"]: one for one in content["package"]}
+
+
+@pytest.mark.parametrize("name", sorted(FLOORS))
+def test_s_dep_no_library_is_older_than_its_floor(name: str, locked: dict[str, dict[str, object]]) -> None:
+    version = tuple(int(part) for part in re.findall(r"\d+", str(locked[name]["version"]))[:4])
+    assert version >= FLOORS[name]
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_s_dep_what_nothing_needs_is_not_there(name: str, locked: dict[str, dict[str, object]]) -> None:
+    assert name not in locked
+
+
+def test_s_dep_every_download_has_its_hash(locked: dict[str, dict[str, object]]) -> None:
+    files = [
+        file
+        for one in locked.values()
+        for kind in ("wheels", "sdist")
+        for file in (one.get(kind, []) if kind == "wheels" else [one[kind]] if kind in one else [])  # type: ignore[attr-defined]
+    ]
+    assert len(files) > 100
+    assert all(str(file["hash"]).startswith("sha256:") for file in files)
+
+
+def test_s_dep_the_floors_stand_where_installers_read_them(project: Path) -> None:
+    declared = (project / "elt_llm_api" / "pyproject.toml").read_text(encoding="utf-8")
+    for floor in ("gradio>=6.31", "mcp>=2.3", "python-multipart>=0.0.27", "fastapi>=0.165", "starlette>=1.5.1"):
+        assert floor in declared, floor
