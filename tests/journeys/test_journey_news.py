@@ -1,4 +1,4 @@
-"""News of three desks and years: asked with conditions on what is known of them, ordered by a cross-encoder, in a page."""
+"""News of three desks: asked with conditions on what is known of them, ordered by a cross-encoder, in a page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
