@@ -73,11 +73,14 @@ def job_project(folder: Path) -> Path:
 
 
 @contextmanager
-def served_jobs(folder: Path) -> Iterator[ServedJobs]:
-    """The server over a project that `job_project` made, with a key that reads, one that writes, and one elsewhere."""
+def served_jobs(folder: Path, **serve: str) -> Iterator[ServedJobs]:
+    """The server over a project that `job_project` made, with a key that reads, one that writes, and one elsewhere.
+
+    `serve` are settings as `served` takes them.
+    """
     with closing(open_state(folder / ".elt_llm")) as state:
         secrets = {name: Keys(state).create(name, *scope) for name, scope in _SCOPES.items()}
-    with served(folder, token=TOKEN, environment={}) as server:
+    with served(folder, token=TOKEN, environment={}, **serve) as server:
         yield ServedJobs(server, secrets)
 
 
