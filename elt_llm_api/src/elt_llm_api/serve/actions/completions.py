@@ -91,8 +91,9 @@ def _annotation(citation: Citation, start: int, end: int) -> dict[str, Any]:
 
 
 def _line(citation: Citation) -> str:
-    parts = [citation.source_title, citation.section or "", f"page {citation.page}" if citation.page else ""]
-    named = as_markdown(", ".join(" ".join(part.split()) for part in parts if part))
+    page = f"page {citation.page}" if citation.page else ""
+    parts = dict.fromkeys([citation.source_title, citation.section or "", page])
+    named = as_markdown(" ".join(f"{', '.join(filter(None, parts))} ({citation.source})".split()))
     return f"{citation.reference} {named[:_LONGEST_LINE]}"
 
 

@@ -44,7 +44,7 @@ class Telling:
 
     def footnotes(self, result: QueryResult) -> str:
         """The list of sources, where it is wanted and the answer has some."""
-        return footnotes(result.citations) if self.asked.citations != "annotations" and result.answered else ""
+        return footnotes(result.citations) if self.asked.citations != "annotations" else ""
 
     def annotations(self, text: str, result: QueryResult) -> list[dict[str, Any]]:
         """The places in the text, where they are wanted."""
