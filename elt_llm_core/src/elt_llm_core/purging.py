@@ -84,9 +84,7 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
     versions, sources = [version for found in doomed.values() for version in found], _sources(store, chosen)
     documents, samples = tuple(_documents(store, versions)), _samples(store, versions)
     with stage(Stage.PURGE):
-        _delete_backups(store.data_dir)
-        for path in _uploads(store, chosen):
-            path.unlink(missing_ok=True)
+        _delete_files(store, chosen)
     with stage(Stage.PURGE):
         rebuilt = [it.name for it in chosen if _without_copied_index(store, it, progress)]
     for record in chosen:
@@ -113,6 +111,13 @@ def purge(store: Store, names: Sequence[str], progress: Progress) -> Receipt:
         pinned=tuple(_pinned(store)),
         sources=tuple(sources),
     )
+
+
+def _delete_files(store: Store, chosen: Sequence[CollectionRecord]) -> None:
+    """Every backup, and the uploads that nothing published comes from any more."""
+    _delete_backups(store.data_dir)
+    for path in _uploads(store, chosen):
+        path.unlink(missing_ok=True)
 
 
 def _samples(store: Store, versions: Sequence[int]) -> list[str]:

@@ -35,6 +35,27 @@ from elt_llm_api.serve.routes import (
 from elt_llm_api.serve.services import open_services
 from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute
 
+ROUTERS = (
+    health.router,
+    asking.router,
+    batch_jobs.router,
+    collections.router,
+    documents.router,
+    evaluate.router,
+    feedback.router,
+    ingest.router,
+    jobs.router,
+    login.router,
+    metrics.router,
+    openai_chat.router,
+    openai_embeddings.router,
+    openai_models.router,
+    profiles.router,
+    rows.router,
+    sessions.router,
+    version.router,
+)
+
 
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
     """The app over the data directory of the settings; `token` is what callers must show, beside keys that were made.
@@ -58,27 +79,8 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
     app.state.gate = gate_for(services, token)
     add_error_handlers(app)
     describe(app)
-    for routes in (
-        health,
-        asking,
-        batch_jobs,
-        collections,
-        documents,
-        evaluate,
-        feedback,
-        ingest,
-        jobs,
-        login,
-        metrics,
-        openai_chat,
-        openai_embeddings,
-        openai_models,
-        profiles,
-        rows,
-        sessions,
-        version,
-    ):
-        app.include_router(routes.router)
+    for router in ROUTERS:
+        app.include_router(router)
     tools = mount_tools(app, services)
     app.router.routes.append(InterfaceRoute(interface))
     return guarded(app, app.state.gate, loaded.settings.serve)
