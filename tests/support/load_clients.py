@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from load_corpus import editions_in
 
+_LATEST = 20.0  # seconds that clients who could not keep their pace go on after the end
 QUERY_SHARE = 0.1  # of the questions are to be answered, the rest are searches
 
 
@@ -96,7 +97,7 @@ class Clients:
 
         def ask(met: Met, number: int, client: Connection, until: float) -> None:
             chance, due = self._chance(number), time.monotonic() + each * number / clients
-            while due < until:
+            while due < until and time.monotonic() < until + _LATEST:
                 time.sleep(max(0.0, due - time.monotonic()))
                 self._ask(met, client, chance, due)
                 due += each
