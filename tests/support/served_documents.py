@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 from elt_llm_core.state.database import open_state
+from elt_llm_core.state.job_queue import JobQueue, QueuedJob
 from elt_llm_core.state.keys import Keys
 from served import Served
 
@@ -55,3 +56,12 @@ def documents(client: httpx.Client, collection: str) -> dict[str, dict[str, Any]
     """The documents of a collection by source."""
     listed = client.get("/v1/documents", params={"collection": collection}).json()["documents"]
     return {one["source"]: one for one in listed}
+
+
+def soon_ended(queue: JobQueue, identity: str) -> QueuedJob:
+    """A job of a queue when it has ended."""
+    deadline = time.monotonic() + _SECONDS
+    while not (job := queue.get(identity)).has_ended:
+        assert time.monotonic() < deadline, job
+        time.sleep(0.1)
+    return job

@@ -165,6 +165,15 @@ def test_a_key_uploads_where_it_may_write_and_nowhere_else(server: Served, clien
     assert ended(client, answer.json()["job"]["id"])["status"] == "done"
 
 
+def test_of_a_new_collection_nothing_is_left_if_nothing_of_it_could_be_read(
+    server: Served, client: httpx.Client
+) -> None:
+    job = uploaded(client, "hopeless", {"broken.pdf": b"%PDF-1.7\nnothing else"})
+    [file] = client.get(f"/v1/jobs/{job['id']}/result").json()["files"]
+    assert (file["path"], file["status"]) == ("broken.pdf", "failed")
+    assert not [name for name in kept(server) if name.startswith("hopeless/")]
+
+
 def test_nothing_is_left_where_files_come_in(server: Served) -> None:
     assert not [name for name in kept(server) if name.startswith(f"{INCOMING}/")]
     assert not Path(server.data_dir.parent / "forms").exists()

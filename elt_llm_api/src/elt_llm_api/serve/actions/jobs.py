@@ -29,9 +29,13 @@ class Jobs:
 
         Whether the caller may ask for it is checked by who calls this.
         """
+        self.refuse_if_full()
+        return self._services.queue.submit(kind, arguments, principal.name)
+
+    def refuse_if_full(self) -> None:
+        """Raises Overloaded if no further job is taken now."""
         if self._services.queue.waiting() >= MOST_WAITING:
             raise Overloaded("As many jobs wait as the queue takes.", hint="Try again when some are done.")
-        return self._services.queue.submit(kind, arguments, principal.name)
 
     def all(
         self,

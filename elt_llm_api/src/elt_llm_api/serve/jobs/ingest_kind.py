@@ -17,7 +17,8 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
     """Ingest into `collection` the files `uploads` names, and `paths`; neither: what it was filled from before.
 
     An upload is read even if a document like it was forgotten: somebody has just asked for it. The result is the
-    report of the run. Raises what `IngestSession.run` raises, and UsageError for paths that may not be read.
+    report of the run; of uploads into a new collection none is kept if none could be read. Raises what
+    `IngestSession.run` raises, and UsageError for paths that may not be read.
     """
     from elt_llm_ingest.session import ByHand, IngestSession
 
@@ -28,7 +29,11 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
     task = ByHand(collection, (*uploaded, *paths))
     with IngestSession(task, loaded, flags, f"ingest into {collection}") as session:  # type: ignore[arg-type]  # Flags
         [report] = session.run(lambda: nullcontext(progress))
-    return report.to_json()
+    told = report.to_json()
+    if told["generation"] is None:
+        for path in uploaded:  # there is no collection that they could be listed in
+            path.unlink(missing_ok=True)
+    return told
 
 
 def _uploaded(data_dir: Path, collection: str, names: tuple[str, ...]) -> tuple[Path, ...]:

@@ -17,6 +17,7 @@ from elt_llm_core.failpoints import FAILPOINT_VARIABLE
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.job_queue import JobQueue, QueuedJob
 
+from elt_llm_api.serve.jobs.child import DONE, STOPPED, WAITS
 from elt_llm_api.serve.jobs.claim import forget_claim, is_claimed
 from elt_llm_api.serve.jobs.kinds import READING, WRITING
 from elt_llm_api.serve.jobs.order import order_of
@@ -26,6 +27,8 @@ LoadNow = Callable[[], LoadedSettings]
 _SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_RECOVERIES = 0.25, 5.0
 _SECONDS_TO_STOP = 10.0
 _LONGEST_REST = 30.0
+_BEGAN = (DONE, WAITS, STOPPED)
+_MOST_STARTS = 3
 _log = logging.getLogger(__name__)
 
 
@@ -68,6 +71,10 @@ class _Rests:
         """Leave one alone: a second at first, twice as long each time."""
         times, _ = self.until.get(identity, (0, 0.0))
         self.until[identity] = times + 1, time.monotonic() + min(_LONGEST_REST, 2.0**times)
+
+    def times(self, identity: str) -> int:
+        """How often one could not begin."""
+        return self.until.get(identity, (0, 0.0))[0]
 
     def forget(self, identity: str) -> None:
         """It could begin."""
@@ -117,11 +124,18 @@ class Lane:
         left = self._queue.get(job.id)
         if left.status == "running" and not is_claimed(self._load_now().data_dir, job.id):
             self._queue.abandoned(job.id, f"Its process ended with {_how(process.returncode)}.")
+        if left.status == "queued" and process.returncode not in _BEGAN:
+            self._refuse_after_some(job, process.returncode)
         if left.has_ended:
             self._rests.forget(job.id)
             forget_claim(self._load_now().data_dir, job.id)
         else:
             self._rests.put(job.id)
+
+    def _refuse_after_some(self, job: QueuedJob, code: int | None) -> None:
+        """End a job whose process does not come so far as to begin it."""
+        if self._rests.times(job.id) >= _MOST_STARTS - 1:
+            self._queue.end(job.id, "failed", {}, f"Its process does not start: it ended with {_how(code)}.")
 
     def _attend(self, job: QueuedJob, process: "subprocess.Popen[bytes]") -> None:
         """Wait for the process; end it when the job is cancelled, or the server stops."""
