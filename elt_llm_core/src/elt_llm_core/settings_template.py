@@ -34,13 +34,17 @@ def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
 def profile_as_yaml(profile: Profile) -> str:
     """What a profile names, with each key explained."""
     lines = [f"# {profile.description}", "", _pair("description", profile.description)]
-    lines += ["", *_explained(Profile, "collections", ""), f"#{_pair('collections', ['my-documents'])}"]
-    lines += ["", *_explained(Profile, "collection_prefixes", ""), f"#{_pair('collection_prefixes', ['my-'])}"]
+    for key, example in (("collections", "my-documents"), ("collection_prefixes", "my-")):
+        named = list(getattr(profile, key))
+        lines += ["", *_explained(Profile, key, ""), _pair(key, named) if named else f"#{_pair(key, [example])}"]
     for name in ("query", "answer", "llm"):
         section: BaseModel | None = getattr(profile, name)
         given = section.model_dump(mode="json", exclude_unset=True) if section else {}
         lines += ["", *_explained(Profile, name, "")]
         lines += [f"{name}:", *_given_lines(type(section), given)] if section else [f"#{name}: {{}}"]
+    if profile.prompt is not None:
+        given = profile.prompt.model_dump(mode="json", exclude_unset=True)
+        lines += ["", *_explained(Profile, "prompt", ""), "prompt:", *_given_lines(type(profile.prompt), given)]
     return "\n".join([*lines, ""])
 
 
