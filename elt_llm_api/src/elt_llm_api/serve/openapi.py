@@ -29,6 +29,7 @@ ERRORS = MappingProxyType(
         "502": "The model's server failed.",
         "503": "Every place is taken, or something is not there; Retry-After says when to try again.",
         "504": "The model took too long.",
+        "507": "There is no room for what is brought.",
     }
 )
 
