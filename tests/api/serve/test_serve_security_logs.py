@@ -16,7 +16,9 @@ from elt_llm_api.serve.asgi import App
 from elt_llm_api.serve.errors import add_error_handlers
 from elt_llm_api.serve.guards import guarded
 from elt_llm_api.serve.listening.logs import RedactingFormatter
+from elt_llm_core.errors import StoreError
 from elt_llm_core.settings_serve import ServeSettings
+from elt_llm_core.state.keys import KeyRecord
 from fastapi import FastAPI
 from served_command import Running, serving
 
@@ -69,17 +71,34 @@ def _failing() -> App:
         except ValueError as error:
             raise RuntimeError(f"{CANARY} at /srv/secret/{CANARY}.md") from error
 
-    gate = Gate(Callers(None, lambda _: None, lambda: False), Lockout(3, 3), RateLimit(100))
+    @app.get("/broken")
+    def broken() -> None:
+        raise StoreError(f"/srv/{CANARY} is damaged.", hint=f"Run: elt-llm verify {CANARY}")
+
+    reader = KeyRecord("reader", ("*",), ("*",), administers=False, created_at="")
+    callers = Callers(TOKEN, lambda secret: reader if secret == "of a reader" else None, lambda: True)
+    gate = Gate(callers, Lockout(3, 3), RateLimit(100))
     return guarded(app, gate, ServeSettings())
 
 
-def test_s_log_an_unexpected_failure_tells_the_client_its_request_and_no_more() -> None:
+def _told(path: str, key: str) -> httpx.Response:
     async def ask() -> httpx.Response:
         transport = httpx.ASGITransport(_failing(), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.get("/fails")
+            return await client.get(path, headers={"authorization": f"Bearer {key}"})
 
-    answer = asyncio.run(ask())
+    return asyncio.run(ask())
+
+
+def test_s_log_what_only_the_operator_can_mend_is_told_to_nobody_else() -> None:
+    assert CANARY in _told("/broken", TOKEN).text
+    for_others = _told("/broken", "of a reader")
+    assert (for_others.status_code, for_others.json()["error"]["type"]) == (500, "store_error")
+    assert CANARY not in for_others.text
+
+
+def test_s_log_an_unexpected_failure_tells_the_client_its_request_and_no_more() -> None:
+    answer = _told("/fails", TOKEN)
     assert answer.status_code == 500
     error = answer.json()["error"]
     assert (error["type"], error["request_id"]) == ("unexpected", answer.headers["x-request-id"])

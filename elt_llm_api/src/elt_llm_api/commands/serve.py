@@ -85,7 +85,7 @@ def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposur
         app = create_app(named, token=exposure.token)
         server = GracefulServer(configured(app, certificate), lambda: _told(address, exposure))
         server.run([bound])
-    return 0
+    return 128 + server.ended_by if server.ended_by else 0
 
 
 def _told(address: str, exposure: "Exposure") -> None:

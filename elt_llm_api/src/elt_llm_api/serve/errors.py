@@ -24,8 +24,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from elt_llm_api.serve.access.principal import Forbidden
-from elt_llm_api.serve.asgi import REQUEST_ID, error_body
+from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, error_body
 from elt_llm_api.serve.refusals import NoRoom, NotThere, NotYet, TooLarge, UnsupportedUpload
 from elt_llm_api.serve.workers import RETRY_AFTER, Overloaded
 
@@ -81,7 +81,18 @@ async def _elt_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, EltError)  # noqa: S101 - it is registered for these alone
     status = status_of(error)
     headers = {"retry-after": str(RETRY_AFTER)} if status == 503 else None
+    principal = request.scope.get(PRINCIPAL)
+    if status == 500 and not (isinstance(principal, Principal) and principal.administers):
+        return _for_the_operator(request, error)
     return _answer(request, status, _kind(error), str(error), error.hint, headers)
+
+
+def _for_the_operator(request: Request, error: EltError) -> JSONResponse:
+    """What names paths and commands of this machine is told to those who run it, and to others by its id."""
+    name = request.scope.get(REQUEST_ID, "")
+    logger.error("Request %s failed: %s %s", name, error, error.hint)
+    hint = f"Whoever runs it finds in its log what mends it, of request {name}."
+    return _answer(request, 500, _kind(error), "The server cannot do this at present.", hint)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -36,8 +36,11 @@ class Gate:
     def __init__(self, callers: Callers, lockout: Lockout, rate: RateLimit) -> None:
         self._callers, self._lockout, self._rate = callers, lockout, rate
 
-    def admit(self, scope: Scope, secret: str | None) -> Principal | Refused:
-        """Who shows the secret, or why it is refused: 401 for a wrong key, 429 for too many, or for too much."""
+    def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | Refused:
+        """Who shows the secret, or why it is refused: 401 for a wrong key, 429 for too many, or for too much.
+
+        `counted`: whether it is one of the requests that a caller may make in a minute.
+        """
         network = network_of(scope)
         if (seconds := self._lockout.waits(network)) > 0:
             return _wait(seconds, "locked_out", "Too many wrong keys came from this address.")
@@ -45,7 +48,7 @@ class Gate:
         if principal is None and secret is not None:
             self._lockout.failed(network)
         caller = f"{principal.name if principal else ''}@{network}"
-        if (seconds := self._rate.waits(caller)) > 0:
+        if (counted or principal is None) and (seconds := self._rate.waits(caller)) > 0:
             return _wait(seconds, "too_many_requests", "This caller asks too often.")
         if principal is None:
             return Refused(401, "unauthenticated", "A key is needed here, and this is none.", _KEY_HINT)

@@ -38,6 +38,8 @@ class GracefulServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None] = lambda: None) -> None:
         super().__init__(config)
         self._ready = ready
+        self.ended_by = 0
+        """The signal that ended it, or 0."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open everything, then say so."""
@@ -49,6 +51,7 @@ class GracefulServer(uvicorn.Server):
         """Begin to end, or end at once if it is asked for again."""
         if self.should_exit:
             os._exit(128 + sig)  # everything that was committed is on the disk
+        self.ended_by = sig
         late = threading.Timer(LATEST, os._exit, (128 + sig,))
         late.daemon = True
         late.start()

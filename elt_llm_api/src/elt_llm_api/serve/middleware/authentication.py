@@ -6,6 +6,8 @@ from elt_llm_api.serve.asgi import PRINCIPAL, App, Headers, Receive, Scope, Send
 
 OPEN = frozenset({"/health", "/login", "/logout"})
 """What whoever asks is told: that the process lives, and where to show a key. They tell no more."""
+_PARTS_OF_PAGES = ("/assets/", "/static/")
+"""A page asks for dozens of these at once, and they cost nothing: they are not counted as requests of a caller."""
 _PROGRAMS = ("/v1", "/mcp", "/metrics", "/gradio_api")
 
 
@@ -24,7 +26,7 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         secret = shown(scope)
-        admitted = self._gate.admit(scope, secret)
+        admitted = self._gate.admit(scope, secret, counted=not scope["path"].startswith(_PARTS_OF_PAGES))
         if not isinstance(admitted, Refused):
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)
