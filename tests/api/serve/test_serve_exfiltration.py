@@ -2,58 +2,41 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from browser import open_browser
-from command_line import FAKE
-from elt_llm_api.cli import run
 from elt_llm_api.serve.safe_markdown import SafeMarkdown
 from elt_llm_api.serve.safe_text import as_markdown, as_text
-from exfiltration import HOST, SECRET, WAYS_OUT, ObedientBackend, question_about, write_corpus
+from exfiltration import HOST, SECRET, WAYS_OUT, question_about
+from hostile import Hostile, hostile_server
 from markdown_it import MarkdownIt
-from model_http_server import running_model_server
-from served import Served, served
 from shown_html import ShownHtml
-from web_chat import served_page, web_chat
-from written_journeys import written_by
+from web_chat import web_chat
 
 RENDERER = MarkdownIt("gfm-like", {"html": True, "linkify": True})
 PLACES = range(len(WAYS_OUT))
 
 
-@dataclass(frozen=True)
-class Hostile:
-    """The forty documents served, with the model that obeys them."""
-
-    server: Served
-    model: ObedientBackend
-    origin: str
-
-    def stream(self, place: int) -> list[tuple[str, str]]:
-        """The events of one answer: names and data."""
-        asked = {"question": question_about(place)}
-        with self.server.client.stream("POST", "/v1/query", json=asked, headers={"accept": "text/event-stream"}) as it:
-            # Byte by byte, as the worst network would bring it.
-            text = b"".join(bytes([byte]) for part in it.iter_bytes() for byte in part).decode("utf-8")
-        frames = [frame.split("\n", 1) for frame in text.split("\n\n") if frame.startswith("event: ")]
-        return [(name.removeprefix("event: "), data.removeprefix("data: ")) for name, data in frames]
-
-
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
-    folder, model = tmp_path_factory.mktemp("hostile"), ObedientBackend()
-    assert run(["ingest", str(write_corpus(folder / "papers")), "-c", "goods", "--json"], FAKE, folder) == 0
-    with running_model_server(model) as http, served_page() as origin:
-        environment = written_by("ollama", http, OLLAMA__CONTEXT_WINDOW="8192", OLLAMA__NUM_PREDICT="4000")
-        with served(folder, environment={**environment, **FAKE}, cors_origins=f'["{origin}"]') as server:
-            yield Hostile(server, model, origin)
+    with hostile_server(tmp_path_factory.mktemp("hostile")) as served:
+        yield served
+
+
+def streamed(hostile: Hostile, place: int) -> list[tuple[str, str]]:
+    """The events of one answer: names and data."""
+    asked = {"question": question_about(place)}
+    with hostile.server.client.stream("POST", "/v1/query", json=asked, headers={"accept": "text/event-stream"}) as it:
+        # Byte by byte, as the worst network would bring it.
+        text = b"".join(bytes([byte]) for part in it.iter_bytes() for byte in part).decode("utf-8")
+    frames = [frame.split("\n", 1) for frame in text.split("\n\n") if frame.startswith("event: ")]
+    return [(name.removeprefix("event: "), data.removeprefix("data: ")) for name, data in frames]
 
 
 @pytest.fixture(scope="module")
 def answers(hostile: Hostile) -> list[list[tuple[str, str]]]:
     """What was streamed for each of the forty questions."""
-    return [hostile.stream(place) for place in PLACES]
+    return [streamed(hostile, place) for place in PLACES]
 
 
 def way_out(place: int) -> str:
