@@ -118,6 +118,15 @@ def test_a_server_is_not_started_over_a_profile_that_does_not_hold(project: Path
         Reloader(loaded_from(project))
 
 
+def test_what_an_editor_keeps_beside_a_profile_is_no_profile(reloader: Reloader, project: Path) -> None:
+    (project / "config" / "profiles" / ".#default.yaml").symlink_to("somebody@elsewhere.1234")
+    write(project / "config" / "profiles" / "my own.yaml", "query:\n  top: 1\n")
+    write(project / "config" / "rag_config.yaml", "query:\n  reranker_top_k: 3\n")
+    reloader.look()
+    assert not reloader.notes
+    assert reloader.in_force.loaded.settings.query.reranker_top_k == 3
+
+
 def test_secrets_of_the_environment_are_not_kept(project: Path) -> None:
     loaded = loaded_from(project, ELT_LLM_LLM__TOP_P="0.5", ELT_LLM_SERVE_TOKEN="t" * 40, OTHER="x")
     assert loaded.environment == {"ELT_LLM_LLM__TOP_P": "0.5"}

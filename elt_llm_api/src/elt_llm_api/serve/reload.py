@@ -4,13 +4,14 @@ What does not hold is not taken: the old stays in force, and the notes say why.
 """
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 from elt_llm_core.closeable import Closeable
-from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.errors import EltError
 from elt_llm_core.settings import Profile, Settings
 from elt_llm_core.settings_loader import SETTINGS_FILE, LoadedSettings, load_profile, load_settings, profile_names
 from elt_llm_query.synthesis.prompts import Prompts, load_prompts
@@ -19,6 +20,7 @@ from elt_llm_query.understanding.aliases import ALIASES_FILE, Aliases, load_alia
 EVERY = 2.0  # seconds between two looks at the files
 AT_START = ("storage", "chroma", "embedding", "serve")
 """Sections that what is open was opened with: changes take effect at the next start."""
+_NAME = re.compile(r"[\w-]{1,200}")
 _log = logging.getLogger(__name__)
 _Seen = tuple[tuple[str, int, int, int], ...]
 
@@ -77,7 +79,7 @@ class Reloader(Closeable):
             self._seen = seen
             try:
                 self._take()
-            except (SettingsError, UsageError) as error:
+            except (EltError, OSError) as error:
                 self._mistake = str(error)
                 _log.warning("Settings were changed and not taken: %s", error)
 
@@ -107,7 +109,9 @@ def _again(loaded: LoadedSettings) -> LoadedSettings:
 
 def _read(loaded: LoadedSettings, version: int) -> InForce:
     """What the files say. Raises SettingsError for the first that does not hold."""
-    profiles = {name: load_profile(name, loaded) for name in profile_names(loaded)}
+    # Others, such as what an editor keeps beside the file, cannot be asked for.
+    names = [name for name in profile_names(loaded) if _NAME.fullmatch(name)]
+    profiles = {name: load_profile(name, loaded) for name in names}
     for profile in profiles.values():
         profile.apply_to(loaded.settings)
     prompts = load_prompts(loaded.config_dir, loaded.project)
