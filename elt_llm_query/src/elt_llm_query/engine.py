@@ -88,13 +88,15 @@ class Engine(Closeable):
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
         explain: bool = False,
+        cancelled: Callable[[], bool] | None = None,
     ) -> Found:
         """The passages for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
         `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. `explain` adds a
-        stage that names the passages and says what became of each. Raises UsageError, RetrievalError.
+        stage that names the passages and says what became of each. A model that helps to search looks at `cancelled`.
+        Raises UsageError, RetrievalError.
         """
-        found = self._finder.find(question, top_k=top_k, where=where, strategy=strategy)
+        found = self._finder.find(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
         found = replace(found, notes=(*self._notes, *found.notes))
         return self._explained(found) if explain else found
 
@@ -119,7 +121,7 @@ class Engine(Closeable):
         looked for, ModelError and ResponseGenerationError as the model fails that is to write.
         """
         started = time.perf_counter()
-        found = self.search(question, where=where, strategy=strategy, explain=explain)
+        found = self.search(question, where=where, strategy=strategy, explain=explain, cancelled=cancelled)
         asked = Asked(found.searched_for or question, self._best_first(found), where, tuple(history), cancelled)
         log = StageLog()
         if self._written is None:

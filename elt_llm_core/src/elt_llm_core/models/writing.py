@@ -62,11 +62,11 @@ def write(
     return retrying(writing.attempt)
 
 
-def ask(llm: "LLM", prompt: str) -> Written:
+def ask(llm: "LLM", prompt: str, cancelled: Callable[[], bool] | None = None) -> Written:
     """What `llm` answers to one prompt, given to it as what its user says. Raises what `write` raises."""
     from llama_index.core.llms import ChatMessage, MessageRole
 
-    return write(llm, [ChatMessage(role=MessageRole.USER, content=prompt)])
+    return write(llm, [ChatMessage(role=MessageRole.USER, content=prompt)], cancelled=cancelled)
 
 
 class _Writing:

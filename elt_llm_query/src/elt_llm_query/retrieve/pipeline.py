@@ -107,12 +107,14 @@ class PassageFinder(Closeable):
         top_k: int | None = None,
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
+        cancelled: Callable[[], bool] | None = None,
     ) -> Found:
         """The passages for a question, at most top_k, that fulfil all conditions of `where`.
 
-        `top_k` and `strategy` are as configured where unset. Raises UsageError for a question without words, for a
-        strategy that there is not and for filters that are not understood or name no field, RetrievalError if no leg
-        of any collection worked.
+        `top_k` and `strategy` are as configured where unset. A model that helps to search is let go once `cancelled`
+        says that nobody waits; what is found without it is kept for nobody else. Raises UsageError for a question
+        without words, for a strategy that there is not and for filters that are not understood or name no field,
+        RetrievalError if no leg of any collection worked.
         """
         conditions = parse_conditions(where)
         chosen = self._strategy(strategy or self._query.strategy)
@@ -128,7 +130,7 @@ class PassageFinder(Closeable):
             stage.details = (known.stages[0].details if isinstance(known, Found) else known.details()) | stage.details
         if isinstance(known, Found):
             return _from_cache(known, log)
-        found = self._find(known, chosen, top_k, conditions, log)
+        found = self._find(known, chosen, top_k, conditions, log, cancelled)
         if not found.failed:
             self._caches.results.put(key, found)
         return found
@@ -140,9 +142,10 @@ class PassageFinder(Closeable):
         top_k: int | None,
         conditions: Sequence[Condition],
         log: StageLog,
+        cancelled: Callable[[], bool] | None,
     ) -> Found:
         limits = self._filter(conditions, understood.suggested if self._applies else (), log)
-        rounds = SearchRounds(self._tools, limits, log)
+        rounds = SearchRounds(self._tools, limits, log, cancelled)
         reranked = strategy.search(Wording(understood.text), rounds)
         with log.stage("shape") as stage:
             shaped = self._shaper.shape(

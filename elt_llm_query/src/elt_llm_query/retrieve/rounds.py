@@ -70,8 +70,16 @@ class SearchRounds:
     `failures` is what did not work in any of them: a question with failures is asked anew the next time.
     """
 
-    def __init__(self, tools: SearchTools, limits: Masks | None, log: StageLog) -> None:
+    def __init__(
+        self,
+        tools: SearchTools,
+        limits: Masks | None,
+        log: StageLog,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """`cancelled` says whether nobody waits any more; models that help to search look at it."""
         self._tools = tools
+        self.cancelled = cancelled
         self._limits = limits
         self._log = log
         self._failures: list[str] = []

@@ -22,10 +22,14 @@ def asked(llm: "LLM", prompt: str, rounds: SearchRounds, instead: str) -> str:
     It is asked in bounded time, whatever its server does; `instead` says what is done without it.
     """
     try:
-        return ask(llm, prompt).text[:MOST_REPLIED]
+        reply = ask(llm, prompt, rounds.cancelled).text[:MOST_REPLIED]
     except EltError as failure:
         rounds.tell_failure(f"The language model did not help to search ({failure}); {instead}.")
         return ""
+    if rounds.cancelled is not None and rounds.cancelled():
+        rounds.tell_failure(f"Nobody waits for the answer any more; {instead}.")
+        return ""
+    return reply
 
 
 def lines_of(reply: str) -> list[str]:

@@ -179,6 +179,7 @@ class Asking:
                 where=request.where,
                 strategy=request.strategy,
                 explain=request.explain,
+                cancelled=gone.is_set,
             )
 
     def _ask(
