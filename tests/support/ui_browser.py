@@ -10,7 +10,8 @@ from command_line import FAKE
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 from served import Served, served
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 120_000
+_SETTLED_MS = 500
 
 
 @dataclass
@@ -81,6 +82,14 @@ def interface(
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Turn to a tab by the name that is shown."""
-    page.get_by_role("tab", name=name, exact=True).click()
+    """Turn to a tab by the name that is shown; on a narrow page it may stand in the menu of further tabs."""
+    tab = page.get_by_role("tab", name=name, exact=True)
+    in_menu = page.locator(".overflow-dropdown").get_by_text(name, exact=True)
+    tab.or_(in_menu).first.wait_for(state="attached")
+    page.wait_for_timeout(_SETTLED_MS)  # tabs that do not fit are moved into the menu a moment after they are shown
+    if tab.count():
+        tab.click()
+    else:
+        page.get_by_role("button", name="More tabs").click()
+        in_menu.click()
     page.locator(f"#tab-{name.lower()}").wait_for(state="visible")

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from answering import CHAT, QUESTION, Answering, answering, soon, threads_named
+from answering import CHAT, EXTRACTIVE, QUESTION, Answering, answering, copied, soon, threads_named
 from browser import open_browser
+from command_line import SAMPLES
 from model_faults import Fault
 from playwright.sync_api import Browser, Page, expect
+from served import served
 from ui_browser import Interface, Seen
 
 SAID = "The Association was founded on 9 November 1887 in Quillhaven."
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.network
 
 @pytest.fixture(scope="module", autouse=True)
 def _patience() -> None:
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=90_000)
 
 
 @pytest.fixture(scope="module")
@@ -167,4 +169,22 @@ def test_a_sentence_that_nothing_bears_out_has_a_sign_and_the_reason(
         expect(doubtful).to_contain_text("⚠ Its first patron was a Spanish king.")
         expect(page.locator("#conversation .reasons")).to_contain_text("not borne out")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, "it must not scroll sideways"
+        assert seen.complaints == []
+
+
+def test_a_source_in_a_pdf_shows_its_page_as_it_is_printed_where_the_file_may_be_read(
+    a_browser: Browser, sample_folder: Path, tmp_path: Path
+) -> None:
+    environment = {**EXTRACTIVE, "ELT_LLM_INGEST__ROOTS": f'["{SAMPLES}"]'}
+    with (
+        served(copied(sample_folder, tmp_path / "project"), environment=environment) as server,
+        Interface(server, a_browser).visited() as (page, seen),
+    ):
+        ask(page, QUESTION)
+        expect(page.locator("#said")).to_contain_text("Answered")
+        page.locator("#open-1").click()
+        printed = page.locator("#opened").get_by_role("img", name="Page ")
+        expect(printed).to_be_visible()
+        expect(printed).to_have_js_property("complete", value=True)
+        assert printed.evaluate("image => image.naturalWidth") > 300
         assert seen.complaints == []

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.network
 
 @pytest.fixture(scope="module", autouse=True)
 def _patience() -> None:
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=90_000)
 
 
 @pytest.fixture(scope="module")

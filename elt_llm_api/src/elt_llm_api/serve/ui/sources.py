@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import gradio as gr
 from elt_llm_core.errors import EltError
 
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.documents import Documents
 from elt_llm_api.serve.actions.spans import Span, Spans
 from elt_llm_api.serve.safe_text import as_text
 from elt_llm_api.serve.services import Services
@@ -25,7 +28,7 @@ class Sources:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._spans = Spans(services)
+        self._spans, self._documents = Spans(services), Documents(services)
         self._cards: list[tuple[gr.Column, gr.Markdown, gr.Button]] = []
         self._state = gr.State(())
         self._more = gr.Markdown("", visible=False, latex_delimiters=[])
@@ -76,9 +79,24 @@ class Sources:
         try:
             cited = self._spans.get(principal, *where, start, end)
             around = max(0, start - BEFORE), min(cited.length, end + AFTER)
-            return place_html(card.reference, cited, self._spans.get(principal, *where, *around))
+            place = place_html(card.reference, cited, self._spans.get(principal, *where, *around))
+            return place + self._picture(principal, cited)
         except EltError as error:
             return failure_markdown(str(error), error.hint)
+
+    def _picture(self, principal: Principal, cited: Span) -> str:
+        """The page as it is printed, where its file is still there; else nothing, for the text is."""
+        if cited.page is None:
+            return ""
+        try:
+            self._documents.page_image(principal, cited.collection, cited.document, cited.page)
+        except EltError:
+            return ""
+        route = (
+            f"/v1/documents/{quote(cited.collection, safe='')}/{quote(cited.document, safe='')}/page/{cited.page}.png"
+        )
+        said = as_text(f"Page {cited.page} of {' '.join(cited.title.split())}")
+        return f'<div class="opened"><p>{said}, as it is printed</p><img src="{route}" alt="{said}"></div>'
 
 
 def place_html(reference: str, cited: Span, around: Span) -> str:
