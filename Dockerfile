@@ -32,6 +32,8 @@ ENV PATH=/opt/elt-llm/bin:$PATH \
 COPY --chmod=755 docs/examples/container/start.sh /usr/local/bin/start
 RUN ["useradd", "--system", "--uid", "10001", "--user-group", "--create-home", "elt-llm"]
 RUN ["install", "-d", "-o", "elt-llm", "-g", "elt-llm", "-m", "0700", "/data"]
+# What is watched is written by the user that runs it.
+RUN ["chown", "-R", "elt-llm:elt-llm", "/build"]
 USER 10001:10001
 ENTRYPOINT ["start"]
 CMD ["elt-llm", "serve"]
