@@ -30,7 +30,7 @@ def has_run(ui: Interface) -> Interface:
     with ui.visited("Jobs") as (page, seen):
         _choose_job(page)
         page.get_by_role("button", name="Run", exact=True).click()
-        expect(page.locator("#jobs-said")).to_contain_text("is done", timeout=2 * PATIENCE_MS)
+        expect(page.locator("#jobs-said")).to_contain_text("is done", timeout=4 * PATIENCE_MS)
         expect(page.locator("#rows-count")).to_contain_text("Rows 1 to")
         expect(page.get_by_role("button", name="Stop", exact=True).and_(page.locator("#jobs-stop"))).to_be_disabled()
         assert (seen.elsewhere, seen.complaints) == ([], [])
