@@ -40,7 +40,10 @@ def main() -> NoReturn:
     threading.Thread(target=_stop_with_server, name="server-watch", daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who stops the server stops this by it
     signal.signal(signal.SIGTERM, _stop)
-    sys.exit(do_job(sys.argv[1], loaded))
+    try:
+        sys.exit(do_job(sys.argv[1], loaded))
+    except Stopped:  # before the job was begun
+        sys.exit(STOPPED)
 
 
 def do_job(identity: str, loaded: LoadedSettings) -> int:
@@ -49,12 +52,21 @@ def do_job(identity: str, loaded: LoadedSettings) -> int:
         queue = JobQueue(state)
         try:
             with claimed(loaded.data_dir, identity):
-                code = _done(queue, identity, loaded) if queue.begin(identity, os.getpid()) else DONE
+                code = _begun(queue, identity, loaded)
                 if queue.get(identity).has_ended:
                     forget_claim(loaded.data_dir, identity)
         except LockHeld:
             return WAITS
     return code
+
+
+def _begun(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
+    """Do the job if it still waits; stopped at whatever moment, it waits again."""
+    try:
+        return _done(queue, identity, loaded) if queue.begin(identity, os.getpid()) else DONE
+    except Stopped:
+        queue.wait_again(identity, counted=False)
+        return STOPPED
 
 
 def _done(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
@@ -69,9 +81,6 @@ def _done(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
         progress.say()
         queue.wait_again(identity, counted=False)
         return WAITS
-    except Stopped:
-        queue.wait_again(identity, counted=False)
-        return STOPPED
     except (EltError, OSError) as error:
         hint = getattr(error, "hint", "")
         queue.end(identity, "failed", {}, f"{error} {hint}".strip())
