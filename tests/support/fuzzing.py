@@ -34,7 +34,7 @@ class Fuzzed:
 
 def fuzzed(server: Served, folder: Path, *, token: str | None, examples: int, seed: int, phases: str) -> Fuzzed:
     """Run these phases with every check, and so many examples for each route; `folder` takes the program's files."""
-    document = _known_names(server.client.get("/openapi.json").json())
+    document = _known_names(server)
     if token is None:
         for _, operation in operations(document):
             operation.pop("security", None)  # it describes a server that demands keys
@@ -79,11 +79,22 @@ def operations(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _known_names(document: dict[str, Any]) -> dict[str, Any]:
-    """The description with names of what is there, so that more than refusals is reached."""
+def _known_names(server: Served) -> dict[str, Any]:
+    """The description of the routes with names of what is there, so that more than refusals is reached."""
+    document: dict[str, Any] = server.client.get("/openapi.json").json()
     schemas = document["components"]["schemas"]
     schemas["ChatRequest"]["properties"]["model"]["enum"] = ["samples", "profile/fast", "samples@thorough"]
+    schemas["ChatMessage"]["properties"]["role"]["enum"] = ["user"]
+    schemas["ChatMessage"]["properties"]["content"] = {"type": "string", "pattern": "^[a-z]{2,20} [a-z]{2,20}$"}
+    schemas["ChatMessage"]["required"] = ["role", "content"]
     schemas["EmbeddingRequest"]["properties"]["model"]["enum"] = ["embedding"]
+    shown = server.client.get("/v1/documents", params={"collection": "samples"}).json()["documents"][0]["id"]
+    known = {"collection": "samples", "name": "samples", "identity": shown}
+    for name, operation in operations(document):
+        if name.startswith(("GET /v1/documents", "GET /v1/collections")):
+            for parameter in operation.get("parameters", ()):
+                if parameter["name"] in known:
+                    parameter["schema"]["enum"] = [known[parameter["name"]]]
     return document
 
 
