@@ -1,6 +1,8 @@
 """Questions and searches of a caller: within its scope, in the bounded threads, over what is published now."""
 
 import asyncio
+import logging
+import traceback
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from threading import Event as Flag
@@ -26,6 +28,7 @@ from elt_llm_api.serve.services import Services
 if TYPE_CHECKING:
     from elt_llm_query.retrieve.pipeline import Found
 
+logger = logging.getLogger(__name__)
 LONGEST_QUESTION = 20_000  # characters
 LONGEST_ANSWER = 100_000
 MOST_TURNS = 100
@@ -33,6 +36,10 @@ MOST_TURNS = 100
 
 class Abandoned(EltError):
     """Who asked has left."""
+
+
+class Unexpected(EltError):
+    """What nobody thought of happened amid a stream, where no status can tell it any more."""
 
 
 class Question(BaseModel):
@@ -162,6 +169,7 @@ class Asking:
             with self._watch("ask", principal, request, request_id) as watch:
                 while (event := await _next(heard, silence)) is not None:
                     yield event
+                _refuse_unexpected(answering)
                 yield Answered(watch.answered(await answering))
         finally:
             answering.cancel()
@@ -242,6 +250,15 @@ def _unless(gone: Flag) -> None:
     """Raises Abandoned if nobody waits any more."""
     if gone.is_set():
         raise Abandoned("Nobody waits for this any more.")
+
+
+def _refuse_unexpected(answering: "asyncio.Future[QueryResult]") -> None:
+    """Raises Unexpected for a failure that is none of ours: its words may be those of documents. The log says where."""
+    error = answering.exception()
+    if error is not None and not isinstance(error, EltError):
+        where = "".join(traceback.format_tb(error.__traceback__))
+        logger.error("A stream failed unexpectedly with %s:\n%s", type(error).__name__, where)
+        raise Unexpected("The server failed.", hint="Its log says more.") from error
 
 
 async def _next(heard: "asyncio.Queue[Event | None]", silence: float | None) -> Event | Silence | None:
