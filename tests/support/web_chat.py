@@ -64,7 +64,7 @@ class WebChat:
         """Every attribute that loads or leads somewhere, but to places on the page and what the page itself needs."""
         found: list[str] = self.page.evaluate(
             """() => [...document.querySelectorAll("#turns *")].flatMap((it) => [...it.attributes]
-                .filter((one) => !["class", "id", "tabindex", "title", "data-verdict"].includes(one.name))
+                .filter((one) => !["class", "id", "tabindex", "title", "data-verdict", "open"].includes(one.name))
                 .filter((one) => !(one.name === "href" && /^#source-\\d+-\\d+$/.test(one.value)))
                 .map((one) => `${it.tagName} ${one.name}=${one.value}`.replace(/^/, "")))"""
         )

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from browser import open_browser
 from command_line import FAKE, PROJECT
+from elt_llm_api.cli import run
+from folders import write_files
 from model_backends import ScriptedBackend
 from model_faults import Fault
 from model_http_server import ModelHttpServer, running_model_server
@@ -19,6 +21,11 @@ TOKEN = "a-token-of-the-tests-0123456789abcdef"
 QUESTION = "How many points does a ground need for Grade A?"
 INVENTED = "The donkey was paid 900 guineas by Emperor Otto."
 ANSWER = f"A ground needs 85 points for Grade A [1]. {INVENTED}"
+SCRIPT = "<img src=x onerror=alert(1)>"
+NOTES = {
+    f"{SCRIPT}.md": f"---\ntitle: '{SCRIPT} ${{alert(1)}}'\nauthors: '{SCRIPT}'\n---\n\n"
+    f"# {SCRIPT}\n\nThe late fee for lanterns is 12 pounds {SCRIPT} a week.\n"
+}
 HOSTILE = "<img src=x onerror=alert(1)> ![x](https://evil.example/) \u202etxet"
 
 
@@ -46,6 +53,8 @@ def server(
 ) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("chat") / "project"
     shutil.copytree(sample_folder, folder)
+    write_files(folder / "notes", NOTES)
+    assert run(["ingest", str(folder / "notes"), "-c", "notes", "--json"], FAKE, folder) == 0
     environment = {**written_by("ollama", model, OLLAMA__CONTEXT_WINDOW="8192"), **FAKE}
     with served(folder, token=TOKEN, environment=environment, cors_origins=f'["{origin}"]') as running:
         yield running
@@ -133,6 +142,16 @@ def test_hostile_questions_are_shown_as_text(chat: WebChat) -> None:
     assert "IMG" not in chat.tags
     assert chat.elsewhere == []
     assert chat.leading_away == []
+
+
+def test_hostile_names_titles_and_texts_of_sources_are_shown_as_text(chat: WebChat) -> None:
+    chat.ask("What is the late fee for lanterns?")
+    chat.page.evaluate("() => document.querySelectorAll('details').forEach((it) => (it.open = true))")
+    cards = chat.page.locator(".turn").last.locator(".card", has_text="late fee for lanterns")
+    assert SCRIPT in cards.first.locator(".where").inner_text()
+    assert "IMG" not in chat.tags
+    assert chat.leading_away == []
+    assert chat.elsewhere == []
 
 
 def test_it_is_legible_on_a_phone_and_there_is_a_picture_of_it(browser: Browser, origin: str, server: Served) -> None:
