@@ -1,12 +1,12 @@
 .DEFAULT_GOAL := help
-CHECKERS := uv run --group check --group samples --group models --group browser --group serve-tests --extra ui --extra mcp
+CHECKERS := uv run --group check --group samples --group models --group browser --group serve-tests --extra ui --extra mcp --extra otel
 .PHONY: help setup demo serve check format test faults bench docker-build docker-up docker-down
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 setup: ## Install everything into .venv
-	uv sync --all-groups --extra ui --extra mcp
+	uv sync --all-groups --extra ui --extra mcp --extra otel
 
 demo: ## Ingest the samples and answer a question about them
 	uv run elt-llm demo
