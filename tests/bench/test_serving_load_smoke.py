@@ -1,10 +1,19 @@
 """The load bench itself, short and small: nothing fails and nothing is mixed; no time is judged."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from command_line import FAKE
+from load_clients import Met
 from load_run import LoadBench
+
+
+_MOST_ROUNDS = 40  # of three seconds: a busy machine takes long to publish
+
+
+def editions(rounds: Sequence[tuple[Met, Met]]) -> set[int]:
+    return {edition for met, _ in rounds for edition in met.editions}
 
 
 @pytest.mark.network
@@ -14,15 +23,18 @@ def test_a_server_answers_from_one_generation_while_others_publish_and_dawdle(tm
     with bench.server() as (process, clients):
         writer.pause = 0.0
         with writer.running():
-            met, living = bench.paced(process, clients, 4, 6.0)
+            rounds = [bench.paced(process, clients, 4, 3.0)]
+            while len(editions(rounds)) < 2 and len(rounds) < _MOST_ROUNDS:
+                rounds.append(bench.paced(process, clients, 4, 3.0))
         closed = bench.closed(clients, 4, 1.0)
         beside = bench.beside_slow_ones(process, clients, 5, 2.0)
         bench.memory(process, clients, 0.5, 2.5)
     assert not writer.failures
-    assert set(met.times) <= {("search", 200), ("query", 200)}, met.times.keys()
-    assert living.count("health", 200) == living.count("health") > 0
-    assert len(met.editions) > 1, "nothing was published meanwhile"
-    for one in (met, closed, beside):
+    assert len(editions(rounds)) > 1, "nothing was published meanwhile"
+    for met, living in rounds:
+        assert set(met.times) <= {("search", 200), ("query", 200)}, met.times.keys()
+        assert living.count("health", 200) == living.count("health") > 0
+    for one in (*(met for met, _ in rounds), closed, beside):
         assert not one.mixed
         assert not one.unexpected
         assert not one.failed
