@@ -8,7 +8,6 @@ from command_line import FAKE
 from load_clients import Met
 from load_run import LoadBench
 
-
 _MOST_ROUNDS = 40  # of three seconds: a busy machine takes long to publish
 
 
