@@ -1,12 +1,14 @@
 """Gradio made safe and quiet: no analytics, no sharing, no files but those it was given, a private folder for them."""
 
 import asyncio
+import logging
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import gradio.queueing
 from fastapi import FastAPI
 from gradio.routes import App
 from starlette.routing import Mount
@@ -15,6 +17,7 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.frame import build_blocks
 from elt_llm_api.serve.ui.style import FAVICON, styles, theme
 
+logger = logging.getLogger(__name__)
 MOST_WAITING = 64
 """Events that may wait before browsers are told that the server is busy."""
 _ENVIRONMENT = {
@@ -44,6 +47,7 @@ async def _built(services: Services) -> App:
     folder = _private_folder(data_dir)
     # Gradio reads these where it needs them, and has no other way to be told.
     os.environ.update(_ENVIRONMENT, GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples"))
+    vars(gradio.queueing)["traceback"] = _Logged
     blocks = build_blocks(services)
     blocks.queue(
         api_open=False, max_size=MOST_WAITING, default_concurrency_limit=services.loaded.settings.serve.workers
@@ -63,13 +67,29 @@ async def _built(services: Services) -> App:
         "theme": theme(),
         "css": styles(),
     }
+    # Only of an app that was launched does Gradio hold files against its folder: one that is mounted never is.
+    blocks.has_launched = True
     outer = FastAPI()
     gr.mount_gradio_app(outer, blocks, "/", **mounted)
     return next(route.app for route in outer.routes if isinstance(route, Mount) and isinstance(route.app, App))
 
 
+class _Logged:
+    """What Gradio prints errors with, their words included; the log says where they happened, and what is safe."""
+
+    @staticmethod
+    def print_exc() -> None:
+        """Log the error that is being handled."""
+        logger.error("A page's event failed.", exc_info=True)
+
+
+def folder_of_files(data_dir: Path) -> Path:
+    """Where files stand that pages brought, until they are taken."""
+    return data_dir / "ui"
+
+
 def _private_folder(data_dir: Path) -> Path:
-    folder = data_dir / "ui"
+    folder = folder_of_files(data_dir)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     return folder

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from elt_llm_api.serve.asgi import App, Receive, Scope, Send
 from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.own_events import OwnEvents
 from elt_llm_api.serve.ui.pages import StrictPages
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ _EXACT = frozenset(
         "/gradio_api/upload_progress",
     }
 )
-_BELOW = ("/assets/", "/static/", "/gradio_api/file=", "/gradio_api/heartbeat/")
+_BELOW = ("/assets/", "/static/", "/gradio_api/heartbeat/")
+"""Not `/gradio_api/file=`: what was brought is taken, and shown from where it is kept."""
 
 
 def is_of_interface(path: str) -> bool:
@@ -87,9 +89,11 @@ class Interface:
     async def _built(self) -> App:
         if importlib.util.find_spec(self._library) is None:
             return PlainTextResponse(MISSING, 501)
-        from elt_llm_api.serve.ui.building import build_interface
+        from elt_llm_api.serve.ui.building import build_interface, folder_of_files
 
         gradio_app = await asyncio.to_thread(build_interface, self._services)
         await self._opened.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
-        return StrictPages(gradio_app)
+        loaded = self._services.loaded
+        most = loaded.settings.serve.upload_quota_mb << 20
+        return StrictPages(OwnEvents(gradio_app, folder_of_files(loaded.data_dir), most))

@@ -16,7 +16,10 @@ class StrictPages:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on but pages, which are read whole first."""
+        """Pass everything on but the page, which is read whole first: no other is ours to vouch for."""
+        if scope["path"] != "/":
+            await self._app(scope, receive, send)
+            return
         start: Message | None = None
         page = bytearray()
 

@@ -1,0 +1,183 @@
+"""What pages tell Gradio, read before it is believed: whose session it is, and which files it names."""
+
+import asyncio
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.asgi import PRINCIPAL, App, Message, Receive, Scope, Send, refuse
+
+_TOLD = frozenset({"/gradio_api/queue/join", "/gradio_api/cancel"})
+_HEARD = "/gradio_api/queue/data"
+_ALIVE = "/gradio_api/heartbeat/"
+_BROUGHT = "/gradio_api/upload"
+_KEPT = frozenset({"data", "event_data", "event_id", "fn_index", "session_hash", "trigger_id"})
+_SECONDS_KEPT = 3600
+"""How long files wait that were brought and not taken: a page takes them at once, and they are copied then."""
+_SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class OwnEvents:
+    """Keeps sessions and files apart, which Gradio does not for an app that is mounted.
+
+    A session is known to Gradio by the name of its caller and the browser's own together: nobody reaches another's,
+    whatever they guess. A file that an event names is one that was brought: Gradio would copy any of the machine, and
+    fetch any address. Who may change nothing brings none.
+    """
+
+    def __init__(self, app: App, folder: Path, most: int) -> None:
+        """`folder` has the files that were brought, `most` bytes at most."""
+        self._app, self._folder, self._most = app, folder, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is the caller's own."""
+        caller: Principal | None = scope.get(PRINCIPAL)
+        path = scope["path"]
+        if scope["type"] != "http" or caller is None:
+            await self._app(scope, receive, send)
+        elif path in _TOLD and scope["method"] == "POST":
+            await self._tell(caller, scope, receive, send)
+        elif path == _BROUGHT:
+            await self._bring(caller, scope, receive, send)
+        elif path == _HEARD or path.startswith(_ALIVE):
+            await self._listen(caller, scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _tell(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _body(receive)
+        if body is None:
+            return
+        event = _event(body)
+        session = None if event is None else _own(caller, event.get("session_hash"))
+        if event is None or session is None:
+            await _refuse_odd(scope, send)
+            return
+        for file in _files(event):
+            if not self._was_brought(file["path"]):
+                await refuse(scope, send, 403, "forbidden_file", "Only files that were brought here can be named.")
+                return
+            file.update(url=None, is_stream=False)
+        told = json.dumps({**event, "session_hash": session}).encode("ascii")
+        await self._app(_with_length(scope, len(told)), _given(told, receive), send)
+
+    async def _listen(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        given = _sessions(scope)
+        session = _own(caller, given[0]) if len(given) == 1 else None
+        if session is None:
+            await _refuse_odd(scope, send)
+            return
+        if scope["path"] == _HEARD:
+            own: Scope = {**scope, "query_string": f"session_hash={quote(session)}".encode("ascii")}
+        else:
+            path = _ALIVE + session
+            own = {**scope, "path": path, "raw_path": path.encode("ascii")}
+        await self._app(own, receive, send)
+
+    async def _bring(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        if not caller.write:
+            await refuse(scope, send, 403, "forbidden", "This key may read, and bring no documents.")
+        elif await asyncio.to_thread(swept, self._folder, time.time() - _SECONDS_KEPT) >= self._most:
+            message = "Too many files were brought that nobody took."
+            await refuse(scope, send, 507, "no_room", message, "Try again in an hour.")
+        else:
+            await self._app(scope, receive, send)
+
+    def _was_brought(self, given: Any) -> bool:
+        """Whether this is a file in the folder, and no link out of it; nothing outside is even looked at."""
+        if not isinstance(given, str) or "\0" in given or not Path(given).is_relative_to(self._folder):
+            return False
+        try:
+            return Path(given).is_file() and Path(given).resolve().is_relative_to(self._folder.resolve())
+        except (OSError, RuntimeError):
+            return False
+
+
+def swept(folder: Path, since: float) -> int:
+    """Delete what was put there before `since` (seconds of the epoch); the bytes of what is left."""
+    left = 0
+    for one in folder.iterdir():
+        try:
+            if one.lstat().st_mtime < since:
+                shutil.rmtree(one, ignore_errors=True) if one.is_dir() else one.unlink()
+            else:
+                left += sum(it.lstat().st_size for it in (one, *one.rglob("*")))
+        except FileNotFoundError:
+            continue  # it was taken meanwhile
+    return left
+
+
+def _own(caller: Principal, session: Any) -> str | None:
+    """A session by the name that is its caller's alone: no key's name has a tilde. None for what is no session."""
+    return f"{caller.name}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
+
+
+def _sessions(scope: Scope) -> list[str]:
+    path: str = scope["path"]
+    if path.startswith(_ALIVE):
+        return [path.removeprefix(_ALIVE)]
+    try:
+        query = parse_qs(scope.get("query_string", b"").decode("ascii"), max_num_fields=10)
+    except ValueError:
+        return []
+    return query.get("session_hash", [])
+
+
+def _event(body: bytes) -> dict[str, Any] | None:
+    """What a page told, without what no page tells; None for what is none."""
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return {key: value for key, value in event.items() if key in _KEPT} if isinstance(event, dict) else None
+
+
+def _files(event: Any) -> Iterator[dict[str, Any]]:
+    """Everything, however deep, that could be a file to Gradio."""
+    left = [event]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            if "path" in one:
+                yield one
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body, of bounded size; None if the client left."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """Gives the body, then what else comes: that the client left."""
+    left = [body]
+
+    async def given() -> Message:
+        return {"type": "http.request", "body": left.pop(), "more_body": False} if left else await receive()
+
+    return given
+
+
+def _with_length(scope: Scope, length: int) -> Scope:
+    dropped = {b"content-length", b"transfer-encoding"}
+    headers = [one for one in scope["headers"] if one[0].lower() not in dropped]
+    return {**scope, "headers": [*headers, (b"content-length", str(length).encode("ascii"))]}
+
+
+async def _refuse_odd(scope: Scope, send: Send) -> None:
+    await refuse(scope, send, 400, "odd_event", "No page of this server says such a thing.", "Load the page again.")
