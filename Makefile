@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 CHECKERS := uv run --group check --group samples --group models --group browser --group serve-tests --extra ui --extra mcp --extra otel
-.PHONY: help setup demo serve check format test faults bench docker-build docker-up docker-down
+.PHONY: help setup demo serve check format test faults bench docker-build docker-up docker-down fuzz-http
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
