@@ -32,7 +32,7 @@ def test_the_command_says_what_to_install(tmp_path: Path) -> None:
     )
     ended = run_without(code, tmp_path)
     assert ended.code == 2
-    assert "uv sync --extra mcp" in ended.err
+    assert "uv sync --inexact --extra mcp" in ended.err
     assert ended.out == ""
 
 
@@ -51,4 +51,4 @@ def test_the_path_of_the_server_says_what_to_install(tmp_path: Path) -> None:
     ended = run_without(code, tmp_path)
     assert ended.code == 0, ended.err
     assert ended.out.startswith("400 ")
-    assert "uv sync --extra mcp" in ended.out
+    assert "uv sync --inexact --extra mcp" in ended.out

@@ -91,7 +91,7 @@ def test_where_it_is_not_installed_the_page_says_how_to_bring_it(server: Served)
 
     response = asyncio.run(visited())
     assert response.status_code == 501
-    assert "uv sync --extra ui" in response.text
+    assert "uv sync --inexact --extra ui" in response.text
 
 
 def test_a_page_is_written_as_it_was_but_for_what_points_elsewhere() -> None:

@@ -45,9 +45,9 @@ def gather_facts(context: CommandContext) -> "Facts":
 
 def examine(facts: "Facts") -> dict[str, "Verdict"]:
     """The verdict of each check by its name, in the order they are shown."""
-    from elt_llm_api.diagnosis import configuration, data, installation, machine, model_servers, reading
+    from elt_llm_api.diagnosis import configuration, data, installation, machine, model_servers, reading, serving
 
-    groups = (machine, installation, reading, configuration, model_servers, data)
+    groups = (machine, installation, reading, configuration, model_servers, data, serving)
     return {check.name: check.verdict(facts) for group in groups for check in group.CHECKS}
 
 

@@ -12,7 +12,7 @@ _OURS = ("elt-llm-core", "elt-llm-ingest", "elt-llm-query", "elt-llm-consumer", 
 _EXTRAS = {
     "ui": "gradio",
     "mcp": "mcp",
-    "otel": "opentelemetry-sdk",
+    "otel": "opentelemetry-exporter-otlp-proto-http",
     "llama-cpp": "xllamacpp",
     "openai-like": "llama-index-llms-openai-like",
 }

@@ -1,5 +1,6 @@
 """`/mcp`: the tools over streamable HTTP, within the app and so behind its guards."""
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.routing import Route
 
-from elt_llm_api.serve.asgi import PRINCIPAL, Receive, Scope, Send
+from elt_llm_api.serve.asgi import PRINCIPAL, Message, Receive, Scope, Send, header
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
 
 PATH = "/mcp"
-INSTALL = "Run: uv sync --extra mcp"
+INSTALL = "Run: uv sync --inexact --extra mcp"
 _MOST_SESSIONS = 1000
+MOST_OF_ONE = 100
+"""Sessions of one caller: whoever opens more loses those unused for longest, so that nobody takes all there are."""
+_SESSION = "mcp-session-id"
 _MEGABYTE = 1 << 20
 
 
@@ -76,15 +80,46 @@ class Door:
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
         self._manager = manager
+        self._opened: dict[str, OrderedDict[str, None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell the library who asks, in its own words."""
+        """Tell the library who asks, in its own words; end what the caller opened too many of."""
+        name = scope[PRINCIPAL].name
+        own = self._opened.setdefault(name, OrderedDict())
+        session = header(scope, _SESSION)
+        if session in own:
+            own.move_to_end(session)
+
+        async def heard(message: Message) -> None:
+            if session is None and message["type"] == "http.response.start" and message["status"] < 300:
+                given = [value for key, value in message.get("headers", ()) if key.lower() == _SESSION.encode("ascii")]
+                own.update(dict.fromkeys(value.decode("latin-1") for value in given))
+            await send(message)
+
+        await self._pass(scope, name, receive, heard)
+        while len(own) > MOST_OF_ONE:
+            await self._end(scope, name, own.popitem(last=False)[0])
+
+    async def _pass(self, scope: Scope, name: str, receive: Receive, send: Send) -> None:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
-        name = scope[PRINCIPAL].name
         user = AuthenticatedUser(AccessToken(token="", client_id=name, subject=name, scopes=[]))
         await self._manager.handle_request({**scope, "user": user}, receive, send)
+
+    async def _end(self, scope: Scope, name: str, session: str) -> None:
+        """As if the caller had said that it does not need the session any more."""
+        host = [one for one in scope["headers"] if one[0].lower() == b"host"]
+        headers = [*host, (_SESSION.encode("ascii"), session.encode("latin-1"))]
+        await self._pass({**scope, "method": "DELETE", "headers": headers}, name, _no_body, _to_nobody)
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _to_nobody(_: Message) -> None:
+    return
 
 
 async def _not_installed(_: Request) -> None:

@@ -71,7 +71,7 @@ def open_spans(endpoint: str, *, allow_remote: bool) -> Spans:
     except ImportError as error:
         raise SettingsError(
             "serve.otel_endpoint is set, and what sends traces there is not installed.",
-            hint="Install the extra: pip install 'elt-llm-api[otel]'",
+            hint="Run: uv sync --inexact --extra otel",
         ) from error
     return Spans(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, timeout=_TIMEOUT)))
 

@@ -16,7 +16,7 @@ from elt_llm_api.serve.ui.pages import StrictPages
 if TYPE_CHECKING:
     from starlette.datastructures import URLPath
 
-MISSING = "The user interface is not installed here. Bring it with: uv sync --extra ui\nThe routes below /v1 answer.\n"
+MISSING = "The user interface is not installed here. Run: uv sync --inexact --extra ui\nThe routes below /v1 answer.\n"
 _EXACT = frozenset(
     {
         "/",
@@ -96,4 +96,9 @@ class Interface:
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
         loaded = self._services.loaded
         most = loaded.settings.serve.upload_quota_mb << 20
-        return StrictPages(OwnEvents(gradio_app, folder_of_files(loaded.data_dir), most))
+        queues = gradio_app.get_blocks()._queue.event_queue_per_concurrency_id  # noqa: SLF001 - there is no other way
+
+        def waiting() -> list[str]:
+            return [str(event.session_hash) for one in queues.values() for event in one.queue]
+
+        return StrictPages(OwnEvents(gradio_app, folder_of_files(loaded.data_dir), most, waiting))
