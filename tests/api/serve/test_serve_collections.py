@@ -1,7 +1,7 @@
 """Collections over HTTP: what a key sees of them, and what it may do to them."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -92,6 +92,29 @@ def test_a_damaged_collection_is_named_then_mended_and_asked_again(sample_folder
         assert mended["ok"]
         assert mended["healed"]
         assert own.client.post("/v1/search", json={"question": "Who decides?"}).json()["chunks"]
+
+
+def test_a_server_over_damaged_files_says_so_before_anybody_asks(sample_folder: Path, tmp_path: Path) -> None:
+    folder = copied(sample_folder, tmp_path / "project")
+    with served(folder, token="t" * 32) as own:
+        [generation] = (own.data_dir / "collections" / "samples").iterdir()
+        assert own.client.get("/ready").json() == {"ready": True, "reasons": []}
+        (generation / "vectors.npy").write_bytes(b"nothing")
+        told = own.client.get("/ready")
+        assert told.status_code == 503
+        [reason] = told.json()["reasons"]
+        assert "vectors.npy" in reason
+        assert "elt-llm verify -c samples" in reason
+        assert own.client.get("/v1/collections").json()[0]["health"] == "damaged"
+        with contextmanager(_keyed)(own, "elsewhere", ["elsewhere"]) as stranger:
+            assert stranger.get("/ready").json()["reasons"] == ["A collection is damaged."]
+        with contextmanager(_keyed)(own, "samples", ["samples"]) as reader:
+            assert reader.get("/ready").json()["reasons"] == ["The collection 'samples' cannot be asked."]
+            refused = reader.post("/v1/search", json={"question": "Who decides?"})
+            assert refused.status_code == 503
+            assert str(folder) not in refused.text
+        assert own.client.post("/v1/collections/samples/verify", json={"mend": True}).json()["ok"]
+        assert own.client.get("/ready").status_code == 200
 
 
 def test_readers_are_shown_an_earlier_generation_and_the_later_again(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
+from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.models.embeddings import create_embedding
 from elt_llm_core.settings import Profile
 from elt_llm_core.settings_loader import LoadedSettings
@@ -27,6 +28,7 @@ from elt_llm_api.serve.monitoring.opening import open_recorder
 from elt_llm_api.serve.monitoring.recorder import Recorder
 from elt_llm_api.serve.recent import RecentAnswers
 from elt_llm_api.serve.reload import InForce, Reloader
+from elt_llm_api.serve.soundness import Soundness
 from elt_llm_api.serve.workers import Workers
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Services(Closeable):
     recent: RecentAnswers
     recorder: Recorder
     key_book: KeyBook
+    soundness: Soundness
     resources: ExitStack
 
     @property
@@ -111,14 +114,11 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
 
         def open_one(wanted: Wanted) -> Engine:
             now, (names, profile) = reloader.in_force, wanted
-            return open_engine(
-                now.settings_for(profile),
-                loaded.data_dir,
-                names,
-                embedding=model,
-                aliases=now.aliases,
-                prompts=now.prompts,
-            )
+            settings, aliases, prompts = now.settings_for(profile), now.aliases, now.prompts
+            try:
+                return open_engine(settings, loaded.data_dir, names, embedding=model, aliases=aliases, prompts=prompts)
+            except CorruptIndex as error:  # told to every caller: without where this machine keeps its data
+                raise CorruptIndex(str(error).replace(f"{loaded.data_dir}/", ""), hint=error.hint) from error
 
         def published(names: Sequence[str]) -> tuple[tuple[str, int], ...]:
             generations = ((name, store.collections.get(name).published or 0) for name in names)
@@ -127,4 +127,5 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
         kept = Sessions(state), JobQueue(state), Keys(state), state, model, Feedback(state), RecentAnswers()
-        return Services(reloader, store, engines, workers, *kept, recorder, key_book, opened.pop_all())
+        soundness = Soundness(store)
+        return Services(reloader, store, engines, workers, *kept, recorder, key_book, soundness, opened.pop_all())

@@ -19,11 +19,12 @@ from elt_llm_api.serve.services import Services
 if TYPE_CHECKING:
     from elt_llm_query.calibration import ProfileCalibration
 
-Health = Literal["ok", "empty", "another model", "unfinished", "files failed"]
+Health = Literal["ok", "empty", "another model", "damaged", "unfinished", "files failed"]
 """Whether questions are answered from all of it.
 
-empty: nothing is published; another model: its vectors are not of the server's model; unfinished: an ingest goes on, or
-was cut off; files failed: some could not be read."""
+empty: nothing is published; another model: its vectors are not of the server's model; damaged: files of it are not as
+they were published, and no question is answered until that is mended; unfinished: an ingest goes on, or was cut off;
+files failed: some could not be read."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ class Collections:
             return "empty"
         if status.embedding != f"{fingerprint.provider} {fingerprint.model}":
             return "another model"
+        if self._services.soundness.fault(status.collection):
+            return "damaged"
         if status.unfinished_run:
             return "unfinished"
         return "files failed" if status.files_in_trouble else "ok"

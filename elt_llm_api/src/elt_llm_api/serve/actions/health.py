@@ -17,7 +17,7 @@ from elt_llm_api.serve.services import Services
 
 
 class Ready(BaseModel):
-    """Whether questions can be answered; `reasons` why not."""
+    """Whether questions can be answered; `reasons` why not, or not from everything."""
 
     ready: bool
     reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])
@@ -70,14 +70,19 @@ class HealthOf:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def ready(self) -> Ready:
-        """Whether a question could be answered now."""
-        reasons = []
-        if not any(record.published for record in self._services.store.collections.all()):
+    def ready(self, principal: Principal) -> Ready:
+        """Whether a question could be answered now: there is room, and a collection that is sound.
+
+        Questions leave out what is damaged beside it, and say so. Collections are named to who may read them.
+        """
+        published = [record.name for record in self._services.store.collections.all() if record.published]
+        faults = [fault for name in published if (fault := self._fault(principal, name))]
+        reasons = list(dict.fromkeys(faults))
+        if not published:
             reasons.append("Nothing was ingested yet. Run: elt-llm ingest PATH -c NAME")
-        if self._services.workers.is_full:
+        if is_full := self._services.workers.is_full:
             reasons.append("The server has as many questions as it can take.")
-        return Ready(ready=not reasons, reasons=reasons)
+        return Ready(ready=len(faults) < len(published) and not is_full, reasons=reasons)
 
     def monitoring(self, principal: Principal, hours: int = 48, days: int = 60) -> Monitoring:
         """What was measured, with the last hours and days. Raises Forbidden."""
@@ -118,6 +123,15 @@ class HealthOf:
         folder = self._services.loaded.data_dir
         usage = shutil.disk_usage(folder)
         return Disk(used_by_data=sum(map(_size, folder.rglob("*"))), free=usage.free, size=usage.total)
+
+    def _fault(self, principal: Principal, name: str) -> str:
+        """Why a collection cannot be asked, and what mends it; paths and commands for those who run the server."""
+        fault = self._services.soundness.fault(name)
+        if fault is None:
+            return ""
+        if principal.administers:
+            return f"The collection '{name}' cannot be asked: {fault} {fault.hint}".strip()
+        return f"The collection '{name}' cannot be asked." if principal.may_read(name) else "A collection is damaged."
 
     def _jobs(self) -> dict[str, int]:
         return dict(Counter(str(job.status) for job in self._services.queue.all()))

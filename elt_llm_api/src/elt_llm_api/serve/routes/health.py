@@ -4,7 +4,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.actions.health import HealthOf, Ready
-from elt_llm_api.serve.routes.given import GivenServices
+from elt_llm_api.serve.routes.given import Caller, GivenServices
 
 router = APIRouter(tags=["health"])
 
@@ -22,8 +22,8 @@ async def health() -> Health:
 
 
 @router.get("/ready", responses={503: {"model": Ready}})
-def ready(response: Response, services: GivenServices) -> Ready:
+def ready(response: Response, services: GivenServices, caller: Caller) -> Ready:
     """503 with reasons until a question could be answered."""
-    told = HealthOf(services).ready()
+    told = HealthOf(services).ready(caller)
     response.status_code = 200 if told.ready else 503
     return told

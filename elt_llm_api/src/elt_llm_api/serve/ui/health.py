@@ -59,5 +59,5 @@ class _Tab:
     def _figures(self, by: str, principal: Principal) -> tuple[str, str, str]:
         monitoring = self._health.monitoring(principal)
         points, what = (monitoring.days, "day") if by == _DAYS else (monitoring.hours, "hour")
-        state = state_html(self._health.ready(), monitoring, self._health.disk(principal))
+        state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal))
         return state, plots_html(points, what), figures_html(monitoring)
