@@ -151,7 +151,8 @@ class _Tab:
                 yield changes
         finally:
             await answering.aclose()
-        yield {on.send: gr.update(interactive=True), on.stop: gr.update(interactive=False)}
+        if not self._talking.stops.runs(str(request.session_hash)):  # else the next question is being answered
+            yield {on.send: gr.update(interactive=True), on.stop: gr.update(interactive=False)}
 
     async def stop(self, request: gr.Request) -> None:
         """End the answer that is being made."""

@@ -21,6 +21,7 @@ from elt_llm_api.serve.ui.stopping import Stops, until_stopped
 
 Message = dict[str, Any]
 """`{"role": "user" or "assistant", "content": Markdown}`."""
+_WAITING = "…"
 _LOOKING = "Looking for passages …"
 _BETWEEN = 0.06  # seconds between two looks at an answer that is being written
 
@@ -62,7 +63,7 @@ class Talking:
 
         `browser` names whose answer `stops.stop` ends. Failures are told in the conversation.
         """
-        messages = (*before.messages, user(question.question), assistant("…"))
+        messages = (*_settled(before.messages), user(question.question), assistant(_WAITING))
         now = replace(before, messages=messages, turns=(*before.turns, None), cards=(), result=None, said=_LOOKING)
         yield now
         stopped = self.stops.begin(browser)
@@ -78,7 +79,7 @@ class Talking:
                     yield now
             if now.result is not None:
                 yield await self._numbered(now, session)
-            elif stopped.is_set():
+            elif stopped.is_set() and not self.stops.runs(browser):  # else the next question is shown already
                 yield replace(now, messages=_last(now, partial_markdown(writing.text, "Stopped.")), said="Stopped.")
         except EltError as error:
             yield replace(now, messages=_last(now, failure_markdown(str(error), error.hint)), said="It failed.")
@@ -150,6 +151,13 @@ def _said(result: QueryResult) -> str:
     if not result.answered:
         return "Not found; the closest passages are shown."
     return f"Answered from {len(result.citations)} {'place' if len(result.citations) == 1 else 'places'}."
+
+
+def _settled(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages; of an answer that was not begun when the next question came, that it was stopped."""
+    if messages and messages[-1]["content"] == _WAITING:
+        return (*messages[:-1], assistant(partial_markdown("", "Stopped.")))
+    return messages
 
 
 def _last(now: Conversation, content: str) -> tuple[Message, ...]:

@@ -27,6 +27,10 @@ class Stops:
             running.set()
         return running is not None
 
+    def runs(self, session: str) -> bool:
+        """Whether something is being answered for this session."""
+        return session in self._running
+
     def end(self, session: str, stopped: asyncio.Event) -> None:
         """Forget an answer that has ended."""
         if self._running.get(session) is stopped:
