@@ -7,13 +7,15 @@ from typing import Any
 from elt_llm_core.errors import UsageError
 from elt_llm_core.state.job_queue import JobStatus, QueuedJob
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.refusals import NotYet
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.workers import Overloaded
 
 MOST_WAITING = 1000
 """Jobs in the queue; further ones are turned away."""
+MOST_OF_ONE = 250
+"""Of them of one key: whoever only reads may queue some, too. Who runs the server may fill it."""
 _MOST_LOOKED_AT = 5000
 _SECONDS_BETWEEN_LOOKS = 0.3
 
@@ -29,13 +31,19 @@ class Jobs:
 
         Whether the caller may ask for it is checked by who calls this.
         """
-        self.refuse_if_full()
+        self.refuse_if_full(principal)
         return self._services.queue.submit(kind, arguments, principal.name)
 
-    def refuse_if_full(self) -> None:
-        """Raises Overloaded if no further job is taken now."""
-        if self._services.queue.waiting() >= MOST_WAITING:
-            raise Overloaded("As many jobs wait as the queue takes.", hint="Try again when some are done.")
+    def refuse_if_full(self, principal: Principal) -> None:
+        """Raises Overloaded if no further job of this caller is taken now."""
+        queue, hint = self._services.queue, "Try again when some are done."
+        if queue.waiting() >= MOST_WAITING:
+            raise Overloaded("As many jobs wait as the queue takes.", hint=hint)
+        if principal == LOCAL:
+            return
+        waiting = queue.all(("queued",), MOST_WAITING)
+        if sum(job.requested_by == principal.name for job in waiting) >= MOST_OF_ONE:
+            raise Overloaded("As many jobs of this caller wait as may: others need room, too.", hint=hint)
 
     def all(
         self,

@@ -111,7 +111,7 @@ class Uploads:
             check_content(file.path, name)
         folder = uploads_folder(self._data_dir, collection)
         self._check_quota(folder, named)
-        Jobs(self._services).refuse_if_full()
+        Jobs(self._services).refuse_if_full(principal)
         try:
             _place(folder, named)
         except OSError as error:

@@ -87,7 +87,7 @@ class Door:
         name = scope[PRINCIPAL].name
         own = self._opened.setdefault(name, OrderedDict())
         session = header(scope, _SESSION)
-        if session in own:
+        if session is not None and session in own:
             own.move_to_end(session)
 
         async def heard(message: Message) -> None:

@@ -5,15 +5,18 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.access.principal import LOCAL, Principal
 from elt_llm_api.serve.asgi import PRINCIPAL, App, Message, Receive, Scope, Send, refuse
 
-_TOLD = frozenset({"/gradio_api/queue/join", "/gradio_api/cancel"})
+MOST_OF_ONE = 16
+"""Events of one caller that may wait, of all those that may."""
+_JOINED = "/gradio_api/queue/join"
+_TOLD = frozenset({_JOINED, "/gradio_api/cancel"})
 _HEARD = "/gradio_api/queue/data"
 _ALIVE = "/gradio_api/heartbeat/"
 _BROUGHT = "/gradio_api/upload"
@@ -31,9 +34,9 @@ class OwnEvents:
     fetch any address. Who may change nothing brings none.
     """
 
-    def __init__(self, app: App, folder: Path, most: int) -> None:
-        """`folder` has the files that were brought, `most` bytes at most."""
-        self._app, self._folder, self._most = app, folder, most
+    def __init__(self, app: App, folder: Path, most: int, waiting: Callable[[], Iterable[str]]) -> None:
+        """`folder` has the files that were brought, `most` bytes at most; `waiting` gives the sessions in the queue."""
+        self._app, self._folder, self._most, self._waiting = app, folder, most, waiting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is the caller's own."""
@@ -58,6 +61,10 @@ class OwnEvents:
         session = None if event is None else _own(caller, event.get("session_hash"))
         if event is None or session is None:
             await _refuse_odd(scope, send)
+            return
+        if scope["path"] == _JOINED and self._waits_enough(caller):
+            message = "As many things of this caller wait as there is room for."
+            await refuse(scope, send, 503, "overloaded", message, "Try again soon.", [("retry-after", "2")])
             return
         for file in _files(event):
             if not self._was_brought(file["path"]):
@@ -88,6 +95,11 @@ class OwnEvents:
             await refuse(scope, send, 507, "no_room", message, "Try again in an hour.")
         else:
             await self._app(scope, receive, send)
+
+    def _waits_enough(self, caller: Principal) -> bool:
+        """Whether no more of it may wait, so that there is room for others; without keys everybody is one caller."""
+        own = f"{caller.name}~"
+        return caller != LOCAL and sum(session.startswith(own) for session in self._waiting()) >= MOST_OF_ONE
 
     def _was_brought(self, given: Any) -> bool:
         """Whether this is a file in the folder, and no link out of it; nothing outside is even looked at."""

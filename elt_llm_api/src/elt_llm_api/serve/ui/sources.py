@@ -67,8 +67,13 @@ class Sources:
         self._close.click(lambda: gr.update(visible=False), None, [self._opened], **_QUIET)
 
     def _opener(self, place: int) -> Any:
-        def opened(cards: Sequence[Card], request: gr.Request) -> tuple[Any, str]:
-            return gr.update(visible=True), self._read(cards[place], request)
+        async def opened(cards: Sequence[Card], request: gr.Request) -> tuple[Any, str]:
+            # Within the server's bounds: a page that is drawn takes a process of its own, and much memory.
+            try:
+                told = await self._services.workers.run(lambda _: self._read(cards[place], request))
+            except EltError as error:
+                told = failure_markdown(str(error), error.hint)
+            return gr.update(visible=True), told
 
         return opened
 
