@@ -83,14 +83,6 @@ def names_exchanged(sentence: str, random: Random) -> str | None:
     return f"{sentence[: left.start()]}{right.group()}{between}{left.group()}{sentence[right.end() :]}"
 
 
-def answers_exchanged(sentence: str, answer: str, others: Sequence[str], random: Random) -> str | None:
-    """The words that answer a question become those that answer another; None if none of the others is of its kind."""
-    fitting = [other for other in others if _same_kind(answer, other) and other not in sentence and answer not in other]
-    if answer not in sentence or not fitting:
-        return None
-    return sentence.replace(answer, random.choice(fitting), 1)
-
-
 def names_in(text: str) -> list[re.Match[str]]:
     """The capitalised words within sentences."""
     return [one for one in _NAME.finditer(text) if one.group() not in _NO_NAMES]
@@ -98,14 +90,6 @@ def names_in(text: str) -> list[re.Match[str]]:
 
 def _is_told(between: str) -> bool:
     return len(between.split()) > 1 and not re.fullmatch(r"[ ,;&]*(?:and|or|und|oder)?[ ,;&]*", between)
-
-
-def _same_kind(left: str, right: str) -> bool:
-    return _kind(left) == _kind(right)
-
-
-def _kind(text: str) -> tuple[bool, bool]:
-    return bool(re.search(r"\d", text)), text[:1].isupper()
 
 
 def _words_in(sentence: str, words: Sequence[str]) -> Iterator[re.Match[str]]:

@@ -69,7 +69,7 @@ def _filled_with(server: Served, file: Path) -> tuple[str, dict[str, str]]:
         assert made.status_code in {200, 201}, made.text
         [session] = [one.session_id for one in Sessions(state).all()]
         # Whether it is run meanwhile makes no difference: what it was asked to do names the canary.
-        identity = JobQueue(state).submit("verify", {"collections": [OTHER], "only": CANARY}, "owner_of_b").id
+        identity = JobQueue(state).submit("glossary", {"collections": [OTHER], "only": CANARY}, "owner_of_b").id
     finally:
         state.close()
     found = server.client.post("/v1/search", json={"question": CANARY, "collections": [OTHER]}).json()["chunks"][0]

@@ -10,7 +10,8 @@ from elt_llm_core.store.database import Database, Row
 from elt_llm_core.store.filling import Filling
 from elt_llm_core.store.records import CollectionRecord, RunRecord
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+COLLECTION_NAME = "^[a-z0-9][a-z0-9_-]{0,62}$"
+_NAME = re.compile(COLLECTION_NAME)
 _COLUMNS = "id, name, created_at, published, previous, last_number, rolled_back"
 
 

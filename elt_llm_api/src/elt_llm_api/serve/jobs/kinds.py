@@ -12,12 +12,11 @@ from elt_llm_api.serve.jobs.batch_kind import run_batch
 from elt_llm_api.serve.jobs.evaluate_kind import run_evaluation
 from elt_llm_api.serve.jobs.forget_kind import run_forget
 from elt_llm_api.serve.jobs.ingest_kind import run_ingest
-from elt_llm_api.serve.jobs.verify_kind import run_verify
 
 Kind = Callable[[Mapping[str, Any], LoadedSettings, Progress], dict[str, Any]]
 """Does a job by its arguments and returns its result as plain values."""
 
-WRITING: Mapping[str, Kind] = {"ingest": run_ingest, "forget": run_forget, "verify": run_verify}
+WRITING: Mapping[str, Kind] = {"ingest": run_ingest, "forget": run_forget}
 """These hold the writer's lock: one after the other."""
 READING: Mapping[str, Kind] = {
     **{kind: partial(run_batch, kind) for kind in ("glossary", "catalog", "coverage", "handbook")},

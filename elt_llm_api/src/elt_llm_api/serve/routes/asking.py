@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import asdict
-from types import MappingProxyType
 from typing import Any
 
 from elt_llm_core.errors import EltError
@@ -17,30 +16,20 @@ from starlette.exceptions import HTTPException
 
 from elt_llm_api.serve.actions.asking import Answered, Asking, AskRequest, SearchRequest, Silence
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.errors import error_of
+from elt_llm_api.serve.routes.event_streams import (
+    EVENT_STREAM,
+    HEARTBEAT,
+    STILL_AT_WORK,
+    STREAM_HEADERS,
+    STREAMED,
+    error_frame,
+    frame,
+)
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 from elt_llm_api.serve.routes.leaving import while_waited_for
 
 router = APIRouter(prefix="/v1", tags=["asking"])
-_STREAM = "text/event-stream"
 _NO_TOKEN = re.compile(r"[^A-Za-z0-9_-]")
-STREAM_HEADERS = MappingProxyType({"cache-control": "no-store", "x-accel-buffering": "no"})
-HEARTBEAT = 10.0
-"""Seconds without an event after which a comment is sent: proxies close what is silent for a minute or less."""
-STREAMED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {
-            _STREAM: {
-                "schema": {
-                    "type": "object",
-                    "required": ["data"],
-                    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
-                }
-            }
-        }
-    }
-}
-"""How a route describes that its answer may come as events, each with a name and JSON."""
 Told = Event | Silence | Answered
 
 
@@ -79,13 +68,13 @@ async def query(
     The id in the header X-Request-ID names the answer to /v1/feedback.
     """
     asking, request_id = Asking(services), request.scope.get(REQUEST_ID, "")
-    if _STREAM not in request.headers.get("accept", ""):
+    if EVENT_STREAM not in request.headers.get("accept", ""):
         result = await while_waited_for(request, asking.ask(caller, asked, request_id))
         response.headers["server-timing"] = timing(result.trace.stages)
         return result
     events = asking.stream(caller, asked, request_id, silence=HEARTBEAT)
     told = _told(await first_of(request, events), events, request_id)
-    return StreamingResponse(told, media_type=_STREAM, headers=STREAM_HEADERS)  # type: ignore[return-value]  # as described
+    return StreamingResponse(told, media_type=EVENT_STREAM, headers=STREAM_HEADERS)  # type: ignore[return-value]  # as described
 
 
 async def first_of(request: Request, events: AsyncGenerator[Told, None]) -> Told:
@@ -112,16 +101,16 @@ async def _told(first: Told, events: AsyncGenerator[Told, None], request_id: str
         async for event in events:
             yield sent(event)
     except EltError as error:
-        yield _framed("error", error_of(error, request_id))
+        yield error_frame(error, request_id)
     finally:
         await events.aclose()
 
 
 def sent(event: Told) -> bytes:
-    """One event as a frame of a stream (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+    """One event of an answer as a frame of a stream."""
     match event:
         case Silence():
-            return b": still at work\n\n"
+            return STILL_AT_WORK
         case Understood():
             return _framed("understood", asdict(event))
         case SourcesFound(chunks):
@@ -135,4 +124,4 @@ def sent(event: Told) -> bytes:
 
 
 def _framed(name: str, content: Any) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
+    return frame(name, json.dumps(content, ensure_ascii=False))

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.store.collections import COLLECTION_NAME
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
@@ -14,8 +15,7 @@ from elt_llm_api.serve.routes.given import Caller, GivenServices
 from elt_llm_api.serve.routes.jobs import JobTold, told
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
-_NAME = "^[a-z0-9][a-z0-9_-]{0,62}$"
-Collection = Annotated[str, Path(pattern=_NAME, description="Name of the collection.")]
+Collection = Annotated[str, Path(pattern=COLLECTION_NAME, description="Name of the collection.")]
 DocumentId = Annotated[
     str, Path(pattern="^[0-9a-f]{32}$", description="Id of the document, as lists and sources have it.")
 ]
@@ -28,7 +28,11 @@ _FORM: dict[str, Any] = {
                     "type": "object",
                     "required": ["collection", "files"],
                     "properties": {
-                        "collection": {"type": "string", "pattern": _NAME, "description": "Made if it is new."},
+                        "collection": {
+                            "type": "string",
+                            "pattern": COLLECTION_NAME,
+                            "description": "Made if it is new.",
+                        },
                         "files": {
                             "type": "array",
                             "minItems": 1,
@@ -104,7 +108,7 @@ async def upload(request: Request, services: GivenServices, caller: Caller) -> U
 def documents(
     services: GivenServices,
     caller: Caller,
-    collection: Annotated[str, Query(pattern=_NAME, description="Whose documents.", examples=["samples"])],
+    collection: Annotated[str, Query(pattern=COLLECTION_NAME, description="Whose documents.", examples=["samples"])],
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="How many to leave out at the beginning.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 200,
 ) -> DocumentList:

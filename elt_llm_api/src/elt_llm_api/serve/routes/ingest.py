@@ -1,5 +1,6 @@
 """`/v1/ingest`: have files of the server read, or look again at what a collection was filled from."""
 
+from elt_llm_core.store.collections import COLLECTION_NAME
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
@@ -15,9 +16,7 @@ class IngestAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    collection: str = Field(
-        pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Made if it is new.", examples=["samples"]
-    )
+    collection: str = Field(pattern=COLLECTION_NAME, description="Made if it is new.", examples=["samples"])
     paths: tuple[str, ...] = Field(
         (),
         max_length=1000,

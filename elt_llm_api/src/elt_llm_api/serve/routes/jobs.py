@@ -1,7 +1,6 @@
 """`/v1/jobs`: what is being done, how far it is, what came of it."""
 
 import hashlib
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated, Any
 
@@ -14,11 +13,10 @@ from pydantic import BaseModel, Field
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import Jobs, collections_of
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.errors import error_of
+from elt_llm_api.serve.routes.event_streams import EVENT_STREAM, STREAM_HEADERS, error_frame, frame
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
-_STREAM = "text/event-stream"
 JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job, as it was given when it was queued.")]
 
 
@@ -97,7 +95,7 @@ def cancel(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
     return told(Jobs(services).cancel(caller, identity), caller)
 
 
-@router.get("/{identity}/events", responses={200: {"content": {_STREAM: {"schema": {"type": "string"}}}}})
+@router.get("/{identity}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
 async def events(
     identity: JobId,
     request: Request,
@@ -111,29 +109,28 @@ async def events(
     follow = Jobs(services).follow(caller, identity)
     first = await anext(follow)  # what is refused is refused with its status
     frames = _frames(first, follow, caller, last_event_id, request.scope.get(REQUEST_ID, ""))
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(frames, media_type=_STREAM, headers=headers)
+    return StreamingResponse(frames, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
 
 
 async def _frames(
     first: QueuedJob, follow: AsyncGenerator[QueuedJob, None], caller: Principal, seen: str | None, request_id: str
 ) -> AsyncIterator[bytes]:
     try:
-        if (frame := _frame(first, caller, seen)) is not None:
-            yield frame
+        if (event := _event(first, caller, seen)) is not None:
+            yield event
         async for job in follow:
-            if (frame := _frame(job, caller, None)) is not None:
-                yield frame
+            if (event := _event(job, caller, None)) is not None:
+                yield event
     except EltError as error:
-        yield f"event: error\ndata: {json.dumps(error_of(error, request_id), ensure_ascii=False)}\n\n".encode()
+        yield error_frame(error, request_id)
     finally:
         await follow.aclose()
 
 
-def _frame(job: QueuedJob, caller: Principal, seen: str | None) -> bytes | None:
+def _event(job: QueuedJob, caller: Principal, seen: str | None) -> bytes | None:
     """One event; none for what was seen, unless it is the end. Its id is a digest of what it tells."""
     data = told(job, caller).model_dump_json()
     identity = hashlib.sha256(data.encode()).hexdigest()[:16]
     if identity == seen and not job.has_ended:
         return None
-    return f"id: {identity}\nevent: {'end' if job.has_ended else 'progress'}\ndata: {data}\n\n".encode()
+    return frame("end" if job.has_ended else "progress", data, identity)

@@ -8,7 +8,8 @@ from elt_llm_api.serve.actions.asking import Asking, AskRequest
 from elt_llm_api.serve.actions.chat_requests import conversation, not_used, refuse_unsupported
 from elt_llm_api.serve.actions.model_names import ModelNames
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.routes.asking import HEARTBEAT, STREAM_HEADERS, STREAMED, first_of
+from elt_llm_api.serve.routes.asking import first_of
+from elt_llm_api.serve.routes.event_streams import EVENT_STREAM, HEARTBEAT, STREAM_HEADERS, STREAMED
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 from elt_llm_api.serve.routes.leaving import while_waited_for
 from elt_llm_api.serve.routes.openai_errors import OPENAI_ERRORS, OpenAiRoute
@@ -38,7 +39,7 @@ async def create_chat_completion(
     events = asking.stream(caller, question, request_id, silence=HEARTBEAT)
     stream = ChatStream(told, await first_of(request, events), events)
     return StreamingResponse(  # type: ignore[return-value]  # as described
-        stream.frames(), media_type="text/event-stream", headers=STREAM_HEADERS
+        stream.frames(), media_type=EVENT_STREAM, headers=STREAM_HEADERS
     )
 
 

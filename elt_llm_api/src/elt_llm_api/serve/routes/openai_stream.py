@@ -11,6 +11,7 @@ from elt_llm_query.events import AnswerBegins, Piece
 from elt_llm_api.serve.actions.asking import Answered, Silence
 from elt_llm_api.serve.actions.completions import AGAIN, BACK, rest_of
 from elt_llm_api.serve.routes.asking import Told
+from elt_llm_api.serve.routes.event_streams import STILL_AT_WORK
 from elt_llm_api.serve.routes.openai_errors import openai_error
 from elt_llm_api.serve.routes.openai_telling import Telling, usage_told
 from elt_llm_api.serve.safe_markdown import SafeMarkdown
@@ -45,7 +46,7 @@ class ChatStream:
     def _of(self, event: Told) -> Iterator[bytes]:
         match event:
             case Silence():
-                yield b": still at work\n\n"
+                yield STILL_AT_WORK
             case AnswerBegins(again) if self._all:
                 yield from self._say(_BETWEEN[again])
                 self._current = ""

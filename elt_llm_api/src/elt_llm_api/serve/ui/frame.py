@@ -7,7 +7,6 @@ through the queue, for other ways to call them are shut (mounting.py): no `queue
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 
 import gradio as gr
 
@@ -22,8 +21,6 @@ def build_blocks(services: Services) -> gr.Blocks:
     blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
     with blocks, gr.Tabs(elem_id="tabs"):
         for title, name in TABS:
-            module = f"elt_llm_api.serve.ui.{name}"
-            if find_spec(module) is not None:
-                with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
-                    import_module(module).build(services)
+            with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
+                import_module(f"elt_llm_api.serve.ui.{name}").build(services)
     return blocks

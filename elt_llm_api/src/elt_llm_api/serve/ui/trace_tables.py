@@ -8,6 +8,7 @@ from elt_llm_core.results import TraceStage
 from elt_llm_query.explain.outcomes import REASONS
 
 from elt_llm_api.explain.facts import fact_lines
+from elt_llm_api.explain.overviews import details_of
 from elt_llm_api.explain.passages import NamedPassages
 from elt_llm_api.serve.ui.html_tables import Column, figure, table
 
@@ -60,7 +61,7 @@ def near_miss_table(stages: Sequence[TraceStage]) -> str:
             names.words(one["collection"], one["node_id"]),
             names.name(one["collection"], one["node_id"]),
         ]
-        for one in _details(stages, "explain").get("near misses", ())
+        for one in details_of(stages, "explain").get("near misses", ())
     ]
     columns = [Column("score", True), Column("lacked", True), *map(Column, ("why", "its words", "passage"))]
     return table(columns, rows)
@@ -68,11 +69,11 @@ def near_miss_table(stages: Sequence[TraceStage]) -> str:
 
 def ranks_of(stages: Sequence[TraceStage]) -> dict[Key, Ranks]:
     """Every candidate of the last search by collection and node id."""
-    legs = _details(stages, "retrieve").get("collections", {})
+    legs = details_of(stages, "retrieve").get("collections", {})
     dense, keyword = _leg(legs, "dense"), _leg(legs, "keyword")
     fused = {
         (collection, node_id): score
-        for collection, found in _details(stages, "fuse").get("collections", {}).items()
+        for collection, found in details_of(stages, "fuse").get("collections", {}).items()
         for node_id, score in found
     }
     final = _final(stages)
@@ -125,7 +126,3 @@ def _told(stage: TraceStage) -> str:
         return ""
     details = {name: value for name, value in stage.details.items() if name not in REASONS}
     return "; ".join(" ".join(line.split()) for line in fact_lines(details, _WIDE)).replace(" in --json", "")
-
-
-def _details(stages: Sequence[TraceStage], name: str) -> dict[str, Any]:
-    return next((stage.details for stage in reversed(stages) if stage.name == name), {})
