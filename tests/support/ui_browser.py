@@ -7,11 +7,12 @@ from pathlib import Path
 
 from browser import open_browser
 from command_line import FAKE
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request
 from served import Served, served
 
 PATIENCE_MS = 120_000
 _SETTLED_MS = 500
+_GRADIOS_SCRIPTS = "/assets/"
 
 
 @dataclass
@@ -38,9 +39,14 @@ class Seen:
         def asked(request: Request) -> None:
             self.requests.append(request.url)
 
+        def failed(error: Error) -> None:
+            """A script failed; Gradio's own do at times, such as its table when the page is left while it is drawn."""
+            if _GRADIOS_SCRIPTS not in (error.stack or ""):
+                self.complaints.append(str(error))
+
         page.on("console", heard)
         page.on("request", asked)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("pageerror", failed)
 
 
 @dataclass(frozen=True)
