@@ -107,6 +107,22 @@ def test_who_may_write_nothing_fills_no_disk(two: Two) -> None:
     assert kept(two.server) == before
 
 
+def test_how_far_an_upload_is_is_told_to_its_caller_alone(two: Two) -> None:
+    two.writer.get("/config")
+    told = {"files": (f"{CANARY}.md", b"# Herons\n")}
+    assert two.writer.post("/gradio_api/upload?upload_id=known", files=told).status_code == 200
+    assert two.reader.get("/gradio_api/upload_progress", params={"upload_id": "known"}).status_code == 404
+    assert two.reader.get("/gradio_api/upload_progress", params={"upload_id": "writer~known"}).status_code == 404
+    assert "done" in two.writer.get("/gradio_api/upload_progress", params={"upload_id": "known"}).text
+
+
+@pytest.mark.parametrize("name", ["x-forwarded-host", "x-forwarded-proto", "x-gradio-server", "x-direct-url"])
+def test_no_header_has_the_page_name_another_address_as_ours(two: Two, name: str) -> None:
+    for value in ("evil.example", "https://evil.example"):
+        assert "evil.example" not in two.reader.get("/", headers={name: value}).text
+        assert "evil.example" not in two.reader.get("/config", headers={name: value}).text
+
+
 def test_a_session_is_its_callers_alone_though_another_knows_its_name(two: Two) -> None:
     first, second = Events(two.writer, "shared"), Events(two.reader, "shared")
     first.outcome("choices", [])

@@ -19,7 +19,7 @@ _JOINED = "/gradio_api/queue/join"
 _TOLD = frozenset({_JOINED, "/gradio_api/cancel"})
 _HEARD = "/gradio_api/queue/data"
 _ALIVE = "/gradio_api/heartbeat/"
-_BROUGHT = "/gradio_api/upload"
+_BROUGHT, _FOLLOWED = "/gradio_api/upload", "/gradio_api/upload_progress"
 _KEPT = frozenset({"data", "event_data", "event_id", "fn_index", "session_hash", "trigger_id"})
 _SECONDS_KEPT = 3600
 """How long files wait that were brought and not taken: a page takes them at once, and they are copied then."""
@@ -41,13 +41,15 @@ class OwnEvents:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is the caller's own."""
         caller: Principal | None = scope.get(PRINCIPAL)
-        path = scope["path"]
+        scope, path = _unforwarded(scope), scope["path"]
         if scope["type"] != "http" or caller is None:
             await self._app(scope, receive, send)
         elif path in _TOLD and scope["method"] == "POST":
             await self._tell(caller, scope, receive, send)
         elif path == _BROUGHT:
-            await self._bring(caller, scope, receive, send)
+            await self._bring(caller, _named(caller, scope), receive, send)
+        elif path == _FOLLOWED:
+            await self._app(_named(caller, scope), receive, send)
         elif path == _HEARD or path.startswith(_ALIVE):
             await self._listen(caller, scope, receive, send)
         else:
@@ -75,16 +77,15 @@ class OwnEvents:
         await self._app(_with_length(scope, len(told)), _given(told, receive), send)
 
     async def _listen(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
-        given = _sessions(scope)
+        path: str = scope["path"]
+        given = [path.removeprefix(_ALIVE)] if path.startswith(_ALIVE) else _asked(scope, "session_hash")
         session = _own(caller, given[0]) if len(given) == 1 else None
         if session is None:
             await _refuse_odd(scope, send)
             return
-        if scope["path"] == _HEARD:
-            own: Scope = {**scope, "query_string": f"session_hash={quote(session)}".encode("ascii")}
-        else:
-            path = _ALIVE + session
-            own = {**scope, "path": path, "raw_path": path.encode("ascii")}
+        own = _asking(scope, "session_hash", session)
+        if path != _HEARD:
+            own.update(path=_ALIVE + session, raw_path=(_ALIVE + session).encode("ascii"))
         await self._app(own, receive, send)
 
     async def _bring(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,20 +126,40 @@ def swept(folder: Path, since: float) -> int:
     return left
 
 
+def _unforwarded(scope: Scope) -> Scope:
+    """Without what would have Gradio name another address as ours: the guards have settled where the request came."""
+    given = scope.get("headers", ())
+    return {
+        **scope,
+        "headers": [
+            one for one in given if not one[0].lower().startswith((b"x-forwarded-", b"x-gradio-", b"x-direct-"))
+        ],
+    }
+
+
 def _own(caller: Principal, session: Any) -> str | None:
     """A session by the name that is its caller's alone: no key's name has a tilde. None for what is no session."""
     return f"{caller.name}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
 
 
-def _sessions(scope: Scope) -> list[str]:
-    path: str = scope["path"]
-    if path.startswith(_ALIVE):
-        return [path.removeprefix(_ALIVE)]
+def _asked(scope: Scope, name: str) -> list[str]:
+    """What the query says by this name."""
     try:
-        query = parse_qs(scope.get("query_string", b"").decode("ascii"), max_num_fields=10)
+        query = parse_qs(scope.get("query_string", b"").decode("ascii"), max_num_fields=10, keep_blank_values=True)
     except ValueError:
         return []
-    return query.get("session_hash", [])
+    return query.get(name, [])
+
+
+def _asking(scope: Scope, name: str, value: str) -> Scope:
+    """With a query that says this alone."""
+    return {**scope, "query_string": f"{name}={quote(value)}".encode("ascii")}
+
+
+def _named(caller: Principal, scope: Scope) -> Scope:
+    """With the name that a page gives what it brings, to be told how far that is, as its caller's alone."""
+    given = _asked(scope, "upload_id")
+    return _asking(scope, "upload_id", _own(caller, given[0]) or caller.name) if given else scope
 
 
 def _event(body: bytes) -> dict[str, Any] | None:
