@@ -18,7 +18,7 @@ def require_library() -> None:
     """Raises ModelError, with the command that installs it, where the extra llama-cpp is missing."""
     if util.find_spec(_LIBRARY) is None:
         raise ModelError(
-            "llm.provider is llama_cpp, and llama.cpp is not installed", hint="Run: uv sync --extra llama-cpp"
+            "llm.provider is llama_cpp, and llama.cpp is not installed", hint="Run: uv sync --inexact --extra llama-cpp"
         )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelError
+from elt_llm_core.models.letting_go import on_its_line
 from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.models.openai_like_counter import OpenAiLikeCounter
 from elt_llm_core.models.openai_like_server import described_openai_like, key_of, openai_client_options
@@ -25,7 +26,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
         from llama_index.llms.openai_like import OpenAILike
     except ImportError as error:
         raise ModelError(
-            "The client of OpenAI's protocol is not installed", hint="Run: uv sync --extra openai-like"
+            "The client of OpenAI's protocol is not installed", hint="Run: uv sync --inexact --extra openai-like"
         ) from error
 
     class OpenAiLikeLlm(OpenAILike):
@@ -63,7 +64,10 @@ def _options(settings: Settings, server: ModelServer) -> dict[str, Any]:
     from elt_llm_core.models.bounded_replies import async_bounded_for, bounded_for
 
     chosen, connection = settings.openai_like, openai_client_options(settings, server.address)
-    hooks = {"response": [bounded_for(settings.llm.answer_timeout)]}
+    hooks: dict[str, list[Any]] = {
+        "request": [on_its_line],
+        "response": [bounded_for(settings.llm.answer_timeout)],
+    }
     async_hooks = {"response": [async_bounded_for(settings.llm.answer_timeout)]}
     seed = {} if chosen.seed is None else {"seed": chosen.seed}
     return {

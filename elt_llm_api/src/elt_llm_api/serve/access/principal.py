@@ -29,6 +29,11 @@ class Principal:
         """Whether it may change a collection."""
         return _matches(collection, self.write)
 
+    def require_write(self, collection: str) -> None:
+        """Raises Forbidden unless it may change a collection; what it may not even read is refused before, as not there."""
+        if not self.may_write(collection):
+            raise Forbidden(f"This key may not change the collection '{collection}'.")
+
     def readable(self, collections: Iterable[str]) -> list[str]:
         """Those of the collections it may read, in their order."""
         return [name for name in collections if self.may_read(name)]

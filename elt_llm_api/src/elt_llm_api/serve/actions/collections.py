@@ -13,7 +13,7 @@ from elt_llm_core.store.store import open_store
 from elt_llm_core.verification import Damage, examine, heal
 
 from elt_llm_api.calibration_lines import calibrations_of
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ class Collections:
 
     def _writable(self, principal: Principal, name: str) -> None:
         self._record(principal, name)
-        if not principal.may_write(name):
-            raise Forbidden(f"This key may not change the collection '{name}'.")
+        principal.require_write(name)
 
     def _status(self, principal: Principal, record: CollectionRecord) -> CollectionStatus:
         """The status; where on this machine its files lie is told to those who administer it."""

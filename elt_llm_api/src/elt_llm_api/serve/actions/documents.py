@@ -10,7 +10,7 @@ from elt_llm_core.state.job_queue import QueuedJob
 from elt_llm_core.store.records import CollectionRecord, StoredDocument
 from elt_llm_core.store.uploads import uploads_folder
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.page_images import page_image
 from elt_llm_api.serve.refusals import NotThere
@@ -140,8 +140,7 @@ class Documents:
     def forget(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
         """Queue the forgetting of a document for good, its upload included. Raises Forbidden, NotThere, Overloaded."""
         record = self._record(principal, collection)
-        if not principal.may_write(collection):
-            raise Forbidden(f"This key may read '{collection}', and forget nothing of it.")
+        principal.require_write(collection)
         files = self._store.files.of_collection(record.id)
         if identity not in files and all(one.document_id != identity for one in self._published(record)):
             raise _no_document(identity, collection)

@@ -6,7 +6,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.state.job_queue import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.jobs.server_paths import checked_paths
 from elt_llm_api.serve.services import Services
@@ -27,8 +27,7 @@ class Ingesting:
         and is given none.
         """
         check_collection_name(collection)
-        if not principal.may_write(collection):
-            raise Forbidden(f"This key may not change '{collection}'.")
+        principal.require_write(collection)
         if not paths and collection not in self._services.known():
             raise UsageError(f"There is no collection '{collection}' to look at again.", hint="Name paths to read.")
         resolved = [str(path) for path in checked_paths(self._services.loaded, paths)]

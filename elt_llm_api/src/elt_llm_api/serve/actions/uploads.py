@@ -102,8 +102,7 @@ class Uploads:
 
     def _take(self, principal: Principal, form: Form) -> Uploaded:
         collection = check_collection_name(form.fields.get("collection", ""))
-        if not principal.may_write(collection):
-            raise Forbidden(f"This key may bring no documents into '{collection}'.")
+        principal.require_write(collection)
         if not form.files:
             raise UsageError("There is no file in the form.", hint="Send files in the field files.")
         named = {safe_name(file.given): file for file in form.files}
