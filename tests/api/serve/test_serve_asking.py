@@ -103,11 +103,12 @@ def test_the_model_is_left_in_peace_when_the_reader_of_a_stream_leaves(one: Answ
     assert soon(lambda: threads_named("model") == 0, 2.0)
 
 
-def test_the_model_is_left_in_peace_when_who_waits_for_a_whole_answer_leaves(one: Answering) -> None:
-    one.model.faults.plan(CHAT, Fault.ENDLESS)
+@pytest.mark.parametrize("fault", [Fault.ENDLESS, Fault.HANG])
+def test_the_model_is_left_in_peace_when_who_waits_for_a_whole_answer_leaves(one: Answering, fault: Fault) -> None:
+    one.model.faults.plan(CHAT, fault)
     before = one.asked_of_model()
     with pytest.raises(httpx.ReadTimeout):
-        one.server.client.post("/v1/query", json=unlike(4), timeout=1.5)
+        one.server.client.post("/v1/query", json=unlike(40 + len(fault)), timeout=1.5)
     assert one.asked_of_model() == before + 1
     assert soon(lambda: threads_named("model") == 0, 2.0)
 

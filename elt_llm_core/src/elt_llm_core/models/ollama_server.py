@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import ModelMissing, SettingsError, UnusableReply
 from elt_llm_core.models.addresses import checked_address
+from elt_llm_core.models.letting_go import on_its_line
 from elt_llm_core.models.model_server import ModelServer
 from elt_llm_core.models.server_requests import request_object
 from elt_llm_core.settings import Settings
@@ -63,7 +64,7 @@ def hooks(seconds: float) -> dict[str, list[Any]]:
     """
     from elt_llm_core.models.bounded_replies import bounded_for
 
-    return {"request": [_without_key], "response": [bounded_for(seconds)]}
+    return {"request": [_without_key, on_its_line], "response": [bounded_for(seconds)]}
 
 
 def async_hooks(seconds: float) -> dict[str, list[Any]]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
+from elt_llm_core.models.letting_go import Line
+
 Piece = TypeVar("Piece")
 _GLANCE = 0.1  # seconds between two looks at whether to go on
 
@@ -19,8 +21,9 @@ class TookTooLong(TimeoutError):
 class StreamPump(Generic[Piece]):
     """Pieces of the stream that `start` opens; opening it may block as well and is done in the same thread.
 
-    A server that says nothing cannot hold up who reads: the thread is left behind, and ends with the next piece or with
-    the timeout of its connection. At most `_AHEAD` pieces are read ahead of who takes them.
+    A server that says nothing cannot hold up who reads: its connection is ended, and the thread with it; where that
+    cannot be, the thread is left behind, and ends with the next piece or with the timeout of its connection. At most
+    `_AHEAD` pieces are read ahead of who takes them.
     """
 
     _AHEAD = 64
@@ -28,6 +31,7 @@ class StreamPump(Generic[Piece]):
     def __init__(self, start: Callable[[], Iterator[Piece]]) -> None:
         self._start = start
         self._given_up = threading.Event()
+        self._line = Line()
         self._pieces: queue.Queue[Piece | BaseException | None] = queue.Queue(self._AHEAD)
 
     def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
@@ -38,13 +42,15 @@ class StreamPump(Generic[Piece]):
         if cancelled():
             return  # nothing is asked of a server for nobody
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._read,), name="model", daemon=True)
+        thread = threading.Thread(target=context.run, args=(self._line.carry, self._read), name="model", daemon=True)
         thread.start()
         try:
             while (piece := self._next(deadline, cancelled)) is not None:
                 yield piece
         finally:
             self._given_up.set()
+            if thread.is_alive():
+                self._line.hang_up()
             # Python ends with a crash where it ends while such a thread is at work; one that only waits is no matter.
             thread.join(_GLANCE * 3)
 
