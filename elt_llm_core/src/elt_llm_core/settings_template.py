@@ -33,7 +33,7 @@ def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
 
 def profile_as_yaml(profile: Profile) -> str:
     """What a profile names, with each key explained."""
-    lines = [f"# {profile.description}", "", _pair("description", profile.description)]
+    lines = [f"# {_on_one_line(profile.description)}", "", _pair("description", profile.description)]
     for key, example in (("collections", "my-documents"), ("collection_prefixes", "my-")):
         named = list(getattr(profile, key))
         lines += ["", *_explained(Profile, key, ""), _pair(key, named) if named else f"#{_pair(key, [example])}"]
@@ -48,12 +48,17 @@ def profile_as_yaml(profile: Profile) -> str:
     return "\n".join([*lines, ""])
 
 
+def _on_one_line(text: str) -> str:
+    """For a comment: a line end in it would begin keys of its own, and what cannot be printed no reader takes."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
 def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: Collection[str] = ()) -> str:
     """Every key of a file of its own, explained: those `given` with their values, the others as comments.
 
     Of a section that is given every key is explained likewise. Keys in `leave_out` are not named at all.
     """
-    lines = [f"# {given['description']}"]
+    lines = [f"# {_on_one_line(str(given['description']))}"]
     for key, field in model.model_fields.items():
         if key in leave_out:
             continue
@@ -93,4 +98,10 @@ def _explained(model: type[BaseModel], key: str, indent: str) -> list[str]:
 def _pair(key: str, value: object) -> str:
     """One key and value on one line; JSON, which is YAML too, unless the value is a plain word."""
     is_word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w. -]*", value) and yaml.safe_load(value) == value
-    return f"{key}: {value if is_word else json.dumps(value, ensure_ascii=False)}"
+    return f"{key}: {value if is_word else _as_json(value)}"
+
+
+def _as_json(value: object) -> str:
+    """Letters as they are; what cannot be printed by its number, for YAML reads it as a line end or not at all."""
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)

@@ -39,6 +39,15 @@ def test_a_saved_profile_is_read_back_as_it_was_given(profiles: Profiles, loaded
     assert sorted(one.name for one in path.parent.iterdir()) == ["vectors-first.yaml"], "nothing is left beside it"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029", "\x0b", "\n\n"])
+def test_a_description_begins_no_keys_of_its_own(profiles: Profiles, loaded: LoadedSettings, end: str) -> None:
+    given = {
+        "description": f"mine{end}llm:{end}  model: another{end}query:{end}  leg_top_k: 7{end}\x00\x1b\ufeff\ufffe"
+    }
+    profiles.save(LOCAL, "mine", given)
+    assert load_profile("mine", loaded).model_dump(mode="json", exclude_unset=True) == given
+
+
 def test_only_who_administers_may_save(profiles: Profiles) -> None:
     with pytest.raises(Forbidden):
         profiles.save(Principal("reader"), "mine", GIVEN)
