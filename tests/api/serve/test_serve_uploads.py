@@ -169,8 +169,10 @@ def test_of_a_new_collection_nothing_is_left_if_nothing_of_it_could_be_read(
     server: Served, client: httpx.Client
 ) -> None:
     job = uploaded(client, "hopeless", {"broken.pdf": b"%PDF-1.7\nnothing else"})
-    [file] = client.get(f"/v1/jobs/{job['id']}/result").json()["files"]
+    result = client.get(f"/v1/jobs/{job['id']}/result").json()
+    [file] = result["files"]
     assert (file["path"], file["status"]) == ("broken.pdf", "failed")
+    assert "the uploads were not kept" in result["notes"][-1]
     assert not [name for name in kept(server) if name.startswith("hopeless/")]
 
 

@@ -12,6 +12,8 @@ from elt_llm_core.store.uploads import uploads_folder
 
 from elt_llm_api.serve.jobs.server_paths import checked_paths
 
+_GONE = "and the uploads were not kept. Bring files that can be read."
+
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: Progress) -> dict[str, Any]:
     """Ingest into `collection` the files `uploads` names, and `paths`; neither: what it was filled from before.
@@ -30,9 +32,10 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
     with IngestSession(task, loaded, flags, f"ingest into {collection}") as session:  # type: ignore[arg-type]  # Flags
         [report] = session.run(lambda: nullcontext(progress))
     told = report.to_json()
-    if told["generation"] is None:
+    if uploaded and told["generation"] is None:
         for path in uploaded:  # there is no collection that they could be listed in
             path.unlink(missing_ok=True)
+        told["notes"] = [*told["notes"], f"Nothing could be read: there is no collection '{collection}', {_GONE}"]
     return told
 
 

@@ -65,4 +65,5 @@ def _outcome(job: QueuedJob) -> list[str]:
         return ["The document is forgotten: no answer uses it any more."]
     counts = ", ".join(f"{count} {status}" for status, count in job.result.get("counts", {}).items())
     failed = [file for file in job.result.get("files", ()) if file["status"] == "failed"]
-    return [f"{counts}.", *(f"{file['path']}: {file['reason']}" for file in failed[:5])]
+    reasons = [f"{file['path']}: {file['reason']}" for file in failed[:5]]
+    return [f"{counts}.", *reasons, *job.result.get("notes", ())]
