@@ -30,7 +30,7 @@ class Principal:
         return _matches(collection, self.write)
 
     def require_write(self, collection: str) -> None:
-        """Raises Forbidden unless it may change a collection; what it may not even read is refused before, as not there."""
+        """Raises Forbidden unless it may change a collection, which it may read then, or which is to be made."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from elt_llm_core.results import CheckedSentence, QueryResult
 
 from elt_llm_api.serve.safe_text import as_markdown, as_text
+from elt_llm_api.serve.ui.html_tables import flat
 
 _NUMBERS = re.compile(r"\[\d{1,4}\]")
 _BEGINS_LINE = re.compile(r"\s{0,12}(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4}")
@@ -93,13 +94,13 @@ def _reasons(result: QueryResult) -> str:
             words = _BEGINS_LINE.sub("", one.text, count=1)
             said = words if len(words) <= _QUOTED else f"{words[:_QUOTED]}…"
             why = as_text(" ".join(one.reasons))
-            rows.append(f"<li>{_SIGNS[one.verdict]} <q>{as_text(_flat(said))}</q> {_SAID[one.verdict]}. {why}</li>")
+            rows.append(f"<li>{_SIGNS[one.verdict]} <q>{as_text(flat(said))}</q> {_SAID[one.verdict]}. {why}</li>")
     return _block("reasons", f"<b>Not borne out by the passages</b><ul>{''.join(rows)}</ul>") if rows else ""
 
 
 def _notes(result: QueryResult) -> str:
     notes = [*result.notes, *([] if result.complete else ["The answer was stopped before its end."])]
-    return _block("notes", "<br>".join(as_text(_flat(note)) for note in notes)) if notes else ""
+    return _block("notes", "<br>".join(as_text(flat(note)) for note in notes)) if notes else ""
 
 
 def _facts(result: QueryResult) -> str:
@@ -107,11 +108,6 @@ def _facts(result: QueryResult) -> str:
     model = str(result.metadata.get("model") or "")
     facts = [f"confidence {result.confidence:.0%}", f"{result.latency_ms / 1000:.1f} s", *([model] if model else [])]
     return _block("facts", as_text(" · ".join(facts)))
-
-
-def _flat(text: str) -> str:
-    """On one line: a line that is empty would end the HTML it stands in."""
-    return " ".join(text.split())
 
 
 def _block(kind: str, html: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 
 from elt_llm_api.serve.safe_text import as_text
+from elt_llm_api.serve.ui.html_tables import flat
 
 _AROUND = 220  # characters shown before and after the cited words
 _LONGEST = 600  # characters of a passage that is shown as it was found
@@ -34,7 +35,7 @@ def found_cards(chunks: Sequence[RetrievedChunk]) -> list[Card]:
     several = len({one.collection for one in chunks}) > 1
     cards = []
     for number, chunk in enumerate(chunks, start=1):
-        words = _flat(chunk.text)
+        words = flat(chunk.text)
         shown = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
         html = _card(f"[{number}]", _place(chunk, several=several), as_text(shown), chunk.score)
         cards.append(Card(f"[{number}]", html, chunk.collection, chunk.source_id, chunk.span, chunk.page))
@@ -49,7 +50,7 @@ def marked_text(text: str, start: int, end: int) -> str:
 
 def _cited(citation: Citation, contexts: Sequence[RetrievedChunk], *, several: bool) -> Card:
     before, after = _around(citation, contexts)
-    quote = f'{as_text(before)}<mark class="cited">{as_text(_flat(citation.excerpt))}</mark>{as_text(after)}'
+    quote = f'{as_text(before)}<mark class="cited">{as_text(flat(citation.excerpt))}</mark>{as_text(after)}'
     html = _card(citation.reference, _place(citation, several=several), quote, citation.relevance_score)
     return Card(citation.reference, html, citation.collection, citation.source_id, citation.span, citation.page)
 
@@ -67,13 +68,13 @@ def _around(citation: Citation, contexts: Sequence[RetrievedChunk]) -> tuple[str
 
 
 def _last_words(text: str) -> str:
-    words = _flat(text)
+    words = flat(text)
     cut = words if len(words) <= _AROUND else f"… {words[-_AROUND:].partition(' ')[2]}"
     return f"{cut} " if cut else ""
 
 
 def _first_words(text: str) -> str:
-    words = _flat(text)
+    words = flat(text)
     cut = words if len(words) <= _AROUND else f"{words[:_AROUND].rpartition(' ')[0]} …"
     return f" {cut}" if cut else ""
 
@@ -87,8 +88,8 @@ def _place(found: Citation | RetrievedChunk, *, several: bool) -> str:
         *([f"page {found.page}"] if found.page else []),
         *([found.section] if found.section else []),
     ]
-    told = "".join(f" <span>· {as_text(_flat(fact))}</span>" for fact in facts)
-    return f"<b>{as_text(_flat(named))}</b>{told}"
+    told = "".join(f" <span>· {as_text(flat(fact))}</span>" for fact in facts)
+    return f"<b>{as_text(flat(named))}</b>{told}"
 
 
 def _card(reference: str, place: str, quote: str, score: float) -> str:
@@ -97,7 +98,3 @@ def _card(reference: str, place: str, quote: str, score: float) -> str:
         f'<div class="source"><p class="place"><span class="number">{as_text(reference)}</span> {place}'
         f' <span class="score" title="relevance">{score:.2f}</span></p><blockquote>{quote}</blockquote></div>'
     )
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -5,6 +5,7 @@ from typing import Any
 
 from elt_llm_api.serve.actions.health import Disk, Finding, Monitoring, Point, Ready
 from elt_llm_api.serve.safe_text import as_text
+from elt_llm_api.serve.ui.html_tables import flat
 from elt_llm_api.svg_columns import Column, columns
 
 _SIGNS = {"ok": "✓", "warn": "!", "FAIL": "✗"}
@@ -30,7 +31,7 @@ def state_html(ready: Ready, monitoring: Monitoring, disk: Disk) -> str:
         f" {disk.size / _GIGABYTE:.0f} GB",
         f"settings taken {monitoring.settings_version - 1} times since the start",
     ]
-    notes = "".join(f'<div class="notes">{as_text(_flat(note))}</div>' for note in monitoring.notes)
+    notes = "".join(f'<div class="notes">{as_text(flat(note))}</div>' for note in monitoring.notes)
     return f'<div class="badge">{said}</div><div class="facts">{" · ".join(map(as_text, facts))}</div>{notes}'
 
 
@@ -91,14 +92,10 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], figures: Sequenc
 
     def row(tag: str, cells: Sequence[str]) -> str:
         told = (
-            f"<{tag}{' class=' + chr(34) + 'figure' + chr(34) if place in right else ''}>{as_text(_flat(cell))}</{tag}>"
+            f"<{tag}{' class=' + chr(34) + 'figure' + chr(34) if place in right else ''}>{as_text(flat(cell))}</{tag}>"
             for place, cell in enumerate(cells)
         )
         return f"<tr>{''.join(told)}</tr>"
 
     body = "".join(row("td", cells) for cells in rows)
     return f'<div class="wide"><table class="ours"><thead>{row("th", names)}</thead><tbody>{body}</tbody></table></div>'
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Tables as HTML on one line: every cell is text."""
+"""HTML on one line, as Markdown of ours needs it; tables of which every cell is text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,5 +38,10 @@ def figure(value: float | None, digits: int = 3) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
 
 
+def flat(text: str) -> str:
+    """The text on one line: an empty line would end the HTML that it stands in."""
+    return " ".join(text.split())
+
+
 def _cell(text: str) -> str:
-    return as_text(" ".join(text.split()))
+    return as_text(flat(text))

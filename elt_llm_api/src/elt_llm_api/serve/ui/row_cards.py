@@ -7,6 +7,7 @@ from elt_llm_consumer.rows import Cell, Evidence, Row, Value
 from elt_llm_api.serve.actions.exports import ExportFile
 from elt_llm_api.serve.actions.row_shapes import QuoteShown, RowDetail, RowShown
 from elt_llm_api.serve.safe_text import as_text, own_link
+from elt_llm_api.serve.ui.html_tables import flat
 from elt_llm_api.serve.visible import made_visible
 
 _SIGNS = {"found": "✓ found", "inferred": "≈ inferred", "absent": "∅ absent", "conflict": "⚡ conflict"}
@@ -24,10 +25,10 @@ _HASH = 12  # hex digits of a hash that are shown
 def row_html(detail: RowDetail) -> str:
     """The whole row, on one line: an empty line would end the HTML."""
     row = detail.row
-    where = " · ".join(as_text(_flat(part)) for part in (detail.table, *row.group) if part)
-    parts = [f'<div class="opened"><p><b>{as_text(_flat(row.name))}</b><br>{where}<br>{_review(row)}</p></div>']
+    where = " · ".join(as_text(flat(part)) for part in (detail.table, *row.group) if part)
+    parts = [f'<div class="opened"><p><b>{as_text(flat(row.name))}</b><br>{where}<br>{_review(row)}</p></div>']
     parts += [_cell(name, cell, [it for it in detail.quotes if it.field == name]) for name, cell in row.cells.items()]
-    parts += [f'<p class="notes">{as_text(_flat(note))}</p>' for note in row.notes]
+    parts += [f'<p class="notes">{as_text(flat(note))}</p>' for note in row.notes]
     receipt = next(iter(detail.receipts), None)
     if receipt is not None:
         by = f", with {as_text(receipt.model)}" if receipt.model else ", without a language model"
@@ -71,19 +72,19 @@ def files_markdown(files: Sequence[ExportFile], job: str, kind: str) -> str:
 
 def _cell(name: str, cell: Cell, quotes: Sequence[QuoteShown]) -> str:
     value = as_text(_value(cell.value)) or "<i>nothing</i>"
-    note = f'<br><span class="facts">{as_text(_flat(cell.note))}</span>' if cell.note else ""
+    note = f'<br><span class="facts">{as_text(flat(cell.note))}</span>' if cell.note else ""
     curated = f"put there by {cell.curation.by}, {cell.curation.at}" if cell.curation else cell.method
-    told = f'<span class="badge">{_SIGNS[cell.verdict]}</span> <span>{as_text(_flat(curated))}</span>'
+    told = f'<span class="badge">{_SIGNS[cell.verdict]}</span> <span>{as_text(flat(curated))}</span>'
     places = "".join(map(_quote, quotes))
     return (
-        f'<div class="source"><p class="place"><b>{as_text(_flat(name))}</b> {told}<br>{value}{note}</p>{places}</div>'
+        f'<div class="source"><p class="place"><b>{as_text(flat(name))}</b> {told}<br>{value}{note}</p>{places}</div>'
     )
 
 
 def _quote(quote: QuoteShown) -> str:
     evidence = quote.evidence
-    before, after = as_text(_flat_start(quote.before)), as_text(_flat_end(quote.after))
-    cited = f'<mark class="cited">{as_text(_flat(evidence.quote))}</mark>'
+    before, after = as_text(_start(quote.before)), as_text(_end(quote.after))
+    cited = f'<mark class="cited">{as_text(flat(evidence.quote))}</mark>'
     gone = "" if quote.stands else " · the document does not have it at this place any more"
     start, end = evidence.span
     proof = f"{_place(evidence)} · characters {start:,} to {end:,} · SHA-256 {evidence.quote_hash[:_HASH]}…{gone}"
@@ -94,14 +95,14 @@ def _place(evidence: Evidence) -> str:
     page = [f"page {evidence.page}"] if evidence.page else []
     section = [evidence.section] if evidence.section else []
     about = [] if evidence.about.startswith(evidence.source) else [evidence.about]  # which says the place once more
-    return " · ".join(as_text(_flat(part)) for part in (evidence.source, *page, *section, *about) if part)
+    return " · ".join(as_text(flat(part)) for part in (evidence.source, *page, *section, *about) if part)
 
 
 def _review(row: Row) -> str:
     review = row.review
     by = f" by {review.reviewer}, {review.reviewed_at}" if review.reviewer else ""
     said = f": {review.comment}" if review.comment else ""
-    return as_text(_flat(f"{status_told(review.status, stale=review.stale)}{by}{said}"))
+    return as_text(flat(f"{status_told(review.status, stale=review.stale)}{by}{said}"))
 
 
 def _values(row: RowShown, columns: Sequence[str]) -> list[str]:
@@ -112,23 +113,19 @@ def _values(row: RowShown, columns: Sequence[str]) -> list[str]:
 def _value(value: Value) -> str:
     if value is None:
         return ""
-    return "; ".join(map(_flat, value)) if isinstance(value, tuple) else _flat(str(value))
+    return "; ".join(map(flat, value)) if isinstance(value, tuple) else flat(str(value))
 
 
 def _short(text: str) -> str:
-    shown = made_visible(_flat(text))
+    shown = made_visible(flat(text))
     return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+def _start(text: str) -> str:
+    words = flat(text)
+    return f"… {words} " if words else ""
 
 
-def _flat_start(text: str) -> str:
-    flat = _flat(text)
-    return f"… {flat} " if flat else ""
-
-
-def _flat_end(text: str) -> str:
-    flat = _flat(text)
-    return f" {flat} …" if flat else ""
+def _end(text: str) -> str:
+    words = flat(text)
+    return f" {words} …" if words else ""
