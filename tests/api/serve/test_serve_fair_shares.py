@@ -17,8 +17,8 @@ from elt_llm_api.serve.mcp.mount import MOST_OF_ONE as MOST_SESSIONS
 from elt_llm_api.serve.services import Services, open_services
 from elt_llm_api.serve.ui.building import build_interface
 from elt_llm_api.serve.ui.cards import Card
+from elt_llm_api.serve.ui.own_events import MOST_BROUGHT, OwnEvents
 from elt_llm_api.serve.ui.own_events import MOST_OF_ONE as MOST_EVENTS
-from elt_llm_api.serve.ui.own_events import OwnEvents
 from elt_llm_api.serve.workers import Overloaded
 from elt_llm_core.settings_loader import load_settings
 from elt_llm_core.state.database import open_state
@@ -98,6 +98,35 @@ def test_so_many_events_of_one_caller_wait_and_no_more(tmp_path: Path, waiting: 
     assert joined(READER) == status
     assert joined(Principal("reader2", ("*",), ())) == 200
     assert joined(LOCAL) == 200
+
+
+def test_so_many_uploads_of_one_caller_come_at_once_and_no_more(tmp_path: Path) -> None:
+    async def main() -> tuple[list[int], int, int]:
+        over = asyncio.Event()
+
+        async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            await over.wait()
+            await PlainTextResponse("brought")(scope, receive, send)
+
+        inner = OwnEvents(slow, tmp_path, 1 << 20, list)
+
+        async def known(scope: Scope, receive: Receive, send: Send) -> None:
+            name = dict(scope["headers"])[b"name"].decode()
+            await inner({**scope, PRINCIPAL: Principal(name, (), ("*",))}, receive, send)
+
+        transport = httpx.ASGITransport(cast("Any", known))
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+
+            async def brought(name: str) -> int:
+                return (await client.post("/gradio_api/upload", headers={"name": name})).status_code
+
+            many = [asyncio.ensure_future(brought("one")) for _ in range(MOST_BROUGHT)]
+            await asyncio.sleep(0.2)
+            refused, other = await brought("one"), asyncio.ensure_future(brought("two"))
+            over.set()
+            return await asyncio.gather(*many), refused, await other
+
+    assert asyncio.run(main()) == ([200] * MOST_BROUGHT, 503, 200)
 
 
 @pytest.fixture

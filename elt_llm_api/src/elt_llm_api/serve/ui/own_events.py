@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from elt_llm_api.serve.asgi import PRINCIPAL, App, Message, Receive, Scope, Send
 
 MOST_OF_ONE = 16
 """Events of one caller that may wait, of all those that may."""
+MOST_BROUGHT = 4
+"""Uploads of one caller at once: Gradio has what is no file of them in memory."""
 _JOINED = "/gradio_api/queue/join"
 _TOLD = frozenset({_JOINED, "/gradio_api/cancel"})
 _HEARD = "/gradio_api/queue/data"
@@ -37,6 +40,7 @@ class OwnEvents:
     def __init__(self, app: App, folder: Path, most: int, waiting: Callable[[], Iterable[str]]) -> None:
         """`folder` has the files that were brought, `most` bytes at most; `waiting` gives the sessions in the queue."""
         self._app, self._folder, self._most, self._waiting = app, folder, most, waiting
+        self._bringing: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is the caller's own."""
@@ -94,8 +98,15 @@ class OwnEvents:
         elif await asyncio.to_thread(swept, self._folder, time.time() - _SECONDS_KEPT) >= self._most:
             message = "Too many files were brought that nobody took."
             await refuse(scope, send, 507, "no_room", message, "Try again in an hour.")
+        elif caller != LOCAL and self._bringing[caller.name] >= MOST_BROUGHT:
+            message = "This caller brings as much at once as it may."
+            await refuse(scope, send, 503, "overloaded", message, "Try again soon.", [("retry-after", "2")])
         else:
-            await self._app(scope, receive, send)
+            self._bringing[caller.name] += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._bringing[caller.name] -= 1
 
     def _waits_enough(self, caller: Principal) -> bool:
         """Whether no more of it may wait, so that there is room for others; without keys everybody is one caller."""
