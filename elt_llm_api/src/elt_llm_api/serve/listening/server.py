@@ -1,6 +1,7 @@
 """The server as a process: patient to a limit with its clients, and gone in bounded time when asked to go."""
 
 import asyncio
+import logging
 import os
 import socket
 import threading
@@ -63,8 +64,13 @@ class GracefulServer(uvicorn.Server):
             server.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        await _ended(self.server_state.tasks)
-        await super().shutdown(sockets)
+        log = logging.getLogger("uvicorn.error")
+        log.addFilter(_is_no_cut)
+        try:
+            await _ended(self.server_state.tasks)
+            await super().shutdown(sockets)
+        finally:
+            log.removeFilter(_is_no_cut)
 
 
 def configured(
@@ -88,6 +94,11 @@ def configured(
         ssl_certfile=certificate.chain if certificate else None,
         ssl_keyfile=certificate.key if certificate else None,
     )
+
+
+def _is_no_cut(record: logging.LogRecord) -> bool:
+    """An answer that the end of the server cuts off is no error; it is cut so that nobody takes it for the whole."""
+    return "without completing response" not in record.getMessage()
 
 
 async def _ended(tasks: set[asyncio.Task[None]]) -> None:
