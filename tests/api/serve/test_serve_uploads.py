@@ -67,6 +67,15 @@ def test_a_file_of_the_same_name_takes_the_place_of_the_earlier_one(client: http
     assert "nine" not in text
 
 
+def test_two_files_of_one_name_in_one_upload_are_refused_and_neither_is_kept(
+    server: Served, client: httpx.Client
+) -> None:
+    refused = sent(client, form(FIELD, FILE, FILE.replace("# A", "# B")))
+    assert refused.status_code == 400
+    assert "would be called 'a.md'" in refused.json()["error"]["message"]
+    assert not [path for path in kept(server) if path.startswith("forms/")]
+
+
 def test_what_was_forgotten_comes_back_when_it_is_uploaded_again(server: Served, client: httpx.Client) -> None:
     note = {"note.md": "# Note\n\nHerons nest in March.\n", "other.md": "# Other\n\nStorks nest in April.\n"}
     uploaded(client, "birds", note)

@@ -105,7 +105,7 @@ class Uploads:
         principal.require_write(collection)
         if not form.files:
             raise UsageError("There is no file in the form.", hint="Send files in the field files.")
-        named = {safe_name(file.given): file for file in form.files}
+        named = _by_name(form.files)
         for name, file in named.items():
             check_content(file.path, name)
         folder = uploads_folder(self._data_dir, collection)
@@ -127,6 +127,19 @@ class Uploads:
                 f"All uploads of '{folder.name}' together may have {quota} MB.",
                 hint="Forget documents that are not needed, or have serve.upload_quota_mb raised.",
             )
+
+
+def _by_name(files: Sequence[CameIn]) -> dict[str, CameIn]:
+    """Files by what they will be called. Raises UsageError for two of one name: the first would be lost."""
+    named: dict[str, CameIn] = {}
+    for file in files:
+        if (name := safe_name(file.given)) in named:
+            raise UsageError(
+                f"Two files of this upload would be called '{name}'.",
+                hint="Call one of them otherwise; brought one after the other, the later replaces the earlier.",
+            )
+        named[name] = file
+    return named
 
 
 def _place(folder: Path, named: dict[str, CameIn]) -> None:
