@@ -8,6 +8,7 @@ from elt_llm_api.svg_plots import WIDTH
 
 _HEIGHT, _TOP, _FOOT = 90, 16, 18
 _WIDEST = 28  # units: a single column is no wall
+_WIDE_ENOUGH = 0.75 * WIDTH  # for two names beside each other
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,17 @@ def columns(title: str, values: Sequence[Column]) -> str:
     if values:
         top = max(values, key=lambda it: it.value)
         drawn.append(f'<text x="0" y="11">{escape(f"most: {top.shown} ({top.label})")}</text>')
-        drawn.append(f'<text x="0" y="{_TOP + _HEIGHT + 14}">{escape(values[0].label)}</text>')
-    if len(values) > 1:
-        end = max(step * len(values), WIDTH / 2)
-        drawn.append(
-            f'<text x="{end:.1f}" y="{_TOP + _HEIGHT + 14}" text-anchor="end">{escape(values[-1].label)}</text>'
-        )
+        drawn += _named(values, step * len(values))
     return (
         f'<svg viewBox="0 0 {WIDTH} {_TOP + _HEIGHT + _FOOT}" role="img" aria-label="{escape(title)}"'
         f' xmlns="http://www.w3.org/2000/svg">{"".join(drawn)}</svg>'
     )
+
+
+def _named(values: Sequence[Column], end: float) -> list[str]:
+    """The first moment and the last below their columns, which end at `end`; in one line where they would overlap."""
+    below, first, last = _TOP + _HEIGHT + 14, escape(values[0].label), escape(values[-1].label)
+    if len(values) > 1 and end < _WIDE_ENOUGH:
+        return [f'<text x="0" y="{below}">{first} to {last}</text>']
+    at_end = f'<text x="{end:.1f}" y="{below}" text-anchor="end">{last}</text>'
+    return [f'<text x="0" y="{below}">{first}</text>', *([at_end] if len(values) > 1 else [])]
