@@ -179,7 +179,7 @@ def test_an_interrupted_run_ends_at_once_says_how_to_go_on_and_keeps_its_rows(
     number: signal.Signals, code: int, loaded: LoadedSettings
 ) -> None:
     with _slow(loaded.project, 1.0) as process:
-        _wait_for(loaded.project / "calls.txt", 3)  # two rows are made then, the model is at work on others
+        _wait_for(loaded.project / "calls.txt", 3)  # a row is made then, or two; the model is at work on others
         told = time.monotonic()
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
@@ -190,7 +190,7 @@ def test_an_interrupted_run_ends_at_once_says_how_to_go_on_and_keeps_its_rows(
     assert took < 10  # two seconds where nothing else runs
     with _slow(loaded.project, 0.0) as process:
         out, _ = process.communicate(timeout=60)
-    assert "6 rows, 4 made, 2 kept" in out or "6 rows, 3 made, 3 kept" in out
+    assert any(f"6 rows, {6 - kept} made, {kept} kept" in out for kept in (1, 2, 3)), out
 
 
 def test_a_second_run_is_refused_while_the_first_goes_on(

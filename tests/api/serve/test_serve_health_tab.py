@@ -17,10 +17,10 @@ pytestmark = pytest.mark.network
 TOKEN = "h" * 40
 
 
-@pytest.fixture(scope="module")
-def ui(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interface]:
+@pytest.fixture
+def ui(sample_folder: Path, tmp_path: Path) -> Iterator[Interface]:
     expect.set_options(timeout=PATIENCE_MS)
-    folder = tmp_path_factory.mktemp("health-tab") / "project"
+    folder = tmp_path / "project"
     shutil.copytree(sample_folder, folder)
     with interface(folder, token=TOKEN, environment=EXTRACTIVE) as one:
         yield one
@@ -75,6 +75,7 @@ def test_a_key_that_does_not_administer_sees_none_of_it(ui: Interface) -> None:
 
 
 def test_the_tab_is_legible_on_a_phone(ui: Interface) -> None:
+    ask(ui, "How many points does a ground need for Grade A?")
     with ui.visited("Health", token=TOKEN, width=390, height=844, dark=True) as (page, _):
         expect(page.locator("#health-plots svg").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
