@@ -119,6 +119,11 @@ def test_an_empty_question_is_refused(question: str, samples: CommandLine) -> No
     assert_clear(samples("ask", question, "-c", "samples"), 2, "The question is empty.", "elt-llm ask")
 
 
+@pytest.mark.parametrize("question", ["???", "\U0001f984\U0001f984 ?", "… !"])
+def test_a_question_without_words_is_refused(question: str, samples: CommandLine) -> None:
+    assert_clear(samples("ask", question, "-c", "samples"), 2, "The question has no words.", "elt-llm ask")
+
+
 @pytest.mark.parametrize("name", ["Upper", "two words", "../escape", "-x", "", "a" * 64])
 def test_a_name_that_could_not_be_a_folder_is_refused(name: str, elt_llm: CommandLine) -> None:
     (elt_llm.folder / "note.md").write_text("The mast is twelve metres tall.", encoding="utf-8")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MOST_THREADS = 16
 MOST_CHARACTERS = 4000
 _UNSEEN = ("Cc", "Cf", "Zs")  # Unicode categories of control characters, signs without width, and spaces
+_IN_WORDS = "Ask in words, such as: elt-llm ask 'Who approves leave?'"
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,9 @@ def understand(question: str) -> str:
     """The question with its white space put in order. Raises UsageError if nothing is left, or far too much."""
     text = " ".join(question.split())
     if all(category(character) in _UNSEEN for character in text):
-        raise UsageError("The question is empty.", hint="Ask in words, such as: elt-llm ask 'Who approves leave?'")
+        raise UsageError("The question is empty.", hint=_IN_WORDS)
+    if not any(category(character)[0] in "LN" for character in text):
+        raise UsageError("The question has no words.", hint=_IN_WORDS)
     if len(text) > MOST_CHARACTERS:
         raise UsageError(
             f"The question has {len(text)} characters; {MOST_CHARACTERS} is the most that can be asked.",
