@@ -4,8 +4,8 @@ import socket
 from pathlib import Path
 
 import pytest
-from elt_llm_api.commands.doctor import examine
 from elt_llm_api.diagnosis.check import Facts, Verdict
+from elt_llm_api.diagnosis.examination import examine
 from elt_llm_api.diagnosis.serving import extra
 from elt_llm_core.settings_loader import load_settings
 from elt_llm_core.state.database import open_state

@@ -18,6 +18,8 @@ _COLOURS = {"ok": "green", "warn": "yellow", "FAIL": "red"}
 @pass_command_context
 def command(context: CommandContext, as_json: bool) -> int:
     """Look at the machine, the installation, the settings and the data. Exit code 1 if anything fails."""
+    from elt_llm_api.diagnosis.examination import examine
+
     verdicts = examine(gather_facts(context))
     failed = any(verdict.outcome == "FAIL" for verdict in verdicts.values())
     if as_json:
@@ -41,14 +43,6 @@ def gather_facts(context: CommandContext) -> "Facts":
         return Facts(context.environment, context.working_directory, context.load(), None)
     except SettingsError as error:
         return Facts(context.environment, context.working_directory, None, error)
-
-
-def examine(facts: "Facts") -> dict[str, "Verdict"]:
-    """The verdict of each check by its name, in the order they are shown."""
-    from elt_llm_api.diagnosis import configuration, data, installation, machine, model_servers, reading, serving
-
-    groups = (machine, installation, reading, configuration, model_servers, data, serving)
-    return {check.name: check.verdict(facts) for group in groups for check in group.CHECKS}
 
 
 def _print_table(verdicts: dict[str, "Verdict"]) -> None:

@@ -5,6 +5,7 @@ from importlib import metadata
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.state.database import STATE_NAME
+from elt_llm_core.state.keys import Keys
 from elt_llm_core.store.database import Database
 
 from elt_llm_api.diagnosis.check import Check, Facts, Verdict, ok, warning
@@ -53,12 +54,8 @@ def keys(facts: Facts) -> Verdict:
 
 def _number_of_keys(database: Database) -> int:
     try:
-        if (
-            database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is None
-        ):  # written before there were keys
-            return 0
-        [(count,)] = database.rows("SELECT count(*) FROM api_keys")
-        return int(count)
+        written_before_keys = database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is None
+        return 0 if written_before_keys else len(Keys(database).all())
     finally:
         database.close()
 

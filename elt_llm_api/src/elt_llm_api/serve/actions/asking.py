@@ -117,7 +117,7 @@ class Asking:
     def scope(self, principal: Principal, request: Question) -> tuple[str, ...]:
         """The collections that a request may look in, in order: the one place where that is decided.
 
-        Raises Forbidden for one that the key may not read or if none is left, SettingsError for an unknown profile.
+        Raises Forbidden for one that the key may not read or if none is left, UsageError for an unknown profile.
         """
         named, prefixes = request.collections, request.prefixes
         if not named and not prefixes:

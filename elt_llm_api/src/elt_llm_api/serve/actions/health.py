@@ -108,7 +108,7 @@ class HealthOf:
     def findings(self, principal: Principal) -> list[Finding]:
         """What `elt-llm doctor` says of this machine and these data; takes a second or two. Raises Forbidden."""
         _must_administer(principal)
-        from elt_llm_api.commands.doctor import examine
+        from elt_llm_api.diagnosis.examination import examine
 
         loaded = self._services.loaded
         verdicts = examine(Facts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
