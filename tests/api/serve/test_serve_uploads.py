@@ -178,11 +178,24 @@ def test_of_a_new_collection_nothing_is_left_if_nothing_of_it_could_be_read(
     server: Served, client: httpx.Client
 ) -> None:
     job = uploaded(client, "hopeless", {"broken.pdf": b"%PDF-1.7\nnothing else"})
+    assert job["status"] == "failed"
+    assert "broken.pdf" in job["error"]
     result = client.get(f"/v1/jobs/{job['id']}/result").json()
     [file] = result["files"]
     assert (file["path"], file["status"]) == ("broken.pdf", "failed")
     assert "the uploads were not kept" in result["notes"][-1]
     assert not [name for name in kept(server) if name.startswith("hopeless/")]
+
+
+def test_a_job_of_which_every_file_failed_has_failed_and_keeps_its_counts(client: httpx.Client) -> None:
+    uploaded(client, "half", {"good.md": "# Good\n\nWords.\n"})
+    job = uploaded(client, "half", {name: b"%PDF-1.7\nnothing else" for name in ("broken.pdf", "other.pdf")})
+    assert job["status"] == "failed"
+    result = client.get(f"/v1/jobs/{job['id']}/result").json()
+    assert result["counts"] == {"failed": 2}
+    first = result["files"][0]
+    assert f"2 files. The first is {first['path']}: {first['reason'].rstrip('.')}." in job["error"]
+    assert "good.md" in documents(client, "half")
 
 
 def test_nothing_is_left_where_files_come_in(server: Served) -> None:

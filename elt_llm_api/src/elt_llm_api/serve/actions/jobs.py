@@ -77,9 +77,9 @@ class Jobs:
         return job
 
     def result(self, principal: Principal, identity: str) -> Mapping[str, Any]:
-        """What came of a job that is done. Raises Forbidden, and NotYet if it is not done."""
+        """What came of a job that is done, or all failed. Raises Forbidden, and NotYet where there is nothing."""
         job = self.get(principal, identity)
-        if job.status != "done":
+        if job.status != "done" and not job.result:
             raise NotYet(f"Job '{identity}' has no result: it is {job.status}. {job.error}".strip())
         return job.result
 

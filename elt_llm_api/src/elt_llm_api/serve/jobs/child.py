@@ -19,6 +19,7 @@ from elt_llm_core.state.database import open_state
 from elt_llm_core.state.job_queue import JobQueue
 
 from elt_llm_api.serve.jobs.claim import claimed, forget_claim
+from elt_llm_api.serve.jobs.nothing_done import NothingDone
 from elt_llm_api.serve.jobs.order import loaded_of
 from elt_llm_api.serve.jobs.queue_progress import QueueProgress
 
@@ -83,7 +84,8 @@ def _done(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
         return WAITS
     except (EltError, OSError) as error:
         hint = getattr(error, "hint", "")
-        queue.end(identity, "failed", {}, f"{error} {hint}".strip())
+        result = error.result if isinstance(error, NothingDone) else {}
+        queue.end(identity, "failed", result, f"{error} {hint}".strip())
         return FAILED
     progress.say()
     queue.end(identity, "done", result)

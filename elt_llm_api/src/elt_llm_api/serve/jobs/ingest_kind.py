@@ -10,6 +10,7 @@ from elt_llm_core.progress import Progress
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.store.uploads import uploads_folder
 
+from elt_llm_api.serve.jobs.nothing_done import NothingDone
 from elt_llm_api.serve.jobs.server_paths import checked_paths
 
 _GONE = "and the uploads were not kept. Bring files that can be read."
@@ -20,7 +21,7 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
     An upload is read even if a document like it was forgotten: somebody has just asked for it. The result is the
     report of the run; of uploads into a new collection none is kept if none could be read. Raises what
-    `IngestSession.run` raises, and UsageError for paths that may not be read.
+    `IngestSession.run` raises, UsageError for paths that may not be read, and NothingDone if every file failed.
     """
     from elt_llm_ingest.session import ByHand, IngestSession
 
@@ -36,7 +37,17 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
         for path in uploaded:  # there is no collection that they could be listed in
             path.unlink(missing_ok=True)
         told["notes"] = [*told["notes"], f"Nothing could be read: there is no collection '{collection}', {_GONE}"]
+    _refuse_if_all_failed(told)
     return told
+
+
+def _refuse_if_all_failed(told: Mapping[str, Any]) -> None:
+    """Raises NothingDone, with the report, if files were read and none of them could be; skipped ones were not."""
+    tried = [file for file in told["files"] if file["status"] != "skipped"]
+    if tried and all(file["status"] == "failed" for file in tried):
+        first, files = tried[0], f"{len(tried)} files" if len(tried) > 1 else "one file"
+        message = f"Nothing could be read of {files}. The first is {first['path']}: {first['reason'].rstrip('.')}."
+        raise NothingDone(message, told, hint="Mend what the reasons name, and have the files read again.")
 
 
 def _uploaded(data_dir: Path, collection: str, names: tuple[str, ...]) -> tuple[Path, ...]:

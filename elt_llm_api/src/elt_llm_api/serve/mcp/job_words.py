@@ -18,7 +18,7 @@ class JobTold(Told):
     status: JobStatus
     collections: tuple[str, ...] = Field(description="What it is about.")
     progress: dict[str, Any] = Field(description="`stage`, units `done` of `total` (0: unknown); at first empty.")
-    result: dict[str, Any] = Field(description="What came of it, once it is done.")
+    result: dict[str, Any] = Field(description="What came of it, once it has ended.")
     error: str = Field(description="Why it failed, in sentences.")
     created_at: str = Field(description="ISO 8601, UTC.")
     updated_at: str = Field(description="ISO 8601, UTC.")

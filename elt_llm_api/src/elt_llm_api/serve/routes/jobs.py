@@ -85,7 +85,7 @@ def job(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
 
 @router.get("/{identity}/result")
 def result(identity: JobId, services: GivenServices, caller: Caller) -> dict[str, Any]:
-    """What came of a job that is done; 409 while it is not."""
+    """What came of a job that is done, or of which everything failed; 409 while there is nothing."""
     return dict(Jobs(services).result(caller, identity))
 
 
