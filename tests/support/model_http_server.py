@@ -60,11 +60,11 @@ class ModelHttpServer:
 
 
 @contextmanager
-def running_model_server(backend: Backend) -> Iterator[ModelHttpServer]:
-    """The server of a backend, on a free port of loopback; whatever hangs is let go at the end."""
+def running_model_server(backend: Backend, port: int = 0) -> Iterator[ModelHttpServer]:
+    """The server of a backend, on a port of loopback, 0 for a free one; whatever hangs is let go at the end."""
     server = ModelHttpServer(backend)
     handler = type("Handler", (_Handler,), {"server_state": server})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+    with ThreadingHTTPServer(("127.0.0.1", port), handler) as http:
         http.daemon_threads = True
         http.block_on_close = False
         server.port = http.server_address[1]

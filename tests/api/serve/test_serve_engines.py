@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -34,8 +33,8 @@ class Library:
         self.opened.append(one)
         return cast(Engine, one)
 
-    def published(self, names: Sequence[str]) -> tuple[tuple[str, int], ...]:
-        return tuple((name, self.generation[name]) for name in names)
+    def published(self, wanted: Wanted) -> tuple[tuple[str, int], ...]:
+        return tuple((name, self.generation[name]) for name in wanted[0])
 
     def all_closed(self) -> bool:
         return all(one.closed for one in self.opened)

@@ -11,8 +11,8 @@ from elt_llm_query.engine import Engine
 
 Wanted = tuple[tuple[str, ...], str]
 """Names of collections in order, and a profile."""
-Published = Callable[[Sequence[str]], tuple[tuple[str, int], ...]]
-"""The published generation of each of these collections; cheap."""
+Published = Callable[[Wanted], tuple[tuple[str, int], ...]]
+"""The published generation of each collection that is wanted, and whatever else an engine stands on; cheap."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Engines(Closeable):
             one.engine.close()
 
     def _taken(self, wanted: Wanted) -> _Open:
-        now = self._published(wanted[0])
+        now = self._published(wanted)
         with self._changed:
             self._changed.wait_for(lambda: wanted not in self._opening)
             if self._closed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.models.embeddings import create_embedding
+from elt_llm_core.models.llms import finds_model
 from elt_llm_core.settings import Profile
 from elt_llm_core.settings_loader import LoadedSettings
 from elt_llm_core.state.database import open_state
@@ -24,6 +25,7 @@ from elt_llm_query.engine import Engine, open_engine
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal, collections_for
 from elt_llm_api.serve.engines import Engines, Wanted
+from elt_llm_api.serve.model_watch import SECONDS_BETWEEN_LOOKS, ModelWatch
 from elt_llm_api.serve.monitoring.opening import open_recorder
 from elt_llm_api.serve.monitoring.recorder import Recorder
 from elt_llm_api.serve.recent import RecentAnswers
@@ -100,8 +102,13 @@ def _opened_store(data_dir: Path) -> Store:
     return open_store(data_dir)
 
 
-def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = None) -> Services:
-    """Open what the settings say. Raises StoreError, ModelError, SettingsError."""
+def open_services(
+    loaded: LoadedSettings, embedding: "EmbeddingModel | None" = None, *, look_again: float = SECONDS_BETWEEN_LOOKS
+) -> Services:
+    """Open what the settings say. Raises StoreError, ModelError, SettingsError.
+
+    `look_again`: after how many seconds `auto` is asked once more whether a model is there.
+    """
     serve = loaded.settings.serve
     with ExitStack() as opened:
         store = opened.enter_context(_opened_store(loaded.data_dir))
@@ -120,9 +127,16 @@ def open_services(loaded: LoadedSettings, embedding: "EmbeddingModel | None" = N
             except CorruptIndex as error:  # told to every caller: without where this machine keeps its data
                 raise CorruptIndex(str(error).replace(f"{loaded.data_dir}/", ""), hint=error.hint) from error
 
-        def published(names: Sequence[str]) -> tuple[tuple[str, int], ...]:
-            generations = ((name, store.collections.get(name).published or 0) for name in names)
-            return (*generations, ("settings", reloader.in_force.version))
+        def finds_one(profile: str) -> bool:
+            settings = reloader.in_force.settings_for(profile)
+            return settings.llm.provider == "auto" and finds_model(settings)
+
+        models = ModelWatch(finds_one, look_again)
+
+        def published(wanted: Wanted) -> tuple[tuple[str, int], ...]:
+            generations = ((name, store.collections.get(name).published or 0) for name in wanted[0])
+            model = int(models.is_there(wanted[1]))
+            return (*generations, ("settings", reloader.in_force.version), ("model", model))
 
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))

@@ -52,7 +52,21 @@ def choose_llm(settings: Settings) -> ChosenLlm:
             return ChosenLlm(create_llama_cpp_llm(settings))
 
 
+def finds_model(settings: Settings) -> bool:
+    """Whether `auto` would find a model now; asks Ollama, for at most `ollama.connect_timeout` a request."""
+    return not _why_no_ollama(settings)
+
+
 def _ollama_if_it_answers(settings: Settings) -> ChosenLlm:
+    if why := _why_no_ollama(settings):
+        return ChosenLlm(None, f"No language model is in use: the answer quotes the documents. {why}.")
+    from elt_llm_core.models.ollama_llm import create_ollama_llm
+
+    return ChosenLlm(create_ollama_llm(settings))
+
+
+def _why_no_ollama(settings: Settings) -> str:
+    """What is missing and what mends it; empty if the model is there."""
     from elt_llm_core.models.ollama_server import OllamaServer
 
     model = settings.llm.model or settings.ollama.llm_model
@@ -60,8 +74,5 @@ def _ollama_if_it_answers(settings: Settings) -> ChosenLlm:
         with OllamaServer(settings, model, patience=settings.ollama.connect_timeout) as server:
             server.find()
     except EltError as error:
-        why = ". ".join(part.rstrip(".") for part in (str(error), error.hint) if part)
-        return ChosenLlm(None, f"No language model is in use: the answer quotes the documents. {why}.")
-    from elt_llm_core.models.ollama_llm import create_ollama_llm
-
-    return ChosenLlm(create_ollama_llm(settings))
+        return ". ".join(part.rstrip(".") for part in (str(error), error.hint) if part)
+    return ""
