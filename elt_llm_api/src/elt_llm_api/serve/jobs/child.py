@@ -84,7 +84,7 @@ def _done(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
         return WAITS
     except (EltError, OSError) as error:
         hint = getattr(error, "hint", "")
-        result = error.result if isinstance(error, NothingDone) else {}
+        result = dict(error.result) if isinstance(error, NothingDone) else {}
         queue.end(identity, "failed", result, f"{error} {hint}".strip())
         return FAILED
     progress.say()
