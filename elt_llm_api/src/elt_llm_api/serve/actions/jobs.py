@@ -8,6 +8,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.state.job_queue import JobStatus, QueuedJob
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
+from elt_llm_api.serve.actions.asking import Silence
 from elt_llm_api.serve.refusals import NotYet
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.workers import Overloaded
@@ -90,14 +91,23 @@ class Jobs:
             raise Forbidden(f"This key may see job '{identity}', and not stop it.")
         return self._services.queue.cancel(identity)
 
-    async def follow(self, principal: Principal, identity: str) -> AsyncGenerator[QueuedJob, None]:
-        """The job as it is, again whenever something has changed, until it has ended. Raises Forbidden."""
-        shown = None
+    async def follow(
+        self, principal: Principal, identity: str, silence: float | None = None
+    ) -> AsyncGenerator[QueuedJob | Silence, None]:
+        """The job as it is, again whenever something has changed, until it has ended. Raises Forbidden.
+
+        Whenever nothing has changed for `silence` seconds, that is told.
+        """
+        shown, clock = None, asyncio.get_running_loop().time
+        told_at = clock()
         while shown is None or not shown.has_ended:
             job = await asyncio.to_thread(self.get, principal, identity)
             if job != shown:
-                shown = job
+                shown, told_at = job, clock()
                 yield job
+            elif silence is not None and clock() - told_at >= silence:
+                told_at = clock()
+                yield Silence()
             else:
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 

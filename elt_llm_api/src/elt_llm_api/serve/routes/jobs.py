@@ -11,9 +11,18 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.asking import Silence
 from elt_llm_api.serve.actions.jobs import Jobs, collections_of
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.routes.event_streams import EVENT_STREAM, STREAM_HEADERS, error_frame, frame
+from elt_llm_api.serve.routes.event_streams import (
+    EVENT_STREAM,
+    HEARTBEAT,
+    STILL_AT_WORK,
+    STREAM_HEADERS,
+    STREAMED,
+    error_frame,
+    frame,
+)
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -95,7 +104,7 @@ def cancel(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
     return told(Jobs(services).cancel(caller, identity), caller)
 
 
-@router.get("/{identity}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
+@router.get("/{identity}/events", responses=STREAMED)
 async def events(
     identity: JobId,
     request: Request,
@@ -105,21 +114,28 @@ async def events(
         str | None, Header(max_length=64, description="What was seen last is not sent again.")
     ] = None,
 ) -> StreamingResponse:
-    """Server-Sent Events: `progress` with the job whenever something changes, at last `end`."""
-    follow = Jobs(services).follow(caller, identity)
+    """Server-Sent Events: `progress` with the job whenever something changes, at last `end`, or `error`.
+
+    Comments come in between where nothing changes for long.
+    """
+    follow = Jobs(services).follow(caller, identity, silence=HEARTBEAT)
     first = await anext(follow)  # what is refused is refused with its status
     frames = _frames(first, follow, caller, last_event_id, request.scope.get(REQUEST_ID, ""))
     return StreamingResponse(frames, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
 
 
 async def _frames(
-    first: QueuedJob, follow: AsyncGenerator[QueuedJob, None], caller: Principal, seen: str | None, request_id: str
+    first: QueuedJob | Silence,
+    follow: AsyncGenerator[QueuedJob | Silence, None],
+    caller: Principal,
+    seen: str | None,
+    request_id: str,
 ) -> AsyncIterator[bytes]:
     try:
-        if (event := _event(first, caller, seen)) is not None:
+        if (event := sent(first, caller, seen)) is not None:
             yield event
         async for job in follow:
-            if (event := _event(job, caller, None)) is not None:
+            if (event := sent(job, caller, None)) is not None:
                 yield event
     except EltError as error:
         yield error_frame(error, request_id)
@@ -127,8 +143,10 @@ async def _frames(
         await follow.aclose()
 
 
-def _event(job: QueuedJob, caller: Principal, seen: str | None) -> bytes | None:
+def sent(job: QueuedJob | Silence, caller: Principal, seen: str | None) -> bytes | None:
     """One event; none for what was seen, unless it is the end. Its id is a digest of what it tells."""
+    if isinstance(job, Silence):
+        return STILL_AT_WORK
     data = told(job, caller).model_dump_json()
     identity = hashlib.sha256(data.encode()).hexdigest()[:16]
     if identity == seen and not job.has_ended:
