@@ -1,5 +1,6 @@
 """Without the library of the protocol the server runs, and what needs it says what to install."""
 
+import json
 import os
 import subprocess
 import sys
@@ -50,5 +51,5 @@ def test_the_path_of_the_server_says_what_to_install(tmp_path: Path) -> None:
     )
     ended = run_without(code, tmp_path)
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("400 ")
-    assert "uv sync --inexact --extra mcp" in ended.out
+    assert ended.out.startswith("501 ")
+    assert json.loads(ended.out.removeprefix("501 "))["error"]["hint"] == "Run: uv sync --inexact --extra mcp"

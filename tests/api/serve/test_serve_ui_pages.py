@@ -9,8 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 from answering import EXTRACTIVE
-from elt_llm_api.serve.ui.mounting import Interface, is_of_interface
+from elt_llm_api.serve.errors import add_error_handlers
+from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute, is_of_interface
 from elt_llm_api.serve.ui.pages import PageReader, page_policy
+from fastapi import FastAPI
 from served import Served, served
 
 pytestmark = pytest.mark.network
@@ -82,16 +84,19 @@ def test_a_wrong_key_sees_no_page(sample_folder: Path) -> None:
             assert locked.client.get(path).status_code in {303, 401}
 
 
-def test_where_it_is_not_installed_the_page_says_how_to_bring_it(server: Served) -> None:
+def test_where_it_is_not_installed_visitors_are_told_how_to_bring_it() -> None:
     interface = Interface(None, library="a_library_that_is_not_there")  # type: ignore[arg-type]  # it needs none
+    app = FastAPI()
+    add_error_handlers(app)
+    app.router.routes.append(InterfaceRoute(interface))
 
     async def visited() -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(interface), base_url="http://localhost") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
             return await client.get("/")
 
     response = asyncio.run(visited())
     assert response.status_code == 501
-    assert "uv sync --inexact --extra ui" in response.text
+    assert response.json()["error"]["hint"] == "Run: uv sync --inexact --extra ui"
 
 
 def test_a_page_is_written_as_it_was_but_for_what_points_elsewhere() -> None:

@@ -4,7 +4,6 @@ import sys
 from contextlib import redirect_stdout
 
 import click
-from elt_llm_core.errors import UsageError
 
 from elt_llm_api.options import CommandContext, pass_command_context
 
@@ -17,10 +16,10 @@ def command(context: CommandContext) -> int:
     It reads and writes what you may, and ends when its input does. What it has to say goes to stderr. Jobs are done
     while it runs; one that is cut off goes on when this command or `elt-llm serve` runs again.
     """
-    from elt_llm_api.serve.mcp.mount import INSTALL, is_installed
+    from elt_llm_api.serve.mcp.mount import is_installed, not_installed
 
     if not is_installed():
-        raise UsageError("Tools for agents need a library that is not installed.", hint=INSTALL)
+        raise not_installed()
     import anyio
 
     from elt_llm_api.serve.jobs.running import running_jobs

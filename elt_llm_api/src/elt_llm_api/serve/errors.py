@@ -26,8 +26,8 @@ from starlette.routing import Match
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, error_body
-from elt_llm_api.serve.refusals import NoRoom, NotThere, NotYet, TooLarge, UnsupportedUpload
-from elt_llm_api.serve.workers import RETRY_AFTER, Overloaded
+from elt_llm_api.serve.refusals import NoRoom, NotInstalled, NotThere, NotYet, TooLarge, UnsupportedUpload
+from elt_llm_api.serve.workers import Overloaded, retry_after
 
 _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (Forbidden, 403),
@@ -37,6 +37,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (RowChanged, 409),
     (TooLarge, 413),
     (UnsupportedUpload, 415),
+    (NotInstalled, 501),
     (NoRoom, 507),
     (UnknownCollection, 404),
     (UsageError, 400),
@@ -55,6 +56,11 @@ _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 def status_of(error: EltError) -> int:
     """The HTTP status of a failure; 500 for one that only the operator can mend."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def headers_of(status: int) -> dict[str, str] | None:
+    """When to try again, where that helps."""
+    return {"retry-after": str(retry_after())} if status == 503 else None
 
 
 def error_of(error: EltError, request_id: str) -> dict[str, Any]:
@@ -80,11 +86,10 @@ async def unexpected(request: Request, error: Exception) -> JSONResponse:
 async def _elt_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, EltError)  # noqa: S101 - it is registered for these alone
     status = status_of(error)
-    headers = {"retry-after": str(RETRY_AFTER)} if status == 503 else None
     principal = request.scope.get(PRINCIPAL)
     if status == 500 and not (isinstance(principal, Principal) and principal.administers):
         return _for_the_operator(request, error)
-    return _answer(request, status, _kind(error), str(error), error.hint, headers)
+    return _answer(request, status, _kind(error), str(error), error.hint, headers_of(status))
 
 
 def _for_the_operator(request: Request, error: EltError) -> JSONResponse:

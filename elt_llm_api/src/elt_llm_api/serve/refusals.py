@@ -1,6 +1,6 @@
 """Refusals of the server that the commands have no name for, each with the HTTP status that says it."""
 
-from elt_llm_core.errors import EltError
+from elt_llm_core.errors import EltError, UsageError
 
 
 class NotThere(EltError):
@@ -19,6 +19,10 @@ class TooLarge(EltError):
 
 class UnsupportedUpload(EltError):
     """A kind of file, or of request, that is not read: 415."""
+
+
+class NotInstalled(UsageError):
+    """A part of the server that an extra brings, without it: 501."""
 
 
 class NoRoom(EltError):

@@ -6,12 +6,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import UsageError
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.routing import Route
 
 from elt_llm_api.serve.asgi import PRINCIPAL, Message, Receive, Scope, Send, header
+from elt_llm_api.serve.refusals import NotInstalled
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
 
 PATH = "/mcp"
-INSTALL = "Run: uv sync --inexact --extra mcp"
 _MOST_SESSIONS = 1000
 MOST_OF_ONE = 100
 """Sessions of one caller: whoever opens more loses those unused for longest, so that nobody takes all there are."""
@@ -30,6 +29,11 @@ _MEGABYTE = 1 << 20
 def is_installed() -> bool:
     """Whether the library of the protocol is there."""
     return find_spec("mcp") is not None
+
+
+def not_installed() -> NotInstalled:
+    """What is said where it is not."""
+    return NotInstalled("Tools for agents are not installed here.", hint="Run: uv sync --inexact --extra mcp")
 
 
 def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager[None]:
@@ -123,7 +127,7 @@ async def _to_nobody(_: Message) -> None:
 
 
 async def _not_installed(_: Request) -> None:
-    raise UsageError("Tools for agents need a library that is not installed.", hint=INSTALL)
+    raise not_installed()
 
 
 @asynccontextmanager

@@ -12,9 +12,8 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.actions.chat_requests import NotSupported
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.errors import error_of, status_of
+from elt_llm_api.serve.errors import error_of, headers_of, status_of
 from elt_llm_api.serve.refusals import NotThere
-from elt_llm_api.serve.workers import RETRY_AFTER
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
@@ -55,8 +54,8 @@ class OpenAiRoute(APIRoute):
                 return _invalid(error, request)
             except EltError as error:
                 status = status_of(error)
-                headers = {"retry-after": str(RETRY_AFTER)} if status == 503 else None
-                return JSONResponse(openai_error(error, request.scope.get(REQUEST_ID, "")), status, headers)
+                body = openai_error(error, request.scope.get(REQUEST_ID, ""))
+                return JSONResponse(body, status, headers_of(status))
 
         return told
 

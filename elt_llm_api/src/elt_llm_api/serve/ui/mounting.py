@@ -5,10 +5,11 @@ import importlib.util
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from elt_llm_api.serve.asgi import App, Receive, Scope, Send
+from elt_llm_api.serve.heap import settle
+from elt_llm_api.serve.refusals import NotInstalled
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.own_events import OwnEvents
 from elt_llm_api.serve.ui.pages import StrictPages
@@ -16,7 +17,6 @@ from elt_llm_api.serve.ui.pages import StrictPages
 if TYPE_CHECKING:
     from starlette.datastructures import URLPath
 
-MISSING = "The user interface is not installed here. Run: uv sync --inexact --extra ui\nThe routes below /v1 answer.\n"
 _EXACT = frozenset(
     {
         "/",
@@ -66,14 +66,14 @@ class Interface:
     """Builds the user interface for its first visitor: whoever only calls routes never pays for it."""
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
-        """`library` is what it is built with; where that is not installed, a page says how to bring it."""
+        """`library` is what it is built with; where that is not installed, visitors are told how to bring it."""
         self._services, self._library = services, library
         self._opened = AsyncExitStack()
         self._building = asyncio.Lock()
         self._app: App | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, as soon as there is something to answer with."""
+        """Answer, as soon as there is something to answer with. Raises NotInstalled."""
         async with self._building:
             self._app = self._app or await self._built()
         await self._app(scope, receive, send)
@@ -88,12 +88,16 @@ class Interface:
 
     async def _built(self) -> App:
         if importlib.util.find_spec(self._library) is None:
-            return PlainTextResponse(MISSING, 501)
+            raise NotInstalled(
+                "The user interface is not installed here; the routes below /v1 answer.",
+                hint="Run: uv sync --inexact --extra ui",
+            )
         from elt_llm_api.serve.ui.building import build_interface, folder_of_files
 
         gradio_app = await asyncio.to_thread(build_interface, self._services)
         await self._opened.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
+        settle()
         loaded = self._services.loaded
         most = loaded.settings.serve.upload_quota_mb << 20
         queues = gradio_app.get_blocks()._queue.event_queue_per_concurrency_id  # noqa: SLF001 - there is no other way
