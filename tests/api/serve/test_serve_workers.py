@@ -1,6 +1,7 @@
 """Blocking work: so much at once, so much waiting, the rest refused at once; what nobody waits for is told so."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import threading
@@ -8,7 +9,7 @@ import time
 from threading import Event
 
 import pytest
-from elt_llm_api.serve.workers import Overloaded, Workers
+from elt_llm_api.serve.workers import COMPUTING, Overloaded, Workers, retry_after
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -175,3 +176,44 @@ def test_never_more_at_once_than_there_are_places_and_every_place_comes_back(
 
     asyncio.run(main())
     assert most <= places
+
+
+def test_few_compute_at_once_however_many_are_at_work() -> None:
+    async def main() -> int:
+        lock, computing, most = threading.Lock(), 0, 0
+
+        def work(gone: Event) -> None:
+            nonlocal computing, most
+            with workers.computing(gone):
+                with lock:
+                    computing += 1
+                    most = max(most, computing)
+                time.sleep(0.02)
+                with lock:
+                    computing -= 1
+
+        with Workers(8, 8) as workers:
+            await asyncio.gather(*(workers.run(work) for _ in range(16)))
+        return most
+
+    assert asyncio.run(main()) == COMPUTING
+
+
+def test_a_turn_is_not_waited_for_by_work_that_nobody_waits_for() -> None:
+    gone, never = Event(), Event()
+    gone.set()
+    with Workers(1, 0) as workers, contextlib.ExitStack() as taken:
+        for _ in range(COMPUTING):
+            taken.enter_context(workers.computing(never))
+        with workers.computing(gone):
+            pass
+    with contextlib.ExitStack() as taken:
+        for _ in range(COMPUTING):
+            taken.enter_context(workers.computing(never))
+
+
+def test_whoever_is_refused_together_is_not_told_to_come_back_together() -> None:
+    told = {retry_after() for _ in range(200)}
+    assert len(told) > 1
+    assert min(told) >= 1
+    assert max(told) <= 5

@@ -78,11 +78,13 @@ def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposur
         log_to_stderr(context.verbose, [exposure.token or ""])
 
         from elt_llm_api.serve.app import create_app
+        from elt_llm_api.serve.heap import settle
         from elt_llm_api.serve.listening.server import GracefulServer, configured
 
         named = with_options(loaded, {"allowed_hosts": (*serve.allowed_hosts, *reached_as(bound))})
         address = address_of(bound, encrypted=exposure.encrypted)
         app = create_app(named, token=exposure.token)
+        settle()
         server = GracefulServer(configured(app, certificate), lambda: _told(address, exposure))
         server.run([bound])
     return 128 + server.ended_by if server.ended_by else 0

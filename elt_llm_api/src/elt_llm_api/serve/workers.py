@@ -1,16 +1,20 @@
 """Where questions are worked on: a bounded number of threads, a bounded queue before them, and a clear no beyond."""
 
 import asyncio
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, Lock
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Event, Lock
 from typing import TypeVar
 
 from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import EltError
 
 T = TypeVar("T")
-RETRY_AFTER = 2  # seconds: what a short queue takes to empty
+_RETRY_AFTER = range(1, 5)  # seconds: what a short queue takes to empty
+COMPUTING = 2  # threads: of Python one runs at a time; with more, whoever is to be refused waits for all of them
+_SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class Overloaded(EltError):
@@ -26,6 +30,7 @@ class Workers(Closeable):
         self._threads = ThreadPoolExecutor(places, thread_name_prefix="question")
         self._free = places + queue
         self._lock = Lock()
+        self._computing = BoundedSemaphore(COMPUTING)
 
     @property
     def is_full(self) -> bool:
@@ -55,6 +60,21 @@ class Workers(Closeable):
             running.cancel()  # does nothing to work that was begun
             raise
 
+    @contextmanager
+    def computing(self, gone: Event) -> Iterator[None]:
+        """A turn for work that computes all the time, waited for unless `gone` is set meanwhile.
+
+        Work that waits for a model needs none: it would keep the turn from others and not use it.
+        """
+        taken = False
+        while not taken and not gone.is_set():
+            taken = self._computing.acquire(timeout=_SECONDS_BETWEEN_LOOKS)
+        try:
+            yield
+        finally:
+            if taken:
+                self._computing.release()
+
     def close(self) -> None:
         """Take no more work, drop what waits, and wait for what is being done."""
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -62,13 +82,17 @@ class Workers(Closeable):
     def _take(self) -> None:
         with self._lock:
             if self._free <= 0:
-                hint = f"Try again in {RETRY_AFTER} s."
-                raise Overloaded("The server has as many questions as it can take.", hint=hint)
+                raise Overloaded("The server has as many questions as it can take.", hint="Try again in a few seconds.")
             self._free -= 1
 
     def _give_back(self, _: Future[T]) -> None:
         with self._lock:
             self._free += 1
+
+
+def retry_after() -> int:
+    """After how many seconds to try again: not the same for all, or whoever is refused together comes back together."""
+    return random.choice(_RETRY_AFTER)  # noqa: S311 - to spread them is all it is for
 
 
 def _unheard(ended: "asyncio.Future[T]") -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -179,8 +180,7 @@ class Asking:
         return watch(kind, principal.name, request.question, request.profile, request_id=request_id)
 
     def _search(self, principal: Principal, request: SearchRequest, gone: Flag) -> "Found":
-        with self._services.engines.lend(self.scope(principal, request), request.profile) as engine:
-            _unless(gone)
+        with self._lent(self.scope(principal, request), request.profile, gone) as engine:
             return engine.search(
                 request.question,
                 top_k=request.top_k,
@@ -189,6 +189,17 @@ class Asking:
                 explain=request.explain,
                 cancelled=gone.is_set,
             )
+
+    @contextmanager
+    def _lent(self, scope: tuple[str, ...], profile: str, gone: Flag) -> Iterator[Engine]:
+        """The engine, when it is its turn. Raises Abandoned, and what opening raises."""
+        with self._services.engines.lend(scope, profile) as engine, self._turn(engine, gone):
+            _unless(gone)
+            yield engine
+
+    def _turn(self, engine: Engine, gone: Flag) -> AbstractContextManager[None]:
+        """A turn to compute; an engine with a model waits for that most of the time."""
+        return nullcontext() if engine.llm else self._services.workers.computing(gone)
 
     def _ask(
         self, principal: Principal, request: AskRequest, gone: Flag, listen: Listener, request_id: str
@@ -199,8 +210,7 @@ class Asking:
         scope = self.scope(principal, request)
         if session:
             self._widen(session, scope, request.profile)
-        with self._services.engines.lend(scope, request.profile) as engine:
-            _unless(gone)
+        with self._lent(scope, request.profile, gone) as engine:
             result = self._asked(engine, request, session)(
                 request.question,
                 where=request.where,
