@@ -16,11 +16,8 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.choices import collection_choices, conversation_choices, profile_choices, profile_told
 from elt_llm_api.serve.ui.conversation import Conversation, Talking, copied
+from elt_llm_api.serve.ui.handlers import QUIET, Updates
 from elt_llm_api.serve.ui.sources import Sources
-
-Updates = dict[Any, Any]
-"""What changes, by component."""
-_HIDDEN: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class _Tab:
         on = self._controls
         shown = [on.chat, on.said, on.send, on.stop, on.copy, on.state, *self._sources.outputs]
         asking = [on.question, on.collections, on.profile, on.state]
-        gr.on(None, self.choices, None, [on.collections, on.profile, on.earlier], **_HIDDEN)
+        gr.on(None, self.choices, None, [on.collections, on.profile, on.earlier], **QUIET)
         gr.on(
             [on.question.submit, on.send.click],
             self.ask,
@@ -106,13 +103,13 @@ class _Tab:
             [on.question, *shown],
             concurrency_limit=None,
             trigger_mode="multiple",
-            **_HIDDEN,
-        ).then(self.earlier, None, [on.earlier], **_HIDDEN)
-        on.stop.click(self.stop, None, None, **_HIDDEN)
-        on.profile.input(self.profile_told, [on.profile], [on.profile], **_HIDDEN)
-        gr.on([on.afresh.click, on.chat.clear], self.afresh, None, [on.question, on.earlier, *shown], **_HIDDEN)
-        on.earlier.input(self.reopen, [on.earlier], shown, **_HIDDEN)
-        on.chat.like(self.like, [on.state], [on.said], **_HIDDEN)
+            **QUIET,
+        ).then(self.earlier, None, [on.earlier], **QUIET)
+        on.stop.click(self.stop, None, None, **QUIET)
+        on.profile.input(self.profile_told, [on.profile], [on.profile], **QUIET)
+        gr.on([on.afresh.click, on.chat.clear], self.afresh, None, [on.question, on.earlier, *shown], **QUIET)
+        on.earlier.input(self.reopen, [on.earlier], shown, **QUIET)
+        on.chat.like(self.like, [on.state], [on.said], **QUIET)
         self._sources.wire()
 
     def choices(self, request: gr.Request) -> list[Any]:

@@ -20,12 +20,10 @@ from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.choices import collection_choices
 from elt_llm_api.serve.ui.document_table import HEADERS, document_choices, job_markdown, table_rows
+from elt_llm_api.serve.ui.handlers import QUIET, Updates
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 _KINDS = ("ingest", "forget")
-Updates = dict[Any, Any]
-"""What changes, by component."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,15 @@ class _Tab:
         on = self._controls
         listed = [on.said, on.table, on.document]
         watched = [on.said, on.stop, on.timer, on.running]
-        gr.on(None, self.opened, None, [on.collection, *watched], **_QUIET)
-        gr.on([on.collection.input, on.collection.change], self.listed, [on.collection], listed, **_QUIET)
-        on.bring.click(self.bring, [on.collection, on.files], [on.files, *watched], **_QUIET)
-        on.stop.click(self.stop, [on.running], watched, **_QUIET)
+        gr.on(None, self.opened, None, [on.collection, *watched], **QUIET)
+        gr.on([on.collection.input, on.collection.change], self.listed, [on.collection], listed, **QUIET)
+        on.bring.click(self.bring, [on.collection, on.files], [on.files, *watched], **QUIET)
+        on.stop.click(self.stop, [on.running], watched, **QUIET)
         on.timer.tick(
-            self.watch, [on.running, on.collection], [*watched, on.collection, on.table, on.document], **_QUIET
+            self.watch, [on.running, on.collection], [*watched, on.collection, on.table, on.document], **QUIET
         )
-        on.open.click(self.read, [on.collection, on.document, on.page], [on.text, on.said], **_QUIET)
-        on.forget.click(self.forget, [on.collection, on.document, on.sure], [on.sure, on.text, *watched], **_QUIET)
+        on.open.click(self.read, [on.collection, on.document, on.page], [on.text, on.said], **QUIET)
+        on.forget.click(self.forget, [on.collection, on.document, on.sure], [on.sure, on.text, *watched], **QUIET)
 
     def opened(self, request: gr.Request) -> Updates:
         """What this caller can choose from, when the page is opened; what it brought last is watched again."""

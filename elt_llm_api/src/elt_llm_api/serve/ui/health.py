@@ -1,7 +1,5 @@
 """The tab Health: whether the server can answer, what it measured over time, what is wrong and what mends it."""
 
-from typing import Any
-
 import gradio as gr
 from elt_llm_core.errors import EltError
 
@@ -10,9 +8,9 @@ from elt_llm_api.serve.actions.health import HealthOf
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
+from elt_llm_api.serve.ui.handlers import QUIET
 from elt_llm_api.serve.ui.health_page import figures_html, findings_html, plots_html, state_html
 
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 _HOURS, _DAYS = "By the hour", "By the day"
 
 
@@ -29,11 +27,11 @@ def build(services: Services) -> None:
     )
     told = [state, plots, figures]
     health = _Tab(services)
-    refresh.click(health.figures, [by], told, **_QUIET)
-    by.change(health.figures, [by], told, **_QUIET)
+    refresh.click(health.figures, [by], told, **QUIET)
+    by.change(health.figures, [by], told, **QUIET)
     look.click(health.findings, None, [findings], api_visibility="private")
     if isinstance(tab, gr.Tab):
-        tab.select(health.figures, [by], told, **_QUIET)
+        tab.select(health.figures, [by], told, **QUIET)
 
 
 class _Tab:

@@ -15,11 +15,11 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import answer_markdown, failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.choices import collection_choices, profile_choices
+from elt_llm_api.serve.ui.handlers import TIMED
 from elt_llm_api.serve.ui.lab import Lab
 from elt_llm_api.serve.ui.trace_tables import near_miss_table, passage_table, stage_table
 
 _WIDTH = 150  # columns of the text
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
 
 
 def build(services: Services) -> None:
@@ -47,9 +47,9 @@ def build(services: Services) -> None:
         explained.explain,
         [question, collections, profile],
         [answer, *parts.values()],
-        **_QUIET,
+        **TIMED,
     )
-    gr.on(None, explained.choices, None, [collections, profile, *lab.profiles], **_QUIET)
+    gr.on(None, explained.choices, None, [collections, profile, *lab.profiles], **TIMED)
     lab.wire()
 
 

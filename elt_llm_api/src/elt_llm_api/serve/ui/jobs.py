@@ -14,13 +14,11 @@ from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
+from elt_llm_api.serve.ui.handlers import QUIET, Updates
 from elt_llm_api.serve.ui.row_browser import RowBrowser
 from elt_llm_api.serve.ui.running_job import progress_markdown
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-Updates = dict[Any, Any]
-"""What changes, by component."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,12 @@ class _Tab:
         chosen = [on.job, on.kind]
         watched = [on.said, on.stop, on.timer, on.running]
         options = [on.only, on.limit, on.anew, on.dry_run]
-        gr.on(None, self.opened, None, [on.job, *watched], **_QUIET)
-        on.job.input(self.kinds, [on.job], [on.kind], **_QUIET).then(rows.of_job, chosen, rows.outputs, **_QUIET)
-        on.kind.input(rows.of_job, chosen, rows.outputs, **_QUIET)
-        on.run.click(self.run, [*chosen, *options], watched, **_QUIET)
-        on.stop.click(self.stop, [on.running], watched, **_QUIET)
-        on.timer.tick(self.watch, [on.running, *chosen], [*watched, *rows.outputs], **_QUIET)
+        gr.on(None, self.opened, None, [on.job, *watched], **QUIET)
+        on.job.input(self.kinds, [on.job], [on.kind], **QUIET).then(rows.of_job, chosen, rows.outputs, **QUIET)
+        on.kind.input(rows.of_job, chosen, rows.outputs, **QUIET)
+        on.run.click(self.run, [*chosen, *options], watched, **QUIET)
+        on.stop.click(self.stop, [on.running], watched, **QUIET)
+        on.timer.tick(self.watch, [on.running, *chosen], [*watched, *rows.outputs], **QUIET)
         rows.wire(on.job, on.kind)
 
     def opened(self, request: gr.Request) -> Updates:

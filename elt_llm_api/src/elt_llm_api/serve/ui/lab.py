@@ -15,13 +15,13 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.comparison import comparison_html
+from elt_llm_api.serve.ui.handlers import TIMED
 from elt_llm_api.serve.ui.knobs import KEYS, build_knobs, settings_of, values_of
 
 if TYPE_CHECKING:
     from elt_llm_query.retrieve.pipeline import Found
 
 SIDES = ("A", "B")
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
 
 
 class Lab:
@@ -50,11 +50,11 @@ class Lab:
     def wire(self) -> None:
         """Say what the controls do."""
         for profile, knobs in zip(self.profiles, self._knobs, strict=True):
-            profile.input(self.turned, [profile], knobs, **_QUIET)
+            profile.input(self.turned, [profile], knobs, **TIMED)
         both = [*self.profiles, *self._knobs[0], *self._knobs[1]]
-        self._compare.click(self.compare, [self._question, self._collections, *both], [self._compared], **_QUIET)
+        self._compare.click(self.compare, [self._question, self._collections, *both], [self._compared], **TIMED)
         given = [self._side, self._name, self._description, self._replace]
-        self._save.click(self.save, [*given, *both], [self._told, *self.profiles], **_QUIET)
+        self._save.click(self.save, [*given, *both], [self._told, *self.profiles], **TIMED)
 
     def turned(self, name: str, request: gr.Request) -> list[Any]:
         """Every control as the chosen profile has it."""

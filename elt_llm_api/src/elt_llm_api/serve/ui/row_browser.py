@@ -18,6 +18,7 @@ from elt_llm_api.serve.safe_text import as_markdown
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
+from elt_llm_api.serve.ui.handlers import QUIET, Updates
 from elt_llm_api.serve.ui.row_cards import choice_of, files_markdown, listed, row_html
 
 ON_A_PAGE = 50
@@ -29,9 +30,6 @@ _STATUSES = [
     ("To be clarified", "NEEDS_CLARIFICATION"),
 ]
 _VERDICTS = [("Any", _ANY), *((name.capitalize(), name) for name in ("found", "inferred", "absent", "conflict"))]
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-Updates = dict[Any, Any]
-"""What changes, by component."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +87,17 @@ class RowBrowser:
         filters = [self._table, self._status, self._verdict, self._text]
         page, opened = [self._state, *self._of_page], [self._state, self._row, *self._of_row]
         changed = [self._table.input, self._status.input, self._verdict.input, self._text.submit]
-        gr.on(changed, self.filtered, [self._state, *filters], page, **_QUIET)
+        gr.on(changed, self.filtered, [self._state, *filters], page, **QUIET)
         for button, step in ((self._back, -ON_A_PAGE), (self._on, ON_A_PAGE)):
-            button.click(self._turner(step), [self._state, *filters], page, **_QUIET)
-        self._row.input(self.open_chosen, [self._state, self._row], opened, **_QUIET)
-        self._list.select(self.open_selected, [self._state], opened, **_QUIET)
+            button.click(self._turner(step), [self._state, *filters], page, **QUIET)
+        self._row.input(self.open_chosen, [self._state, self._row], opened, **QUIET)
+        self._list.select(self.open_selected, [self._state], opened, **QUIET)
         form = self._review
         form.keep.click(
             self.review,
             [self._state, form.status, form.comment, form.reviewer, *filters],
             [*page, self._files],
-            **_QUIET,
+            **QUIET,
         )
 
     def of_job(self, job: str | None, kind: str | None, request: gr.Request) -> Updates:

@@ -15,12 +15,12 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.cards import Card, marked_text
+from elt_llm_api.serve.ui.handlers import QUIET
 
 MOST = 12
 """Cards that are shown; an answer rarely cites more places, and all of them are in its text."""
 BEFORE, AFTER = 300, 1500
 """Characters of a document shown before and after the cited ones, at most."""
-_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 
 class Sources:
@@ -62,9 +62,9 @@ class Sources:
         """Say what the buttons do."""
         for place, (_, _, button) in enumerate(self._cards):
             button.click(
-                self._opener(place), [self._state], [self._opened, self._place], scroll_to_output=True, **_QUIET
+                self._opener(place), [self._state], [self._opened, self._place], scroll_to_output=True, **QUIET
             )
-        self._close.click(lambda: gr.update(visible=False), None, [self._opened], **_QUIET)
+        self._close.click(lambda: gr.update(visible=False), None, [self._opened], **QUIET)
 
     def _opener(self, place: int) -> Any:
         async def opened(cards: Sequence[Card], request: gr.Request) -> tuple[Any, str]:
