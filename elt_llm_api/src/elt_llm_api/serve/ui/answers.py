@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from elt_llm_core.errors import EltError
 from elt_llm_core.results import CheckedSentence, QueryResult
 
 from elt_llm_api.serve.safe_text import as_markdown, as_text
@@ -38,9 +39,9 @@ def partial_markdown(text: str, said: str = "") -> str:
     return "\n\n".join(part for part in (as_markdown(text), _block("notes", as_text(said)) if said else "") if part)
 
 
-def failure_markdown(message: str, hint: str = "") -> str:
+def failure_markdown(error: EltError) -> str:
     """What went wrong, and what mends it."""
-    return _block("failure", f"⚠ {as_text(message)}" + (f"<br>{as_text(hint)}" if hint else ""))
+    return _block("failure", f"⚠ {as_text(str(error))}" + (f"<br>{as_text(error.hint)}" if error.hint else ""))
 
 
 def marked(result: QueryResult) -> str:

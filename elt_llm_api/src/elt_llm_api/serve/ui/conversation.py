@@ -82,7 +82,7 @@ class Talking:
             elif stopped.is_set() and not self.stops.runs(browser):  # else the next question is shown already
                 yield replace(now, messages=_last(now, partial_markdown(writing.text, "Stopped.")), said="Stopped.")
         except EltError as error:
-            yield replace(now, messages=_last(now, failure_markdown(str(error), error.hint)), said="It failed.")
+            yield replace(now, messages=_last(now, failure_markdown(error)), said="It failed.")
         finally:
             self.stops.end(browser, stopped)
 

@@ -126,7 +126,7 @@ class _Tab:
         try:
             taken = await asyncio.to_thread(self._uploads.add, principal_of(request), collection.strip(), came)
         except EltError as error:
-            return {on.files: None, on.said: failure_markdown(str(error), error.hint)}
+            return {on.files: None, on.said: failure_markdown(error)}
         finally:
             for _, path in came:
                 path.unlink(missing_ok=True)  # they are kept elsewhere now, or nowhere
@@ -155,7 +155,7 @@ class _Tab:
         try:
             shown = self._documents.text(principal_of(request), collection, document, page=number)
         except EltError as error:
-            return {on.said: failure_markdown(str(error), error.hint)}
+            return {on.said: failure_markdown(error)}
         label = f"{shown.source}: characters {shown.start} to {shown.end} of {shown.length}"
         return {on.said: "", on.text: gr.update(value=shown.text, label=label)}
 
@@ -179,7 +179,7 @@ class _Tab:
         try:
             return self._watched(work())
         except EltError as error:
-            return self._watching("", failure_markdown(str(error), error.hint))
+            return self._watching("", failure_markdown(error))
 
     def _watched(self, job: QueuedJob) -> Updates:
         return self._watching("" if job.has_ended else job.id, job_markdown(job))

@@ -45,14 +45,14 @@ class _Tab:
         try:
             return self._figures(by, principal_of(request))
         except EltError as error:
-            return failure_markdown(str(error), error.hint), "", ""
+            return failure_markdown(error), "", ""
 
     def findings(self, request: gr.Request) -> str:
         """What the doctor finds now."""
         try:
             return findings_html(self._health.findings(principal_of(request)))
         except EltError as error:
-            return failure_markdown(str(error), error.hint)
+            return failure_markdown(error)
 
     def _figures(self, by: str, principal: Principal) -> tuple[str, str, str]:
         monitoring = self._health.monitoring(principal)

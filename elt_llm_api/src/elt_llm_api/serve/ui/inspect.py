@@ -84,7 +84,7 @@ class Explained:
         try:
             return trace_parts(await self._asking.ask(principal_of(request), asked))
         except EltError as error:
-            return failure_markdown(str(error), error.hint), "", "", "", ""
+            return failure_markdown(error), "", "", "", ""
 
 
 def trace_parts(result: QueryResult) -> tuple[str, str, str, str, str]:

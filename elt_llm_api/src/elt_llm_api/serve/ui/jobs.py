@@ -118,7 +118,7 @@ class _Tab:
             asked = BatchRequest(job=job, only=names, limit=most, anew=anew, dry_run=dry_run)
             queued = self._batch.submit(principal_of(request), kind, asked)
         except EltError as error:
-            return {on.said: failure_markdown(str(error), error.hint)}
+            return {on.said: failure_markdown(error)}
         except ValueError:
             return {on.said: "Name at most 1,000 rows, and a whole number from 1 of them."}
         return self._watched(principal_of(request), queued.id)
@@ -128,7 +128,7 @@ class _Tab:
         try:
             self._jobs.cancel(principal_of(request), running)
         except EltError as error:
-            return {self._controls.said: failure_markdown(str(error), error.hint)}
+            return {self._controls.said: failure_markdown(error)}
         return self._watched(principal_of(request), running)
 
     async def watch(self, running: str, job: str | None, kind: str | None, request: gr.Request) -> Updates:
@@ -144,7 +144,7 @@ class _Tab:
         try:
             job = self._jobs.get(principal, identity)
         except EltError as error:
-            return self._ended(failure_markdown(str(error), error.hint))
+            return self._ended(failure_markdown(error))
         if job.has_ended:
             return self._ended(progress_markdown(job))
         return {

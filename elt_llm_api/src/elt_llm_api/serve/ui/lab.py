@@ -68,7 +68,7 @@ class Lab:
         try:
             found = [await self._found(side, question.strip(), collections, values, request) for side in range(2)]
         except EltError as error:
-            return failure_markdown(str(error), error.hint)
+            return failure_markdown(error)
         return comparison_html(found[0], found[1])
 
     async def save(
@@ -80,7 +80,7 @@ class Lab:
         try:
             path = await asyncio.to_thread(self._saved.save, principal, name.strip(), given, replace=replace)
         except EltError as error:
-            return [failure_markdown(str(error), error.hint), gr.skip(), gr.skip()]
+            return [failure_markdown(error), gr.skip(), gr.skip()]
         names = [one.name for one in self._saved.all()]
         said = as_text(f"Saved as config/profiles/{path.name}. Everybody can choose it now.")
         return [said, gr.update(choices=names), gr.update(choices=names)]

@@ -157,7 +157,7 @@ class RowBrowser:
         except ValidationError:
             return {self._review.said: "Choose what becomes of the row; comment and name must not be too long."}
         except EltError as error:
-            return {self._review.said: failure_markdown(str(error), error.hint)}
+            return {self._review.said: failure_markdown(error)}
         page = self._turned(state, (table, shown_status, verdict, text), principal)
         return {**page, **self._row_shown(detail), self._review.said: "Kept.", self._files: files}
 
@@ -207,7 +207,7 @@ class RowBrowser:
         try:
             detail = self._rows.one(principal, state.job, _kind(state.kind), place)
         except EltError as error:
-            return {self._detail: failure_markdown(str(error), error.hint)}
+            return {self._detail: failure_markdown(error)}
         opened = replace(state, opened=place, digest=detail.digest)
         return {self._state: opened, self._row: number, **self._row_shown(detail)}
 
@@ -218,7 +218,7 @@ class RowBrowser:
         return {self._detail: "", **self._review.hidden()}
 
     def _refused(self, error: EltError) -> Updates:
-        told = failure_markdown(str(error), error.hint)
+        told = failure_markdown(error)
         return {self._state: Shown(), self._count: told, self._list: gr.update(value=[]), **self._closed()}
 
 

@@ -72,7 +72,7 @@ class Sources:
             try:
                 told = await self._services.workers.run(lambda _: self._read(cards[place], request))
             except EltError as error:
-                told = failure_markdown(str(error), error.hint)
+                told = failure_markdown(error)
             return gr.update(visible=True), told
 
         return opened
@@ -87,7 +87,7 @@ class Sources:
             place = place_html(card.reference, cited, self._spans.get(principal, *where, *around))
             return place + self._picture(principal, cited)
         except EltError as error:
-            return failure_markdown(str(error), error.hint)
+            return failure_markdown(error)
 
     def _picture(self, principal: Principal, cited: Span) -> str:
         """The page as it is printed, where its file is still there; else nothing, for the text is."""
