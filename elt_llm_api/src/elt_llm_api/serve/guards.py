@@ -22,8 +22,6 @@ from elt_llm_api.serve.middleware.slow_bodies import SlowBodies
 from elt_llm_api.serve.middleware.stopping import Stopping
 from elt_llm_api.serve.services import Services
 
-_MEGABYTE = 1 << 20
-
 
 def gate_for(services: Services, token: str | None) -> Gate:
     """Who is let in: whoever shows the token or a key; anybody while there is neither."""
@@ -35,7 +33,7 @@ def gate_for(services: Services, token: str | None) -> Gate:
 def guarded(app: App, gate: Gate, serve: ServeSettings) -> App:
     """The app with its guards, the outermost first: names, headers, hosts, origins, files, sizes, keys."""
     inner: App = Authentication(app, gate)
-    inner = BodyLimit(inner, serve.max_body_mb * _MEGABYTE, serve.max_upload_mb * _MEGABYTE)
+    inner = BodyLimit(inner, serve.max_body_mb << 20, serve.max_upload_mb << 20)
     inner = FileAddresses(SlowBodies(inner))
     inner = CrossOrigin(inner, serve.cors_origins)
     inner = Hosts(inner, serve.allowed_hosts, serve.cors_origins)

@@ -25,7 +25,6 @@ from elt_llm_api.serve.services import Services
 
 MOST_FILES = 100
 """In one upload."""
-_MEGABYTE = 1 << 20
 _PIECE = 256 * 1024  # bytes that are gathered before the disk is asked
 
 
@@ -85,7 +84,7 @@ class Uploads:
             raise Forbidden("This key may read, and bring no documents.")
 
     def _reader(self, content_type: str) -> FormReader:
-        most = self._services.loaded.settings.ingest.max_file_mb * _MEGABYTE
+        most = self._services.loaded.settings.ingest.max_file_mb << 20
         return FormReader(content_type, self._incoming(), most, MOST_FILES)
 
     def _incoming(self) -> Path:
@@ -122,7 +121,7 @@ class Uploads:
         kept = (path for path in folder.iterdir() if path.name not in named) if folder.is_dir() else iter(())
         total = sum(path.stat().st_size for path in kept) + sum(file.size for file in named.values())
         quota = self._services.loaded.settings.serve.upload_quota_mb
-        if total > quota * _MEGABYTE:
+        if total > quota << 20:
             raise NoRoom(
                 f"All uploads of '{folder.name}' together may have {quota} MB.",
                 hint="Forget documents that are not needed, or have serve.upload_quota_mb raised.",

@@ -23,7 +23,6 @@ _MOST_SESSIONS = 1000
 MOST_OF_ONE = 100
 """Sessions of one caller: whoever opens more loses those unused for longest, so that nobody takes all there are."""
 _SESSION = "mcp-session-id"
-_MEGABYTE = 1 << 20
 
 
 def is_installed() -> bool:
@@ -55,7 +54,7 @@ def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager
     server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=transport_security(serve.allowed_hosts, serve.cors_origins),
-        max_request_body_size=serve.max_body_mb * _MEGABYTE,
+        max_request_body_size=serve.max_body_mb << 20,
         max_sessions=_MOST_SESSIONS,
     )
     manager: StreamableHTTPSessionManager = server.session_manager
