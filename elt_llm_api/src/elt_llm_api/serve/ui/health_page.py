@@ -5,8 +5,9 @@ from typing import Any
 
 from elt_llm_api.serve.actions.health import Disk, Finding, Monitoring, Point, Ready
 from elt_llm_api.serve.safe_text import as_text
-from elt_llm_api.serve.ui.html_tables import flat
-from elt_llm_api.svg_columns import Column, columns
+from elt_llm_api.serve.ui.html_tables import Column, flat, table
+from elt_llm_api.svg_columns import Column as Bar
+from elt_llm_api.svg_columns import columns
 
 _SIGNS = {"ok": "✓", "warn": "!", "FAIL": "✗"}
 _GIGABYTE = 10**9
@@ -46,9 +47,9 @@ def figures_html(monitoring: Monitoring) -> str:
         rows.append((f"Cache of {cache}", f"{counts['hit']:,} hits, {counts['miss']:,} misses"))
     rows += [(f"Found by {legs}", f"{count:,}") for legs, count in sorted(total["legs"].items())]
     rows += [(f"Passages by {leg}", f"{count:,}") for leg, count in sorted(total["passages"].items())]
-    counted = _table(("What", "Since ever"), rows)
-    names = ("Milliseconds", "Mean", "Half below", "95 % below", "Lately")
-    return counted + _table(names, [_times(name, told) for name, told in total["times"].items()])
+    counted = table(_with_figures("What", "Since ever"), rows)
+    taken = _with_figures("Milliseconds", "Mean", "Half below", "95 % below", "Lately")
+    return counted + table(taken, [_times(name, told) for name, told in total["times"].items()])
 
 
 def plots_html(points: Sequence[Point], what: str) -> str:
@@ -63,7 +64,7 @@ def plots_html(points: Sequence[Point], what: str) -> str:
     )
     drawn = []
     for title, value_of, shown in plots:
-        values = [Column(it.start, value_of(it.measures), shown(value_of(it.measures))) for it in points]
+        values = [Bar(it.start, value_of(it.measures), shown(value_of(it.measures))) for it in points]
         named = f"{title} by the {what}"
         drawn.append(f'<figure class="plot"><figcaption>{as_text(named)}</figcaption>{columns(named, values)}</figure>')
     return f'<div class="plots">{"".join(drawn)}</div>'
@@ -73,7 +74,7 @@ def findings_html(findings: Sequence[Finding]) -> str:
     """What the doctor says, what needs mending first, with its cure."""
     ordered = sorted(findings, key=lambda it: ("FAIL", "warn", "ok").index(it.outcome))
     rows = [(f"{_SIGNS[it.outcome]} {it.outcome}", it.name, it.detail, it.hint) for it in ordered]
-    return _table(("", "Check", "Found", "Cure"), rows, figures=())
+    return table([Column(title) for title in ("", "Check", "Found", "Cure")], rows)
 
 
 def _slowest(measures: Any) -> float:
@@ -86,16 +87,6 @@ def _times(name: str, told: Any) -> tuple[str, ...]:
     return shown, *(f"{told[key]:,.1f}" for key in ("mean_ms", "p50_ms", "p95_ms", "moving_ms"))
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]], figures: Sequence[int] | None = None) -> str:
-    """A table in which all columns but the first are figures, or those that are said to be."""
-    right = set(range(1, len(names)) if figures is None else figures)
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        told = (
-            f"<{tag}{' class=' + chr(34) + 'figure' + chr(34) if place in right else ''}>{as_text(flat(cell))}</{tag}>"
-            for place, cell in enumerate(cells)
-        )
-        return f"<tr>{''.join(told)}</tr>"
-
-    body = "".join(row("td", cells) for cells in rows)
-    return f'<div class="wide"><table class="ours"><thead>{row("th", names)}</thead><tbody>{body}</tbody></table></div>'
+def _with_figures(first: str, *others: str) -> list[Column]:
+    """Columns of a table in which all but the first are figures."""
+    return [Column(first), *(Column(title, figure=True) for title in others)]
