@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.results import RetrievedChunk
 
-from elt_llm_api.serve.ui.html_tables import Column, figure, table
+from elt_llm_api.serve.ui.html_tables import Column, figure, flat, table
 
 if TYPE_CHECKING:
     from elt_llm_query.retrieve.pipeline import Found
@@ -44,5 +44,5 @@ def _sign(place: int | None) -> str:
 
 def _named(chunk: RetrievedChunk) -> str:
     page = f" p. {chunk.page}" if chunk.page else ""
-    words = " ".join(chunk.text[: 2 * _BEGINS].split())[:_BEGINS]
+    words = flat(chunk.text[: 2 * _BEGINS])[:_BEGINS]
     return f"{chunk.source}{page}: {words}"

@@ -17,6 +17,7 @@ from elt_llm_api.serve.safe_text import as_markdown, as_text
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import answer_markdown, failure_markdown, partial_markdown
 from elt_llm_api.serve.ui.cards import Card, cited_cards, found_cards
+from elt_llm_api.serve.ui.html_tables import flat
 from elt_llm_api.serve.ui.stopping import Stops, until_stopped
 
 Message = dict[str, Any]
@@ -120,7 +121,7 @@ def copied(result: QueryResult) -> str:
     lines = [result.answer, ""]
     for one in result.citations:
         page = f", page {one.page}" if one.page else ""
-        lines.append(f"{one.reference} {one.source_title} ({one.source}{page}): “{' '.join(one.excerpt.split())}”")
+        lines.append(f"{one.reference} {one.source_title} ({one.source}{page}): “{flat(one.excerpt)}”")
     return "\n".join(lines).strip()
 
 

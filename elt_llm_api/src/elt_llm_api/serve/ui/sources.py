@@ -16,6 +16,7 @@ from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.cards import Card, marked_text
 from elt_llm_api.serve.ui.handlers import QUIET
+from elt_llm_api.serve.ui.html_tables import flat
 
 MOST = 12
 """Cards that are shown; an answer rarely cites more places, and all of them are in its text."""
@@ -81,13 +82,10 @@ class Sources:
         principal = principal_of(request)
         where = card.collection, card.document
         start, end = card.span
-        try:
-            cited = self._spans.get(principal, *where, start, end)
-            around = max(0, start - BEFORE), min(cited.length, end + AFTER)
-            place = place_html(card.reference, cited, self._spans.get(principal, *where, *around))
-            return place + self._picture(principal, cited)
-        except EltError as error:
-            return failure_markdown(error)
+        cited = self._spans.get(principal, *where, start, end)
+        around = max(0, start - BEFORE), min(cited.length, end + AFTER)
+        place = place_html(card.reference, cited, self._spans.get(principal, *where, *around))
+        return place + self._picture(principal, cited)
 
     def _picture(self, principal: Principal, cited: Span) -> str:
         """The page as it is printed, where its file is still there; else nothing, for the text is."""
@@ -100,17 +98,17 @@ class Sources:
         route = (
             f"/v1/documents/{quote(cited.collection, safe='')}/{quote(cited.document, safe='')}/page/{cited.page}.png"
         )
-        said = as_text(f"Page {cited.page} of {' '.join(cited.title.split())}")
+        said = as_text(f"Page {cited.page} of {flat(cited.title)}")
         return f'<div class="opened"><p>{said}, as it is printed</p><img src="{route}" alt="{said}"></div>'
 
 
 def place_html(reference: str, cited: Span, around: Span) -> str:
     """A place in a document: the text around the cited characters, those marked."""
     facts = [cited.source, *([f"page {cited.page}"] if cited.page else []), *([cited.section] if cited.section else [])]
-    told = " · ".join(as_text(" ".join(fact.split())) for fact in facts)
+    told = " · ".join(as_text(flat(fact)) for fact in facts)
     text = marked_text(around.text, cited.start - around.start, cited.end - around.start)
     before, after = "… " if around.start else "", " …" if around.end < around.length else ""
     return (
-        f'<div class="opened"><p><b>{as_text(reference)} {as_text(" ".join(cited.title.split()))}</b><br>{told}</p>'
+        f'<div class="opened"><p><b>{as_text(reference)} {as_text(flat(cited.title))}</b><br>{told}</p>'
         f'<div class="text">{before}{text}{after}</div></div>'
     )

@@ -10,7 +10,7 @@ from elt_llm_query.explain.outcomes import REASONS
 from elt_llm_api.explain.facts import fact_lines
 from elt_llm_api.explain.overviews import details_of
 from elt_llm_api.explain.passages import NamedPassages
-from elt_llm_api.serve.ui.html_tables import Column, figure, table
+from elt_llm_api.serve.ui.html_tables import Column, figure, flat, table
 
 MOST = 400
 """Passages that are listed; all of them are in the trace as JSON."""
@@ -125,4 +125,4 @@ def _told(stage: TraceStage) -> str:
     if stage.name == "explain":
         return ""
     details = {name: value for name, value in stage.details.items() if name not in REASONS}
-    return "; ".join(" ".join(line.split()) for line in fact_lines(details, _WIDE)).replace(" in --json", "")
+    return "; ".join(flat(line) for line in fact_lines(details, _WIDE)).replace(" in --json", "")
