@@ -89,6 +89,18 @@ def test_the_default_stands_first_in_the_list(profiles: Profiles) -> None:
     assert names[1:] == sorted(names[1:])
 
 
+def test_a_file_that_does_not_hold_takes_none_of_the_others_from_anybody(
+    profiles: Profiles, loaded: LoadedSettings
+) -> None:
+    before = profiles.all()
+    folder = loaded.config_dir / "profiles"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "broken.yaml").write_text("query:\n  top: 1\n", encoding="utf-8")
+    (folder / "my own.yaml").write_text("description: no name\n", encoding="utf-8")
+    assert profiles.all() == before
+    assert profiles.get(LOCAL, "fast").description
+
+
 def test_only_what_was_turned_is_laid_over_a_profile() -> None:
     base = Profile(description="Base.", query=QuerySettings(leg_top_k=20))
     unchanged = {"leg_top_k": 20, "dense_weight": 0.5, "use_mmr": False}

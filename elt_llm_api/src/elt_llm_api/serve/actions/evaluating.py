@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from elt_llm_core.settings_loader import load_profile
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from elt_llm_api.serve.access.principal import Principal
@@ -41,8 +40,8 @@ class Evaluating:
         self._services = services
 
     def submit(self, principal: Principal, asked: EvaluationRequest) -> "QueuedJob":
-        """Put it into the queue. Raises Forbidden, and SettingsError for a profile that there is not."""
+        """Put it into the queue. Raises Forbidden, and UsageError for a profile that there is not."""
         self._services.collections(principal, [asked.collection])
         for name in asked.profiles:
-            load_profile(name, self._services.loaded)  # what can be refused is refused before it waits
+            self._services.profile(name)  # what can be refused is refused before it waits
         return Jobs(self._services).submit(principal, "evaluate", asked.model_dump(mode="json"))

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from elt_llm_core.settings_loader import profile_names
-
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.collections import Collections
 from elt_llm_api.serve.refusals import NotThere
@@ -36,7 +34,7 @@ class ModelNames:
             for status, _ in known
             if status.generation is not None
         ]
-        return collections + [NamedModel(_PROFILE + name, (), name) for name in self._profiles()]
+        return collections + [NamedModel(_PROFILE + name, (), name) for name in self._services.in_force.profiles]
 
     def find(self, principal: Principal, name: str) -> NamedModel:
         """What a name stands for. Raises NotThere, alike for what is not there and what the caller may not read."""
@@ -46,12 +44,9 @@ class ModelNames:
         elif not at:
             profile = "default"
         may_read = collection in self._services.known() and principal.may_read(collection)
-        if profile not in self._profiles() or (not may_read and not name.startswith(_PROFILE)):
+        if profile not in self._services.in_force.profiles or (not may_read and not name.startswith(_PROFILE)):
             raise NotThere(
                 f"There is no model '{name}', or this key may not read it.",
                 hint="GET /v1/models lists those there are.",
             )
         return NamedModel(name, (collection,) if collection else (), profile)
-
-    def _profiles(self) -> list[str]:
-        return profile_names(self._services.loaded)

@@ -12,7 +12,7 @@ from typing import Any
 from elt_llm_core.errors import UsageError
 from elt_llm_core.profiles import BUILT_IN_PROFILES
 from elt_llm_core.settings import Profile
-from elt_llm_core.settings_loader import load_profile, profile_names
+from elt_llm_core.settings_loader import profile_names
 from elt_llm_core.settings_mistakes import validated
 from elt_llm_core.settings_template import profile_as_yaml
 
@@ -35,19 +35,20 @@ class Profiles:
     """Lists, reads and saves profiles. Everybody may ask with each; only who administers saves one."""
 
     def __init__(self, services: Services) -> None:
-        self._loaded, self._reloader = services.loaded, services.reloader
+        self._services = services
 
     def all(self) -> list[ProfileSummary]:
-        """Every profile, the default first, then by name. Raises SettingsError for a file that is none."""
-        names = sorted(profile_names(self._loaded), key=lambda name: (name != "default", name))
-        return [ProfileSummary(name, self._read(name).description, name in BUILT_IN_PROFILES) for name in names]
+        """Every profile in force, the default first, then by name."""
+        found = self._services.in_force.profiles
+        names = sorted(found, key=lambda name: (name != "default", name))
+        return [ProfileSummary(name, found[name].description, name in BUILT_IN_PROFILES) for name in names]
 
     def get(self, principal: Principal, name: str) -> Profile:
         """A profile, without the collections and prefixes that the caller may not know of.
 
         Raises UsageError if there is none of that name, SettingsError for a file that is none.
         """
-        profile = self._read(name)
+        profile = self._services.profile(name)
         prefixes = profile.collection_prefixes if principal.administers else ()
         readable = tuple(principal.readable(profile.collections))
         return profile.model_copy(update={"collections": readable, "collection_prefixes": prefixes})
@@ -65,17 +66,14 @@ class Profiles:
                 f"{name!r} cannot be a profile's name.",
                 hint="Small letters, digits, - and _, at most 63, the first a letter or a digit.",
             )
-        if not replace and name in profile_names(self._loaded):
+        if not replace and name in profile_names(self._services.loaded):
             shipped = " comes with the program" if name in BUILT_IN_PROFILES else " is there already"
             raise UsageError(f"The profile '{name}'{shipped}.", hint="Give another name, or say to replace it.")
         profile = validated(Profile, given, {}, f"profile {name}")
-        path = self._loaded.config_dir / "profiles" / f"{name}.yaml"
+        path = self._services.loaded.config_dir / "profiles" / f"{name}.yaml"
         _write_whole(path, profile_as_yaml(profile))
-        self._reloader.look()
+        self._services.reloader.look()
         return path
-
-    def _read(self, name: str) -> Profile:
-        return load_profile(name, self._loaded)
 
 
 def _write_whole(path: Path, text: str) -> None:
