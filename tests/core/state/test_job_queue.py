@@ -26,6 +26,17 @@ def test_jobs_are_done_in_the_order_they_came_in(queue: JobQueue) -> None:
     assert [job.id for job in queue.all()] == begun[::-1]
 
 
+def test_of_however_many_jobs_each_is_counted_and_no_upload_is_overlooked(tmp_path: Path) -> None:
+    with closing(open_state(tmp_path)) as state:
+        queue = JobQueue(state)
+        with state.transaction():
+            jobs = [queue.submit("ingest", {"collection": "a", "uploads": [f"{n}.md"]}, "local") for n in range(1100)]
+        queue.begin(jobs[0].id, 1)
+        queue.end(jobs[-1].id, "done", {})
+        assert queue.counts() == {"done": 1, "queued": 1098, "running": 1}
+        assert queue.pending_uploads() == {("a", f"{n}.md") for n in range(1099)}
+
+
 def test_a_job_is_begun_once(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     assert queue.begin(job.id, 1)

@@ -13,6 +13,7 @@ from elt_llm_core.store.database import Database, Row
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
 MOST_ATTEMPTS = 3  # of a job that is found running with nobody at work on it
+_NO_LIMIT = -1  # as SQLite has it
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ class JobQueue:
         row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
         return int(row[0]) if row else 0
 
+    def counts(self) -> dict[str, int]:
+        """How many jobs there are by status; those that no job has are left out."""
+        rows = self._database.rows("SELECT status, count(*) FROM queued_jobs GROUP BY status ORDER BY status")
+        return {str(status): int(count) for status, count in rows}
+
     def begin(self, identity: str, pid: int) -> bool:
         """Mark a queued job as run by a process; False if it is not queued any more."""
         with self._database.transaction():
@@ -137,7 +143,7 @@ class JobQueue:
         """Collection and name of every upload that is still to be read."""
         return {
             (str(job.arguments.get("collection")), str(name))
-            for job in self.all(("queued", "running"))
+            for job in self.all(("queued", "running"), _NO_LIMIT)
             for name in job.arguments.get("uploads", ())
         }
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -92,7 +91,7 @@ class HealthOf:
             total=series.total().summary(),
             hours=_points(series.hours(hours)),
             days=_points(series.days(days)),
-            jobs=self._jobs(),
+            jobs=services.queue.counts(),
             places_free=services.workers.free,
             engines_open=services.engines.open_count,
             lost_traces=services.recorder.lost,
@@ -133,11 +132,8 @@ class HealthOf:
             return f"The collection '{name}' cannot be asked: {fault} {fault.hint}".strip()
         return f"The collection '{name}' cannot be asked." if principal.may_read(name) else "A collection is damaged."
 
-    def _jobs(self) -> dict[str, int]:
-        return dict(Counter(str(job.status) for job in self._services.queue.all()))
-
     def _gauges(self) -> Mapping[str, tuple[str, float]]:
-        services, jobs = self._services, self._jobs()
+        services, jobs = self._services, self._services.queue.counts()
         refused, free = bool(services.reloader.notes), shutil.disk_usage(services.loaded.data_dir).free
         return {
             "elt_llm_places_free": ("Questions that would be taken now.", services.workers.free),
