@@ -43,12 +43,10 @@ class OwnEvents:
         self._bringing: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is the caller's own."""
-        caller: Principal | None = scope.get(PRINCIPAL)
+        """Pass on what is the caller's own: the guards have said who it is, or nothing came so far."""
+        caller: Principal = scope[PRINCIPAL]
         scope, path = _unforwarded(scope), scope["path"]
-        if scope["type"] != "http" or caller is None:
-            await self._app(scope, receive, send)
-        elif path in _TOLD and scope["method"] == "POST":
+        if path in _TOLD and scope["method"] == "POST":
             await self._tell(caller, scope, receive, send)
         elif path == _BROUGHT:
             await self._bring(caller, _named(caller, scope), receive, send)

@@ -124,6 +124,4 @@ def _is_page(message: Message) -> bool:
 
 def _uncompressed(scope: Scope) -> Scope:
     """The request for a page as one that takes no compressed answer: it is to be read on the way."""
-    if scope["type"] != "http" or scope["path"] != "/":
-        return scope
     return {**scope, "headers": [one for one in scope["headers"] if one[0].lower() != b"accept-encoding"]}
