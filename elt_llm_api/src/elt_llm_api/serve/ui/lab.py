@@ -50,16 +50,19 @@ class Lab:
     def wire(self) -> None:
         """Say what the controls do."""
         for profile, knobs in zip(self.profiles, self._knobs, strict=True):
-            profile.input(self.turned, [profile], knobs, **TIMED)
+            profile.input(self.turned, [profile], [self._told, *knobs], **TIMED)
         both = [*self.profiles, *self._knobs[0], *self._knobs[1]]
         self._compare.click(self.compare, [self._question, self._collections, *both], [self._compared], **TIMED)
         given = [self._side, self._name, self._description, self._replace]
         self._save.click(self.save, [*given, *both], [self._told, *self.profiles], **TIMED)
 
     def turned(self, name: str, request: gr.Request) -> list[Any]:
-        """Every control as the chosen profile has it."""
-        profile = self._saved.get(principal_of(request), name)
-        return list(values_of(profile, self._services.loaded.settings).values())
+        """Every control as the chosen profile has it; of one that is gone, that it is."""
+        try:
+            profile = self._saved.get(principal_of(request), name)
+        except EltError as error:
+            return [failure_markdown(error), *(gr.skip() for _ in KEYS)]
+        return ["", *values_of(profile, self._services.loaded.settings).values()]
 
     async def compare(self, request: gr.Request, question: str, collections: Sequence[str], *values: Any) -> str:
         """What both ways find, and what they share."""
@@ -75,9 +78,9 @@ class Lab:
         self, request: gr.Request, side: str, name: str, description: str, replace: bool, *values: Any
     ) -> list[Any]:
         """Keep one side as a profile."""
-        given = {**self._given(SIDES.index(side), values, request), "description": description.strip()}
         principal = principal_of(request)
         try:
+            given = {**self._given(SIDES.index(side), values, request), "description": description.strip()}
             path = await asyncio.to_thread(self._saved.save, principal, name.strip(), given, replace=replace)
         except EltError as error:
             return [failure_markdown(error), gr.skip(), gr.skip()]
