@@ -30,11 +30,9 @@ class StaleRow:
 
 def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
     """Every document that a job reads, by collection and id; none of a collection that is gone. Needs no model."""
-    sources = file.spec.sources
-    names = dict.fromkeys([*sources.handbook, *([sources.model] if sources.model else []), *sources.inventory])
     found: dict[tuple[str, str], CorpusDocument] = {}
     with open_store(loaded.data_dir) as store:
-        for name in names:
+        for name in file.spec.sources.collections:
             with suppress(UnknownCollection), open_generation(store, name) as generation:
                 documents = read_corpus([generation]).documents
                 found |= {(it.collection, it.document_id): it for it in documents}

@@ -16,3 +16,8 @@ class Sources(Section):
         description="Labels of inventory columns that hold other names, parted by semicolons.",
     )
     curated: str | None = Field(None, description="A file of values that reviewers put in place of what is found.")
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """Every collection that is read, each once: of texts, of the model, of the inventory."""
+        return tuple(dict.fromkeys([*self.handbook, *([self.model] if self.model else []), *self.inventory]))

@@ -38,6 +38,12 @@ class QueuedJob:
         """Whether nothing will happen to it any more."""
         return self.status in ENDED
 
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The collections that it is about: those that its arguments name as `collections`, or as `collection`."""
+        named = self.arguments.get("collections") or [self.arguments.get("collection")]
+        return tuple(str(name) for name in named if name)
+
 
 class JobQueue:
     """The jobs in a state database, oldest first. Every change is one short transaction."""

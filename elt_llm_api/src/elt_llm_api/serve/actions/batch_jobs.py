@@ -118,7 +118,7 @@ class BatchJobs:
         return ""
 
     def _told(self, principal: Principal, file: JobFile) -> BatchJob:
-        named, known = collections_of(file), set(self._services.known())
+        named, known = file.spec.sources.collections, set(self._services.known())
         return BatchJob(
             name=file.name,
             kinds=kinds_of(file),
@@ -127,12 +127,6 @@ class BatchJobs:
             missing=tuple(name for name in named if name not in known),
             may_change=_may_write(principal, file),
         )
-
-
-def collections_of(file: JobFile) -> tuple[str, ...]:
-    """Every collection that a job reads, each once."""
-    sources = file.spec.sources
-    return tuple(dict.fromkeys([*sources.handbook, *([sources.model] if sources.model else []), *sources.inventory]))
 
 
 def kinds_of(file: JobFile) -> tuple[Kind, ...]:
@@ -152,13 +146,13 @@ def _kinds(file: JobFile) -> Iterator[Kind]:
 
 
 def _may_read(principal: Principal, file: JobFile) -> bool:
-    return all(map(principal.may_read, collections_of(file)))
+    return all(map(principal.may_read, file.spec.sources.collections))
 
 
 def _may_write(principal: Principal, file: JobFile) -> bool:
-    return all(map(principal.may_write, collections_of(file)))
+    return all(map(principal.may_write, file.spec.sources.collections))
 
 
 def _arguments(file: JobFile, asked: BatchRequest) -> dict[str, Any]:
     """Those of the queue; the collections are there so that who may see the job can be told later."""
-    return {**asked.model_dump(mode="json"), "job": file.name, "collections": list(collections_of(file))}
+    return {**asked.model_dump(mode="json"), "job": file.name, "collections": list(file.spec.sources.collections)}

@@ -61,7 +61,7 @@ class Jobs:
             job
             for job in found
             if may_see(principal, job)
-            and (collection is None or collection in collections_of(job))
+            and (collection is None or collection in job.collections)
             and (not kinds or job.kind in kinds)
         ][:most]
 
@@ -87,7 +87,7 @@ class Jobs:
     def cancel(self, principal: Principal, identity: str) -> QueuedJob:
         """Have a job not done, or stopped within seconds; one that has ended stays as it is. Raises Forbidden."""
         job = self.get(principal, identity)
-        if not (job.requested_by == principal.name or all(map(principal.may_write, collections_of(job)))):
+        if not (job.requested_by == principal.name or all(map(principal.may_write, job.collections))):
             raise Forbidden(f"This key may see job '{identity}', and not stop it.")
         return self._services.queue.cancel(identity)
 
@@ -112,13 +112,6 @@ class Jobs:
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def collections_of(job: QueuedJob) -> tuple[str, ...]:
-    """The collections that a job is about."""
-    named = job.arguments.get("collections") or [job.arguments.get("collection")]
-    return tuple(str(name) for name in named if name)
-
-
 def may_see(principal: Principal, job: QueuedJob) -> bool:
     """Whether a caller may read everything that a job is about, or, if that is nothing, asked for it."""
-    about = collections_of(job)
-    return all(map(principal.may_read, about)) if about else job.requested_by == principal.name
+    return all(map(principal.may_read, job.collections)) if job.collections else job.requested_by == principal.name

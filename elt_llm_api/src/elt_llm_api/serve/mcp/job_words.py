@@ -5,7 +5,6 @@ from typing import Any
 from elt_llm_core.state.job_queue import JobStatus, QueuedJob
 from pydantic import Field
 
-from elt_llm_api.serve.actions.jobs import collections_of
 from elt_llm_api.serve.mcp.fencing import on_one_line
 from elt_llm_api.serve.mcp.shapes import Told
 
@@ -30,7 +29,7 @@ def job_told(job: QueuedJob) -> JobTold:
         id=job.id,
         kind=job.kind,
         status=job.status,
-        collections=collections_of(job),
+        collections=job.collections,
         progress=dict(job.progress),
         result=dict(job.result),
         error=job.error,
@@ -44,6 +43,6 @@ def job_in_words(job: QueuedJob) -> str:
     done, total = job.progress.get("done", 0), job.progress.get("total", 0)
     stage = on_one_line(str(job.progress.get("stage", "")))
     how_far = f", {stage} {done}{f' of {total}' if total else ''}" if stage and job.status == "running" else ""
-    about = on_one_line(", ".join(collections_of(job)))
+    about = on_one_line(", ".join(job.collections))
     error = f" {on_one_line(job.error, 500)}" if job.error else ""
     return f"{job.kind}{f' of {about}' if about else ''}: {job.status}{how_far} (id {job.id}).{error}"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.asking import Silence
-from elt_llm_api.serve.actions.jobs import Jobs, collections_of
+from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.asgi import REQUEST_ID
 from elt_llm_api.serve.routes.event_streams import (
     EVENT_STREAM,
@@ -62,7 +62,7 @@ def told(job: QueuedJob, principal: Principal) -> JobTold:
         id=job.id,
         kind=job.kind,
         status=job.status,
-        collections=collections_of(job),
+        collections=job.collections,
         mine=job.requested_by == principal.name,
         arguments={name: value for name, value in job.arguments.items() if name not in _NOT_TOLD},
         progress=dict(job.progress),
