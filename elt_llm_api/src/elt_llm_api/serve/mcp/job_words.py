@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from elt_llm_core.results import Result
 from elt_llm_core.state.job_queue import JobStatus, QueuedJob
 from pydantic import Field
 
 from elt_llm_api.serve.mcp.fencing import on_one_line
-from elt_llm_api.serve.mcp.shapes import Told
 
 
-class JobTold(Told):
+class JobTold(Result):
     """A job in the queue."""
 
     id: str = Field(description="Id of this run; `job_status` takes it.")

@@ -2,19 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from elt_llm_core.results import RetrievedChunk
-from pydantic import BaseModel, ConfigDict, Field
+from elt_llm_core.results import Result, RetrievedChunk
+from pydantic import Field
 
 from elt_llm_api.serve.mcp.fencing import on_one_line
 
 
-class Told(BaseModel):
-    """Immutable and closed, so that the schema that is published holds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Passage(Told):
+class Passage(Result):
     """One passage of a document. `get_span` with the same collection, document and span gives the same text."""
 
     collection: str = Field(description="Collection of the document.")

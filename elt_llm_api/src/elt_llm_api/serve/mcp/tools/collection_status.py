@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -10,14 +11,13 @@ from elt_llm_api.serve.actions.collections import Collections, Described
 from elt_llm_api.serve.mcp.arguments import CollectionName
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 from elt_llm_api.serve.mcp.tools.list_collections import CollectionTold, collection_told
 
 _MOST_FILES = 200
 
 
-class FileInTrouble(Told):
+class FileInTrouble(Result):
     """A file that could not be read, or held no text."""
 
     path: str

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -10,13 +11,13 @@ from elt_llm_api.serve.actions.spans import LONGEST_SPAN, Span, Spans
 from elt_llm_api.serve.mcp.arguments import CollectionName, DocumentName
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told, place
+from elt_llm_api.serve.mcp.shapes import place
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 _LONGEST_DOCUMENT = 1_000_000_000
 
 
-class SpanTold(Told):
+class SpanTold(Result):
     """A stretch of a document, with where it stands."""
 
     collection: str = Field(description="Collection of the document.")

@@ -6,6 +6,7 @@ from typing import Annotated
 from elt_llm_consumer.kinds import Kind
 from elt_llm_consumer.rows import Cell, ReviewStatus, Value, Verdict
 from elt_llm_core.errors import UsageError
+from elt_llm_core.results import Result
 from elt_llm_core.state.rows import Place
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
@@ -16,14 +17,13 @@ from elt_llm_api.serve.actions.rows import Rows
 from elt_llm_api.serve.mcp.arguments import JobName
 from elt_llm_api.serve.mcp.fencing import fenced, on_one_line
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 _MOST = 100
 _Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
 
 
-class RowsTold(Told):
+class RowsTold(Result):
     """Some of the rows of a job, or one with everything it rests on."""
 
     page: RowPage | None = Field(description="The rows that were asked for; none where one row was named.")

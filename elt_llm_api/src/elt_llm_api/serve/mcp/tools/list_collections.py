@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from elt_llm_core.results import Result
 from elt_llm_core.store.status import CollectionStatus
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
@@ -9,11 +10,10 @@ from pydantic import Field
 
 from elt_llm_api.serve.actions.collections import Collections, Health
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 
-class CollectionTold(Told):
+class CollectionTold(Result):
     """A collection that can be asked, or could."""
 
     collection: str = Field(description="Name of the collection.")
@@ -25,7 +25,7 @@ class CollectionTold(Told):
     language: str = Field(description="Language of the texts, as two letters.")
 
 
-class CollectionsTold(Told):
+class CollectionsTold(Result):
     """Every collection that the caller may read."""
 
     collections: tuple[CollectionTold, ...]

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from elt_llm_consumer.kinds import Kind
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -10,11 +11,10 @@ from pydantic import Field
 from elt_llm_api.serve.actions.batch_jobs import BatchJob, BatchJobs
 from elt_llm_api.serve.mcp.fencing import on_one_line
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 
-class JobFileTold(Told):
+class JobFileTold(Result):
     """A job that can be run by its name."""
 
     job: str = Field(description="Name of the job.")
@@ -25,7 +25,7 @@ class JobFileTold(Told):
     may_run: bool = Field(description="Whether you may run it, and not only read its rows.")
 
 
-class JobFilesTold(Told):
+class JobFilesTold(Result):
     """The jobs whose collections the caller may read."""
 
     jobs: tuple[JobFileTold, ...]

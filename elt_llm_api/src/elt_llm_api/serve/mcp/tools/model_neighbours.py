@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from elt_llm_core.enterprise_model import Entity, Relationship
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -11,11 +12,10 @@ from elt_llm_api.serve.actions.neighbours import LARGEST_RADIUS, Around, Neighbo
 from elt_llm_api.serve.mcp.arguments import CollectionName, JobName
 from elt_llm_api.serve.mcp.fencing import fenced, on_one_line
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 
-class NeighboursTold(Told):
+class NeighboursTold(Result):
     """An entity with the part of its model around it."""
 
     collection: str = Field(description="Collection that the model was read into.")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -21,14 +22,14 @@ from elt_llm_api.serve.actions.optimizing import (
 from elt_llm_api.serve.mcp.arguments import Collections
 from elt_llm_api.serve.mcp.fencing import on_one_line
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told, with_notes
+from elt_llm_api.serve.mcp.shapes import with_notes
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 _Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
 _Document = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
-class RerankingTold(Told):
+class RerankingTold(Result):
     """What reranking changes among the first passages."""
 
     overlap: float = Field(description="Share of the first passages that would be there without it, too; 0 to 1.")
@@ -36,7 +37,7 @@ class RerankingTold(Told):
     first_changed: float = Field(description="Share of queries whose best passage is another, 0 to 1.")
 
 
-class QueryTold(Told):
+class QueryTold(Result):
     """One query asked with one profile."""
 
     query: str
@@ -48,7 +49,7 @@ class QueryTold(Told):
     reranking: RerankingTold | None = Field(description="None where nothing reranks.")
 
 
-class ProfileTold(Told):
+class ProfileTold(Result):
     """One profile on all queries."""
 
     profile: str
@@ -63,7 +64,7 @@ class ProfileTold(Told):
     notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
 
 
-class Comparison(Told):
+class Comparison(Result):
     """Every profile that was compared, in the order asked for."""
 
     profiles: tuple[ProfileTold, ...]

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -10,11 +11,11 @@ from elt_llm_api.serve.actions.asking import Asking, SearchRequest
 from elt_llm_api.serve.mcp.arguments import Collections, Conditions, Prefixes, ProfileName, QuestionText, Strategy
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Passage, Told, numbered, passage_of, with_notes
+from elt_llm_api.serve.mcp.shapes import Passage, numbered, passage_of, with_notes
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 
 
-class Passages(Told):
+class Passages(Result):
     """The passages for a question, best first."""
 
     searched_for: str = Field(description="The question with mistyped words put right.")

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -10,14 +11,13 @@ from elt_llm_api.serve.actions.spans import LONGEST_QUOTE, Spans, Verified
 from elt_llm_api.serve.mcp.arguments import CollectionName, DocumentName
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.shapes import Told
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
 from elt_llm_api.serve.mcp.tools.get_span import SpanTold, place_of_span, span_told
 
 _MOST_SHOWN = 5
 
 
-class DifferenceTold(Told):
+class DifferenceTold(Result):
     """Where the quote leaves the document."""
 
     kind: Literal["other words", "not in the document", "left out", "other signs"] = Field(
@@ -27,7 +27,7 @@ class DifferenceTold(Told):
     document: str = Field(description="What the document says there; empty if nothing.")
 
 
-class QuoteTold(Told):
+class QuoteTold(Result):
     """Whether a quote stands word for word, and where; or what is nearest to it."""
 
     verbatim: bool = Field(description="Whether the documents say exactly this, white space apart.")
