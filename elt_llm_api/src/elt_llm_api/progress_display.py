@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN_LINES, _MOST_SECONDS_BETWEEN_LINES, _LINES_BY_TIME = 1.0, 30.0, 5
 _BAR, _BESIDE_THE_DETAIL, _NARROWEST_DETAIL = 12, 78, 12  # characters
-_WORDS = {
+STAGE_WORDS = {
     "read": ("Reading files", "file"),
     "enrich": ("Asking the language model", "call"),
     "embed": ("Embedding passages", "passage"),
@@ -26,6 +26,7 @@ _WORDS = {
     "gather": ("Gathering texts", "row"),
     "rows": ("Making rows", "row"),
 }
+"""What each stage is called, and one of what is counted in it."""
 
 
 @contextmanager
@@ -56,7 +57,7 @@ class LineProgress:
     def stage(self, name: str, total: int) -> None:
         """Name the stage, if there is anything to do."""
         self.finish()
-        self._name, self._unit = _WORDS.get(name, (name, "step"))
+        self._name, self._unit = STAGE_WORDS.get(name, (name, "step"))
         self._total, self._done = total, 0
         self._began = self._said = time.monotonic()
         if total:
@@ -97,7 +98,7 @@ class LiveProgress:
     def stage(self, name: str, total: int) -> None:
         """Begin a bar, if there is anything to do."""
         self.finish()
-        words, unit = _WORDS.get(name, (name, "step"))
+        words, unit = STAGE_WORDS.get(name, (name, "step"))
         if total:
             self._task = self._bars.add_task(words, total=total, unit=unit, detail="")
 

@@ -62,7 +62,7 @@ def test_a_file_is_brought_watched_asked_about_opened_and_forgotten(
         (tmp_path / name).write_text(text, encoding="utf-8")
     bring(visit, "birds", tmp_path / "herons.md", tmp_path / "storks.md")
     said = visit.locator("#documents-said")
-    expect(said).to_contain_text("Done.", timeout=PATIENCE)
+    expect(said).to_contain_text("is done", timeout=PATIENCE)
     expect(said).to_contain_text("2 ok")
     expect(visit.locator("#documents-table")).to_contain_text("herons.md")
     answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]}).json()

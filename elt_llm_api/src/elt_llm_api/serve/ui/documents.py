@@ -19,8 +19,9 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.choices import collection_choices
-from elt_llm_api.serve.ui.document_table import HEADERS, document_choices, job_markdown, table_rows
+from elt_llm_api.serve.ui.document_table import HEADERS, document_choices, table_rows
 from elt_llm_api.serve.ui.handlers import QUIET, Updates
+from elt_llm_api.serve.ui.running_job import job_markdown
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _KINDS = ("ingest", "forget")

@@ -16,7 +16,7 @@ from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.handlers import QUIET, Updates
 from elt_llm_api.serve.ui.row_browser import RowBrowser
-from elt_llm_api.serve.ui.running_job import progress_markdown
+from elt_llm_api.serve.ui.running_job import job_markdown
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
@@ -146,9 +146,9 @@ class _Tab:
         except EltError as error:
             return self._ended(failure_markdown(error))
         if job.has_ended:
-            return self._ended(progress_markdown(job))
+            return self._ended(job_markdown(job))
         return {
-            on.said: progress_markdown(job),
+            on.said: job_markdown(job),
             on.stop: gr.update(interactive=True),
             on.timer: gr.Timer(active=True),
             on.running: identity,

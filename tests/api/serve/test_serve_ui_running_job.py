@@ -1,0 +1,57 @@
+"""A job of any kind is told in one way: what it is, how far it is or what it waits for, and what came of it."""
+
+from typing import Any
+
+import pytest
+from elt_llm_api.serve.ui.running_job import job_markdown
+from elt_llm_core.state.job_queue import JobStatus, QueuedJob
+
+READ: dict[str, Any] = {
+    "counts": {"ok": 1, "failed": 7},
+    "files": [{"path": f"{number}.pdf", "status": "failed", "reason": "It is empty."} for number in range(7)],
+    "notes": [],
+}
+MADE: dict[str, Any] = {"rows": 3, "made": 1, "kept": 1, "notes": []}
+MOMENT = "2026-01-01T10:00:00+00:00"
+FAILURE = {"name": "Cup", "reason": "No model answers.", "hint": "Start it."}
+
+
+def told(kind: str, status: JobStatus, **others: Any) -> str:
+    arguments = {"collection": "birds"} if kind in {"ingest", "forget"} else {"job": "terms"}
+    given = {"progress": {}, "result": {}, "error": "", "created_at": MOMENT, "updated_at": MOMENT, **others}
+    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given))
+
+
+@pytest.mark.parametrize("kind", ["ingest", "forget", "glossary"])
+def test_a_job_that_waits_tells_what_for(kind: str) -> None:
+    notes = ["Somebody reads.", "The lock is held by another ingest."]
+    lines = told(kind, "queued", progress={"notes": notes}).split("\n\n")
+    assert lines[0].endswith("⏳ waits for its turn.**")
+    assert lines[1:] == notes[-1:]
+
+
+def test_what_is_forgotten_is_not_said_to_be_read() -> None:
+    progress = {"stage": "index", "done": 2, "total": 9, "detail": ""}
+    lines = told("forget", "running", progress=progress).split("\n\n")
+    assert lines == ["**Forgetting a document of birds ▶ is running.**", "Building the index: 2 of 9"]
+
+
+def test_rows_that_are_made_are_counted_by_the_words_of_the_terminal() -> None:
+    progress = {"stage": "rows", "done": 0, "total": 0, "detail": "Averell Cup"}
+    lines = told("glossary", "running", progress=progress).split("\n\n")
+    assert lines == ["**Glossary of terms ▶ is running.**", "Making rows: 0 Averell Cup"]
+
+
+def test_files_that_failed_are_named_until_there_are_too_many() -> None:
+    lines = told("ingest", "done", result=READ).split("\n\n")
+    assert lines[:3] == ["**Reading documents into birds ✓ is done.**", "1 ok, 7 failed.", "0.pdf: It is empty."]
+    assert lines[-1] == "2 more failed."
+
+
+def test_rows_that_failed_are_told_with_their_cure() -> None:
+    lines = told("catalog", "done", result={**MADE, "failures": [FAILURE]}).split("\n\n")
+    assert lines[1:] == ["3 rows: 1 made now, 1 kept.", "Cup: No model answers. Start it."]
+
+
+def test_what_went_wrong_is_told() -> None:
+    assert told("ingest", "failed", error="The disk is full.").endswith("✗ failed.**\n\nThe disk is full.")
