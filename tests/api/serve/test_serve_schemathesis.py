@@ -53,7 +53,7 @@ def test_every_route_says_what_it_does_under_a_name_of_its_own(described: Served
 def test_every_error_of_every_route_is_described_and_has_one_shape(described: Served) -> None:
     document = described.client.get("/openapi.json").json()
     for name, operation in operations(document):
-        for status in ("400", "401", "403", "422", "429", "500", "503"):
+        for status in ("400", "401", "403", "408", "413", "415", "416", "421", "422", "429", "431", "500", "503"):
             content = operation["responses"][status]["content"]
             assert all("$ref" in part["schema"] for part in content.values()), (name, status)
     error = document["components"]["schemas"]["ErrorContent"]
