@@ -72,6 +72,15 @@ def test_a_key_reviews_under_its_own_name_whatever_other_it_gives(jobs: ServedJo
     assert jobs.post(f"{JOB}/review", asked).json()["row"]["review"]["reviewer"] == "Registrar"
 
 
+def test_what_was_said_of_a_row_is_taken_back(jobs: ServedJobs) -> None:
+    said = [
+        jobs.post(f"{JOB}/review", {"table": "terms", "key": "Term 05", "status": status}).json()
+        for status in ("REJECTED", "PENDING")
+    ]
+    assert [one["row"]["review"]["status"] for one in said] == ["REJECTED", "PENDING"]
+    assert "Term 05" in _names(jobs, status="PENDING")
+
+
 def test_a_review_of_what_is_not_shown_any_more_is_a_conflict(jobs: ServedJobs) -> None:
     asked = {"table": "terms", "key": "Term 03", "status": "APPROVED", "seen": "0" * 64}
     answer = jobs.post(f"{JOB}/review", asked)
