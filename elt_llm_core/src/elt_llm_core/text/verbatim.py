@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from elt_llm_core.text.normalise import fold
 
@@ -27,9 +29,12 @@ class Word:
 class Difference:
     """Where a quote leaves a text: what it says, and what stands there. One of both may be empty."""
 
-    kind: Literal["other words", "not in the document", "left out", "other signs"]
-    quote: str
-    document: str
+    kind: Annotated[
+        Literal["other words", "not in the document", "left out", "other signs"],
+        Field(description="other signs: the same words, but for capitals, accents, punctuation, quotes or dashes."),
+    ]
+    quote: Annotated[str, Field(description="What the quote says there; empty if it leaves something out.")]
+    document: Annotated[str, Field(description="What the document says there; empty if nothing.")]
 
 
 def words_with_places(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:

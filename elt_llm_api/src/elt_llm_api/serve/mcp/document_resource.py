@@ -10,8 +10,8 @@ from elt_llm_api.serve.access.principal import Forbidden
 from elt_llm_api.serve.actions.spans import LONGEST_SPAN, Spans
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
+from elt_llm_api.serve.mcp.shapes import place_of
 from elt_llm_api.serve.mcp.tool_call import in_words
-from elt_llm_api.serve.mcp.tools.get_span import place_of_span
 
 TEMPLATE = "elt-llm://{collection}/{document}{?span}"
 _SPAN = re.compile(r"(\d{1,10}):(\d{1,10})")
@@ -36,7 +36,7 @@ def add_documents(server: MCPServer[None], given: Given) -> None:
             raise ResourceNotFoundError(in_words(error)) from error
         except EltError as error:
             raise ResourceError(in_words(error)) from error
-        return fenced([(place_of_span(found), found.text)])
+        return fenced([(place_of(found), found.text)])
 
 
 def _places(span: str) -> tuple[int, int | None]:
