@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 from elt_llm_core.errors import EltError
-from elt_llm_core.state.job_queue import QueuedJob
 from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES
 
 from elt_llm_api.serve.access.principal import Principal
@@ -21,9 +19,8 @@ from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.choices import collection_choices
 from elt_llm_api.serve.ui.document_table import HEADERS, document_choices, table_rows
 from elt_llm_api.serve.ui.handlers import QUIET, Updates
-from elt_llm_api.serve.ui.running_job import job_markdown
+from elt_llm_api.serve.ui.job_watch import JobWatch
 
-_SECONDS_BETWEEN_LOOKS = 1.0
 _KINDS = ("ingest", "forget")
 
 
@@ -43,8 +40,6 @@ class _Controls:
     sure: gr.Checkbox
     forget: gr.Button
     text: gr.Textbox
-    running: gr.State
-    timer: gr.Timer
 
 
 def build(services: Services) -> None:
@@ -78,10 +73,7 @@ def _laid_out() -> _Controls:
         sure = gr.Checkbox(False, label="Forget it for good, the uploaded file included")
         forget = gr.Button("Forget", variant="stop", elem_id="documents-forget-button")
     text = gr.Textbox(label="Text", lines=12, max_lines=24, interactive=False, elem_id="documents-text")
-    timer = gr.Timer(_SECONDS_BETWEEN_LOOKS, active=False)
-    return _Controls(
-        collection, files, bring, stop, said, table, document, page, opened, sure, forget, text, gr.State(""), timer
-    )
+    return _Controls(collection, files, bring, stop, said, table, document, page, opened, sure, forget, text)
 
 
 class _Tab:
@@ -89,30 +81,28 @@ class _Tab:
 
     def __init__(self, services: Services, controls: _Controls) -> None:
         self._services, self._controls = services, controls
-        self._uploads, self._documents, self._jobs = Uploads(services), Documents(services), Jobs(services)
+        self._uploads, self._documents = Uploads(services), Documents(services)
+        self._watch = JobWatch(Jobs(services), _KINDS, controls.said, controls.stop)
 
     def wire(self) -> None:
         """Say which control calls what."""
-        on = self._controls
-        listed = [on.said, on.table, on.document]
-        watched = [on.said, on.stop, on.timer, on.running]
+        on, watch = self._controls, self._watch
+        listed, watched = [on.said, on.table, on.document], watch.outputs
         gr.on(None, self.opened, None, [on.collection, *watched], **QUIET)
         gr.on([on.collection.input, on.collection.change], self.listed, [on.collection], listed, **QUIET)
         on.bring.click(self.bring, [on.collection, on.files], [on.files, *watched], **QUIET)
-        on.stop.click(self.stop, [on.running], watched, **QUIET)
-        on.timer.tick(
-            self.watch, [on.running, on.collection], [*watched, on.collection, on.table, on.document], **QUIET
+        watch.timer.tick(
+            self.watch, [watch.running, on.collection], [*watched, on.collection, on.table, on.document], **QUIET
         )
         on.open.click(self.read, [on.collection, on.document, on.page], [on.text, on.said], **QUIET)
         on.forget.click(self.forget, [on.collection, on.document, on.sure], [on.sure, on.text, *watched], **QUIET)
+        watch.wire()
 
     def opened(self, request: gr.Request) -> Updates:
         """What this caller can choose from, when the page is opened; what it brought last is watched again."""
         principal = principal_of(request)
-        under_way = self._jobs.all(principal, ("queued", "running"), kinds=_KINDS)
-        mine = next((it for it in under_way if it.requested_by == principal.name), None)
         names = gr.update(choices=collection_choices(self._services, principal))
-        return {self._controls.collection: names, **(self._watched(mine) if mine else {})}
+        return {self._controls.collection: names, **self._watch.resumed(principal)}
 
     def listed(self, collection: str | None, request: gr.Request) -> Updates:
         """The documents of a collection; none of one that is still to be made."""
@@ -131,11 +121,7 @@ class _Tab:
         finally:
             for _, path in came:
                 path.unlink(missing_ok=True)  # they are kept elsewhere now, or nowhere
-        return {on.files: None, **self._watched(taken.job)}
-
-    def stop(self, running: str, request: gr.Request) -> Updates:
-        """Have what is watched not done."""
-        return self._tried(lambda: self._jobs.cancel(principal_of(request), running))
+        return {on.files: None, **self._watch.shown(taken.job)}
 
     def forget(self, collection: str | None, document: str | None, sure: bool, request: gr.Request) -> Updates:
         """Have a document forgotten, once somebody said that they are sure."""
@@ -144,7 +130,7 @@ class _Tab:
             return {on.said: "Choose a document first."}
         if not sure:
             return {on.said: "Say first that you are sure: it cannot be undone."}
-        changes = self._tried(lambda: self._documents.forget(principal_of(request), collection, document))
+        changes = self._watch.tried(lambda: self._documents.forget(principal_of(request), collection, document))
         return {on.sure: False, on.text: "", **changes}
 
     def read(self, collection: str | None, document: str | None, page: float | None, request: gr.Request) -> Updates:
@@ -163,8 +149,8 @@ class _Tab:
     def watch(self, running: str, collection: str | None, request: gr.Request) -> Updates:
         """How far it is; when it has ended, also the documents as they are now."""
         principal = principal_of(request)
-        watched = self._tried(lambda: self._jobs.get(principal, running))
-        if watched[self._controls.running]:
+        watched = self._watch.looked(principal, running)
+        if not self._watch.is_over(watched):
             return watched
         names = gr.update(choices=collection_choices(self._services, principal), value=collection)
         return {**self._table(principal, collection), self._controls.collection: names, **watched}
@@ -174,18 +160,3 @@ class _Tab:
         known = collection in collection_choices(self._services, principal)
         listed = self._documents.all(principal, collection) if known and collection else []
         return {on.table: table_rows(listed), on.document: gr.update(choices=document_choices(listed), value=None)}
-
-    def _tried(self, work: Any) -> Updates:
-        """What is watched after this, or what went wrong."""
-        try:
-            return self._watched(work())
-        except EltError as error:
-            return self._watching("", failure_markdown(error))
-
-    def _watched(self, job: QueuedJob) -> Updates:
-        return self._watching("" if job.has_ended else job.id, job_markdown(job))
-
-    def _watching(self, identity: str, said: str) -> Updates:
-        on, active = self._controls, bool(identity)
-        stop, timer = gr.update(interactive=active), gr.Timer(active=active)
-        return {on.said: said, on.stop: stop, on.timer: timer, on.running: identity}

@@ -8,17 +8,14 @@ import gradio as gr
 from elt_llm_consumer.kinds import KINDS, Kind
 from elt_llm_core.errors import EltError
 
-from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.batch_jobs import BatchJobs, BatchRequest
 from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.answers import failure_markdown
 from elt_llm_api.serve.ui.callers import principal_of
 from elt_llm_api.serve.ui.handlers import QUIET, Updates
+from elt_llm_api.serve.ui.job_watch import JobWatch
 from elt_llm_api.serve.ui.row_browser import RowBrowser
-from elt_llm_api.serve.ui.running_job import job_markdown
-
-_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,6 @@ class _Controls:
     run: gr.Button
     stop: gr.Button
     said: gr.Markdown
-    running: gr.State
-    timer: gr.Timer
 
 
 def build(services: Services) -> None:
@@ -59,8 +54,7 @@ def _laid_out() -> _Controls:
         run = gr.Button("Run", variant="primary", elem_id="jobs-run")
         stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="jobs-stop")
     said = gr.Markdown("", elem_id="jobs-said", latex_delimiters=[])
-    timer = gr.Timer(_SECONDS_BETWEEN_LOOKS, active=False)
-    return _Controls(job, kind, only, limit, anew, dry_run, run, stop, said, gr.State(""), timer)
+    return _Controls(job, kind, only, limit, anew, dry_run, run, stop, said)
 
 
 class _Tab:
@@ -68,29 +62,27 @@ class _Tab:
 
     def __init__(self, services: Services, controls: _Controls, rows: RowBrowser) -> None:
         self._controls, self._rows = controls, rows
-        self._batch, self._jobs = BatchJobs(services), Jobs(services)
+        self._batch = BatchJobs(services)
+        self._watch = JobWatch(Jobs(services), KINDS, controls.said, controls.stop)
 
     def wire(self) -> None:
         """Say which control calls what."""
-        on, rows = self._controls, self._rows
-        chosen = [on.job, on.kind]
-        watched = [on.said, on.stop, on.timer, on.running]
+        on, rows, watch = self._controls, self._rows, self._watch
+        chosen, watched = [on.job, on.kind], watch.outputs
         options = [on.only, on.limit, on.anew, on.dry_run]
         gr.on(None, self.opened, None, [on.job, *watched], **QUIET)
         on.job.input(self.kinds, [on.job], [on.kind], **QUIET).then(rows.of_job, chosen, rows.outputs, **QUIET)
         on.kind.input(rows.of_job, chosen, rows.outputs, **QUIET)
         on.run.click(self.run, [*chosen, *options], watched, **QUIET)
-        on.stop.click(self.stop, [on.running], watched, **QUIET)
-        on.timer.tick(self.watch, [on.running, *chosen], [*watched, *rows.outputs], **QUIET)
+        watch.timer.tick(self.watch, [watch.running, *chosen], [*watched, *rows.outputs], **QUIET)
+        watch.wire()
         rows.wire(on.job, on.kind)
 
     def opened(self, request: gr.Request) -> Updates:
         """What this caller can run, when the page is opened; a job that it asked for and that runs is watched again."""
-        on, principal = self._controls, principal_of(request)
+        principal = principal_of(request)
         names = [job.name for job in self._batch.all(principal)]
-        under_way = self._jobs.all(principal, ("queued", "running"), kinds=KINDS, most=1)
-        watched = self._watched(principal, under_way[0].id) if under_way else {}
-        return {on.job: gr.update(choices=names), **watched}
+        return {self._controls.job: gr.update(choices=names), **self._watch.resumed(principal)}
 
     def kinds(self, job: str | None, request: gr.Request) -> Any:
         """What can be made of a job's sources."""
@@ -121,39 +113,12 @@ class _Tab:
             return {on.said: failure_markdown(error)}
         except ValueError:
             return {on.said: "Name at most 1,000 rows, and a whole number from 1 of them."}
-        return self._watched(principal_of(request), queued.id)
-
-    def stop(self, running: str, request: gr.Request) -> Updates:
-        """Have the job that is watched not done."""
-        try:
-            self._jobs.cancel(principal_of(request), running)
-        except EltError as error:
-            return {self._controls.said: failure_markdown(error)}
-        return self._watched(principal_of(request), running)
+        return self._watch.shown(queued)
 
     async def watch(self, running: str, job: str | None, kind: str | None, request: gr.Request) -> Updates:
         """How far it is; when it has ended, also the rows as they are now."""
         principal = principal_of(request)
-        watched = await asyncio.to_thread(self._watched, principal, running)
-        if watched[self._controls.running]:
+        watched = await asyncio.to_thread(self._watch.looked, principal, running)
+        if not self._watch.is_over(watched):
             return watched
         return {**watched, **await asyncio.to_thread(self._rows.of_job, job, kind, request)}
-
-    def _watched(self, principal: Principal, identity: str) -> Updates:
-        on = self._controls
-        try:
-            job = self._jobs.get(principal, identity)
-        except EltError as error:
-            return self._ended(failure_markdown(error))
-        if job.has_ended:
-            return self._ended(job_markdown(job))
-        return {
-            on.said: job_markdown(job),
-            on.stop: gr.update(interactive=True),
-            on.timer: gr.Timer(active=True),
-            on.running: identity,
-        }
-
-    def _ended(self, said: str) -> Updates:
-        on = self._controls
-        return {on.said: said, on.stop: gr.update(interactive=False), on.timer: gr.Timer(active=False), on.running: ""}
