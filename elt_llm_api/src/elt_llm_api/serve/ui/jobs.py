@@ -7,6 +7,7 @@ from typing import Any
 import gradio as gr
 from elt_llm_consumer.kinds import KINDS, Kind
 from elt_llm_core.errors import EltError
+from pydantic import ValidationError
 
 from elt_llm_api.serve.actions.batch_jobs import BatchJobs, BatchRequest
 from elt_llm_api.serve.actions.jobs import Jobs
@@ -111,7 +112,7 @@ class _Tab:
             queued = self._batch.submit(principal_of(request), kind, asked)
         except EltError as error:
             return {on.said: failure_markdown(error)}
-        except ValueError:
+        except ValidationError:
             return {on.said: "Name at most 1,000 rows, and a whole number from 1 of them."}
         return self._watch.shown(queued)
 
