@@ -1,14 +1,15 @@
 """The enterprise model of a collection: what is around an entity, and how it is told to be related."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elt_llm_core.enterprise_model import EnterpriseModel, Entity, Relationship
 from elt_llm_core.errors import UsageError
 from elt_llm_core.model_graph import ModelGraph
 from elt_llm_core.nearest_names import nearest_names
+from elt_llm_core.results import Result
 from elt_llm_core.text.normalise import words
+from pydantic import Field
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.batch_jobs import BatchJobs
@@ -23,15 +24,14 @@ _ARTEFACT = "enterprise_model"
 _PROFILE = "default"
 
 
-@dataclass(frozen=True)
-class Around:
-    """An entity with the part of its model around it. `left_out` counts entities beyond the most that are told."""
+class Around(Result):
+    """An entity with the part of its model around it."""
 
-    collection: str
-    entity: Entity
-    neighbours: tuple[Entity, ...]
-    relationships: tuple[Relationship, ...]
-    left_out: int
+    collection: str = Field(description="Collection that the model was read into.")
+    entity: Entity = Field(description="The entity that was asked for.")
+    neighbours: tuple[Entity, ...] = Field(description="Those within the radius, in the order of the model.")
+    relationships: tuple[Relationship, ...] = Field(description="Every relationship among them all.")
+    left_out: int = Field(description="Entities that are near as well, beyond the most that are told.")
 
 
 class Neighbours:
@@ -84,7 +84,13 @@ def _around(collection: str, models: Sequence[EnterpriseModel], wanted: str, rad
     told = others[:MOST_ENTITIES]
     ids = {centre.id, *(entity.id for entity in told)}
     relationships = (one for one in near.relationships if one.source.entity_id in ids and one.target.entity_id in ids)
-    return Around(collection, centre, told, tuple(relationships), len(others) - len(told))
+    return Around(
+        collection=collection,
+        entity=centre,
+        neighbours=told,
+        relationships=tuple(relationships),
+        left_out=len(others) - len(told),
+    )
 
 
 def _not_one(wanted: str, found: Sequence[Entity], models: Sequence[EnterpriseModel]) -> UsageError:

@@ -1,7 +1,6 @@
 """Comparing profiles on a list of queries: what they find, how long it takes, and what reranking changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from statistics import fmean
 from threading import Event as Flag
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.nearest_names import nearest_names
-from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.results import Result, RetrievedChunk
 from elt_llm_core.settings import Settings
 from elt_llm_query.evaluate.metrics import MEASURES, measured, percentile
 from elt_llm_query.evaluate.profiles import for_evaluation
@@ -41,45 +40,39 @@ class OptimizeRequest(BaseModel):
     top_k: int = Field(10, ge=1, le=MOST_COMPARED)
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Result):
     """What reranking changes among the first passages of a query, or of all of them on the mean."""
 
-    overlap: float
-    """Share of the first passages that would be among them without reranking, too; 0 to 1."""
-    moved: float
-    """By how many places a passage that is among them in both stands elsewhere."""
-    first_changed: float
-    """Share of queries whose best passage is another, 0 to 1."""
+    overlap: float = Field(description="Share of the first passages that would be there without it, too; 0 to 1.")
+    moved: float = Field(description="By how many places a passage that is there in both stands elsewhere.")
+    first_changed: float = Field(description="Share of queries whose best passage is another, 0 to 1.")
 
 
-@dataclass(frozen=True)
-class QueryFigures:
-    """One query. Without labels there are no `figures`; `reranking` is None where nothing reranks."""
+class QueryFigures(Result):
+    """One query asked with one profile."""
 
     query: str
-    relevance: float
-    cosine: float | None
-    took_ms: float
-    figures: Mapping[str, float]
-    figures_before: Mapping[str, float]
-    reranking: Compared | None
+    relevance: float = Field(description="Mean score of the first passages.")
+    cosine: float | None = Field(description="Mean cosine of the first passages to the query.")
+    took_ms: float = Field(description="Time it took to find them, in milliseconds.")
+    figures: dict[str, float] = Field(description="Measures of the labelled documents; empty without labels.")
+    figures_before: dict[str, float] = Field(description="The same measures without reranking.")
+    reranking: Compared | None = Field(description="None where nothing reranks.")
 
 
-@dataclass(frozen=True)
-class ProfileFigures:
-    """One profile on all queries: means, and times as percentiles."""
+class ProfileFigures(Result):
+    """One profile on all queries."""
 
     profile: str
-    relevance: float
-    cosine: float | None
-    latency_p50_ms: float
-    latency_p95_ms: float
-    figures: Mapping[str, float]
-    figures_before: Mapping[str, float]
-    reranking: Compared | None
-    queries: tuple[QueryFigures, ...] = field(repr=False)
-    notes: tuple[str, ...] = ()
+    relevance: float = Field(description="Mean score of the first passages; comparable between equal rerankers alone.")
+    cosine: float | None = Field(description="Mean cosine of the first passages to their query; comparable.")
+    latency_p50_ms: float = Field(description="Half of the queries took no longer, in milliseconds.")
+    latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
+    figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
+    figures_before: dict[str, float] = Field(description="The same measures without reranking.")
+    reranking: Compared | None = Field(description="None where nothing reranks.")
+    queries: tuple[QueryFigures, ...]
+    notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
 
 
 class Optimizing:

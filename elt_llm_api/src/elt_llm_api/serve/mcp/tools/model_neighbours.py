@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-from elt_llm_core.enterprise_model import Entity, Relationship
-from elt_llm_core.results import Result
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -13,16 +11,6 @@ from elt_llm_api.serve.mcp.arguments import CollectionName, JobName
 from elt_llm_api.serve.mcp.fencing import fenced, on_one_line
 from elt_llm_api.serve.mcp.given import AnyContext, Given
 from elt_llm_api.serve.mcp.tool_call import READS, declared, told
-
-
-class NeighboursTold(Result):
-    """An entity with the part of its model around it."""
-
-    collection: str = Field(description="Collection that the model was read into.")
-    entity: Entity = Field(description="The entity that was asked for.")
-    neighbours: tuple[Entity, ...] = Field(description="Those within the radius, in the order of the model.")
-    relationships: tuple[Relationship, ...] = Field(description="Every relationship among them all.")
-    left_out: int = Field(description="Entities that are near as well, beyond the most that are told.")
 
 
 def tool(given: Given) -> Tool:
@@ -35,7 +23,7 @@ def tool(given: Given) -> Tool:
         job: Annotated[JobName | None, Field(description="Or a job whose sources name that collection.")] = None,
         radius: Annotated[int, Field(ge=1, le=LARGEST_RADIUS, description="How many relationships away.")] = 1,
         directed: Annotated[bool, Field(description="Follow relationships from source to target only.")] = False,
-    ) -> Annotated[CallToolResult, NeighboursTold]:
+    ) -> Annotated[CallToolResult, Around]:
         """List what an enterprise model draws around an entity: its neighbours and how they are related.
 
         Name the collection that holds the model, or a job that has one among its sources.
@@ -46,7 +34,7 @@ def tool(given: Given) -> Tool:
                 principal, entity, collection, job, radius=radius, directed=directed
             )
         )
-        return told(_in_words(found), NeighboursTold(**vars(found)))
+        return told(_in_words(found), found)
 
     return declared(model_neighbours, "Neighbours in an enterprise model", READS)
 

@@ -1,7 +1,6 @@
 """`optimize_search`: profiles compared on queries of the caller's own."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated
 
 from elt_llm_core.results import Result
@@ -29,45 +28,10 @@ _Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
 _Document = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
-class RerankingTold(Result):
-    """What reranking changes among the first passages."""
-
-    overlap: float = Field(description="Share of the first passages that would be there without it, too; 0 to 1.")
-    moved: float = Field(description="By how many places a passage that is there in both stands elsewhere.")
-    first_changed: float = Field(description="Share of queries whose best passage is another, 0 to 1.")
-
-
-class QueryTold(Result):
-    """One query asked with one profile."""
-
-    query: str
-    relevance: float = Field(description="Mean score of the first passages.")
-    cosine: float | None = Field(description="Mean cosine of the first passages to the query.")
-    took_ms: float = Field(description="Time it took to find them, in milliseconds.")
-    figures: dict[str, float] = Field(description="Measures of the labelled documents; empty without labels.")
-    figures_before: dict[str, float] = Field(description="The same measures without reranking.")
-    reranking: RerankingTold | None = Field(description="None where nothing reranks.")
-
-
-class ProfileTold(Result):
-    """One profile on all queries."""
-
-    profile: str
-    relevance: float = Field(description="Mean score of the first passages; comparable between equal rerankers alone.")
-    cosine: float | None = Field(description="Mean cosine of the first passages to their query; comparable.")
-    latency_p50_ms: float = Field(description="Half of the queries took no longer, in milliseconds.")
-    latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
-    figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
-    figures_before: dict[str, float] = Field(description="The same measures without reranking.")
-    reranking: RerankingTold | None = Field(description="None where nothing reranks.")
-    queries: tuple[QueryTold, ...]
-    notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
-
-
 class Comparison(Result):
     """Every profile that was compared, in the order asked for."""
 
-    profiles: tuple[ProfileTold, ...]
+    profiles: tuple[ProfileFigures, ...]
 
 
 def tool(given: Given) -> Tool:
@@ -101,13 +65,9 @@ def tool(given: Given) -> Tool:
         )
         found = await Optimizing(given.services).compare(given.caller(context), request)
         notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-        return told(with_notes("\n".join(map(_line, found)), notes), Comparison(profiles=tuple(map(_told, found))))
+        return told(with_notes("\n".join(map(_line, found)), notes), Comparison(profiles=tuple(found)))
 
     return declared(optimize_search, "Compare ways of searching", READS)
-
-
-def _told(found: ProfileFigures) -> ProfileTold:
-    return ProfileTold.model_validate(asdict(found))
 
 
 def _line(found: ProfileFigures) -> str:
