@@ -138,7 +138,7 @@ def test_who_may_only_read_runs_no_job(jobs: ServedJobs) -> None:
 
 def test_jobs_and_their_rows_are_read_with_the_places_they_rest_on(jobs: ServedJobs) -> None:
     reader = agent(jobs, READER)
-    assert {one["job"] for one in answered(reader.call("list_jobs"))["jobs"]} == {"rules", "birds"}
+    assert {one["name"] for one in answered(reader.call("list_jobs"))["jobs"]} == {"rules", "birds"}
     page = answered(reader.call("job_rows", job="rules", kind="glossary", table="terms", limit=2))["page"]
     assert [row["name"] for row in page["rows"]] == ["Term 00", "Term 01"]
     one = reader.call("job_rows", job="rules", kind="glossary", table="terms", key="Term 01")
