@@ -25,7 +25,7 @@ from elt_llm_api.serve.jobs.order import order_of
 LoadNow = Callable[[], LoadedSettings]
 """The settings as they are now: a job that begins has the latest."""
 _SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_RECOVERIES = 0.25, 5.0
-_SECONDS_TO_STOP = 10.0
+_SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
 _LONGEST_REST = 30.0
 _BEGAN = (DONE, WAITS, STOPPED)
 _MOST_STARTS = 3
@@ -99,7 +99,7 @@ class Lane:
                     continue
             except (EltError, OSError) as error:
                 _log.warning("Jobs wait: %s", error)
-                self._stop.wait(_SECONDS_TO_STOP)
+                self._stop.wait(_SECONDS_AFTER_FAULTS)
             self._stop.wait(_SECONDS_BETWEEN_LOOKS)
 
     def _next(self) -> QueuedJob | None:
@@ -114,6 +114,7 @@ class Lane:
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(data_dir, job.id):
                 self._queue.abandoned(job.id, "The process that did it was killed.")
+                self._after(job.id)
 
     def _do(self, job: QueuedJob) -> None:
         process = _started(job, self._load_now())
@@ -121,21 +122,25 @@ class Lane:
             self._attend(job, process)
         finally:
             cast(IO[bytes], process.stdin).close()
-        left = self._queue.get(job.id)
-        if left.status == "running" and not is_claimed(self._load_now().data_dir, job.id):
+        status = self._queue.get(job.id).status
+        if status == "running" and not is_claimed(self._load_now().data_dir, job.id):
             self._queue.abandoned(job.id, f"Its process ended with {_how(process.returncode)}.")
-        if left.status == "queued" and process.returncode not in _BEGAN:
+        if status == "queued" and process.returncode not in _BEGAN:
             self._refuse_after_some(job, process.returncode)
-        if left.has_ended:
-            self._rests.forget(job.id)
-            forget_claim(self._load_now().data_dir, job.id)
-        else:
-            self._rests.put(job.id)
+        self._after(job.id)
 
     def _refuse_after_some(self, job: QueuedJob, code: int | None) -> None:
         """End a job whose process does not come so far as to begin it."""
         if self._rests.times(job.id) >= _MOST_STARTS - 1:
             self._queue.end(job.id, "failed", {}, f"Its process does not start: it ended with {_how(code)}.")
+
+    def _after(self, identity: str) -> None:
+        """Leave a job alone for a while that is to be done again, and keep nothing of one that has ended."""
+        if self._queue.get(identity).has_ended:
+            self._rests.forget(identity)
+            forget_claim(self._load_now().data_dir, identity)
+        else:
+            self._rests.put(identity)
 
     def _attend(self, job: QueuedJob, process: "subprocess.Popen[bytes]") -> None:
         """Wait for the process; end it when the job is cancelled, or the server stops."""
