@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from elt_llm_consumer.kinds import KINDS
 from elt_llm_core.errors import UsageError
 from elt_llm_core.progress import Progress
 from elt_llm_core.settings_loader import LoadedSettings
@@ -19,7 +20,7 @@ Kind = Callable[[Mapping[str, Any], LoadedSettings, Progress], dict[str, Any]]
 WRITING: Mapping[str, Kind] = {"ingest": run_ingest, "forget": run_forget}
 """These hold the writer's lock: one after the other."""
 READING: Mapping[str, Kind] = {
-    **{kind: partial(run_batch, kind) for kind in ("glossary", "catalog", "coverage", "handbook")},
+    **{kind: partial(run_batch, kind) for kind in KINDS},
     "evaluate": run_evaluation,
 }
 """These read what is published, beside the others; of them, too, one after the other."""
