@@ -2,44 +2,29 @@
 
 from typing import Any
 
-from elt_llm_core.results import Result
-from elt_llm_core.state.job_queue import JobStatus, QueuedJob
+from elt_llm_core.state.job_queue import QueuedJob
+from mcp_types import CallToolResult
 from pydantic import Field
 
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.mcp.fencing import on_one_line
+from elt_llm_api.serve.mcp.tool_call import told
 
 
-class JobTold(Result):
-    """A job in the queue."""
+class JobWithResult(JobTold):
+    """A job, and what came of it; `job_status` takes its id."""
 
-    id: str = Field(description="Id of this run; `job_status` takes it.")
-    kind: str = Field(description="What is done.")
-    status: JobStatus
-    collections: tuple[str, ...] = Field(description="What it is about.")
-    progress: dict[str, Any] = Field(description="`stage`, units `done` of `total` (0: unknown); at first empty.")
     result: dict[str, Any] = Field(description="What came of it, once it has ended.")
-    error: str = Field(description="Why it failed, in sentences.")
-    created_at: str = Field(description="ISO 8601, UTC.")
-    updated_at: str = Field(description="ISO 8601, UTC.")
 
 
-def job_told(job: QueuedJob) -> JobTold:
-    """A job as agents are told of it."""
-    return JobTold(
-        id=job.id,
-        kind=job.kind,
-        status=job.status,
-        collections=job.collections,
-        progress=dict(job.progress),
-        result=dict(job.result),
-        error=job.error,
-        created_at=job.created_at,
-        updated_at=job.updated_at,
-    )
+def tell_job(job: QueuedJob, principal: Principal) -> CallToolResult:
+    """A job as the agents of this caller are told of it."""
+    return told(job_in_words(job), JobWithResult(**dict(job_told(job, principal)), result=dict(job.result)))
 
 
 def job_in_words(job: QueuedJob) -> str:
-    """Such as `ingest into demo: running, reading 3 of 12 (id ...)`."""
+    """Such as `ingest of demo: running, reading 3 of 12 (id ...)`."""
     done, total = job.progress.get("done", 0), job.progress.get("total", 0)
     stage = on_one_line(str(job.progress.get("stage", "")))
     how_far = f", {stage} {done}{f' of {total}' if total else ''}" if stage and job.status == "running" else ""

@@ -5,8 +5,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.actions.batch_jobs import BatchJob, BatchJobs, BatchRequest
+from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.routes.given import Caller, GivenServices
-from elt_llm_api.serve.routes.jobs import JobTold, told
 
 router = APIRouter(prefix="/v1", tags=["batch jobs"])
 
@@ -28,4 +28,4 @@ def list_batch_jobs(services: GivenServices, caller: Caller) -> BatchJobList:
 @router.post("/batch-jobs/{kind}", status_code=202)
 def run_batch_job(kind: Kind, asked: BatchRequest, services: GivenServices, caller: Caller) -> JobTold:
     """Run a job file as this kind of job: it waits in the queue, and its rows are kept as they are made."""
-    return told(BatchJobs(services).submit(caller, kind, asked), caller)
+    return job_told(BatchJobs(services).submit(caller, kind, asked), caller)

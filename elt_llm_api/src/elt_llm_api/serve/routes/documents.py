@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 
 from elt_llm_api.serve.actions.documents import Documents, Shown
+from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.actions.uploads import Uploads
 from elt_llm_api.serve.routes.given import Caller, GivenServices
-from elt_llm_api.serve.routes.jobs import JobTold, told
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 Collection = Annotated[str, Path(pattern=COLLECTION_NAME, description="Name of the collection.")]
@@ -101,7 +101,7 @@ async def upload(request: Request, services: GivenServices, caller: Caller) -> U
         taken = await Uploads(services).receive(caller, request.headers.get("content-type", ""), request.stream())
     except ClientDisconnect as error:
         raise UsageError("The body broke off before its end.", hint="Send it again.") from error
-    return UploadTaken(names=taken.names, job=told(taken.job, caller))
+    return UploadTaken(names=taken.names, job=job_told(taken.job, caller))
 
 
 @router.get("")
@@ -155,7 +155,7 @@ async def page_image(
 @router.delete("/{collection}/{identity}", status_code=202)
 def forget(collection: Collection, identity: DocumentId, services: GivenServices, caller: Caller) -> JobTold:
     """Forget a document for good, as a job: out of every index, text and vector, its upload deleted."""
-    return told(Documents(services).forget(caller, collection, identity), caller)
+    return job_told(Documents(services).forget(caller, collection, identity), caller)
 
 
 def _text(shown: Shown) -> DocumentText:

@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from elt_llm_api.serve.actions.evaluating import Evaluating, EvaluationRequest
+from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.routes.given import Caller, GivenServices
-from elt_llm_api.serve.routes.jobs import JobTold, told
 
 router = APIRouter(prefix="/v1", tags=["evaluation"])
 
@@ -12,4 +12,4 @@ router = APIRouter(prefix="/v1", tags=["evaluation"])
 @router.post("/evaluate", status_code=202)
 def evaluate(asked: EvaluationRequest, services: GivenServices, caller: Caller) -> JobTold:
     """Measure by questions that are made from the collection's own documents; the report is the job's result."""
-    return told(Evaluating(services).submit(caller, asked), caller)
+    return job_told(Evaluating(services).submit(caller, asked), caller)

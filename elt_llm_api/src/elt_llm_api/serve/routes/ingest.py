@@ -5,8 +5,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from elt_llm_api.serve.actions.ingesting import Ingesting
+from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.routes.given import Caller, GivenServices
-from elt_llm_api.serve.routes.jobs import JobTold, told
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
@@ -30,4 +30,4 @@ class IngestAsked(BaseModel):
 def ingest(asked: IngestAsked, services: GivenServices, caller: Caller) -> JobTold:
     """Queue an ingest; follow it at /v1/jobs/ID/events."""
     job = Ingesting(services).submit(caller, asked.collection, asked.paths, rebuild=asked.rebuild)
-    return told(job, caller)
+    return job_told(job, caller)

@@ -9,9 +9,9 @@ from pydantic import Field
 from elt_llm_api.serve.actions.ingesting import Ingesting
 from elt_llm_api.serve.mcp.arguments import CollectionName
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.job_words import JobTold, job_in_words, job_told
+from elt_llm_api.serve.mcp.job_words import JobWithResult, tell_job
 from elt_llm_api.serve.mcp.permission import require_ingest
-from elt_llm_api.serve.mcp.tool_call import ADDS, declared, told
+from elt_llm_api.serve.mcp.tool_call import ADDS, declared
 
 
 def tool(given: Given) -> Tool:
@@ -23,7 +23,7 @@ def tool(given: Given) -> Tool:
         path: Annotated[
             str, Field(min_length=1, max_length=4000, description="File or folder of the server, below ingest.roots.")
         ],
-    ) -> Annotated[CallToolResult, JobTold]:
+    ) -> Annotated[CallToolResult, JobWithResult]:
         """Read a file or folder of the server into a collection, which is made if need be. Returns at once.
 
         Off unless whoever runs the server allows it (serve.agents_may_ingest and ingest.roots). Readers keep what is
@@ -32,6 +32,6 @@ def tool(given: Given) -> Tool:
         principal = given.caller(context)
         require_ingest(given.services.loaded)
         job = await given.work(lambda: Ingesting(given.services).submit(principal, collection, [path]))
-        return told(job_in_words(job), job_told(job))
+        return tell_job(job, principal)
 
     return declared(ingest_path, "Ingest a file or folder", ADDS)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.mcp.given import AnyContext, Given
-from elt_llm_api.serve.mcp.job_words import JobTold, job_in_words, job_told
-from elt_llm_api.serve.mcp.tool_call import READS, declared, told
+from elt_llm_api.serve.mcp.job_words import JobWithResult, tell_job
+from elt_llm_api.serve.mcp.tool_call import READS, declared
 
 
 def tool(given: Given) -> Tool:
@@ -18,10 +18,10 @@ def tool(given: Given) -> Tool:
     async def job_status(
         context: AnyContext,
         id: Annotated[str, Field(pattern="^[0-9a-f]{32}$", description="Id of the run, as `run_job` gave it.")],  # noqa: A002
-    ) -> Annotated[CallToolResult, JobTold]:
+    ) -> Annotated[CallToolResult, JobWithResult]:
         """Tell how far a job is that was put into the queue, and what came of it."""
         principal = given.caller(context)
         job = await given.work(lambda: Jobs(given.services).get(principal, id))
-        return told(job_in_words(job), job_told(job))
+        return tell_job(job, principal)
 
     return declared(job_status, "Status of a job", READS)
