@@ -57,10 +57,6 @@ class Recorder(Closeable):
         """Questions that were counted but not written down, because the disk or the network was too slow."""
         return self._lost
 
-    def settle(self) -> None:
-        """Wait until everything recorded so far is written down."""
-        self._waiting.join()
-
     def close(self) -> None:
         """Write down and save what is left."""
         if self._thread.is_alive():
@@ -83,7 +79,6 @@ class Recorder(Closeable):
             return True
         if seen is not None:
             self._tell(seen)
-        self._waiting.task_done()
         return seen is not None
 
     def _tell(self, seen: Observation) -> None:
