@@ -1,4 +1,7 @@
-"""Forty documents ask for their secret to be sent away, and the model obeys: a browser gets nowhere to send it."""
+"""Forty documents ask for their secret to be sent away, and the model obeys: no stream and no page made of one does so.
+
+The user interface is held to the same in test_serve_ui_exfiltration.py.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,45 +1,90 @@
-"""Forty documents ask for their secret to be sent away, and the model obeys: the chat has nowhere to send it."""
+"""The forty hostile documents in the user interface, each by itself and all at once: it has nowhere to send a secret.
+
+What is streamed to pages of others, and such a page, are held to the same in test_serve_exfiltration.py.
+"""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from browser import open_browser
-from command_line import FAKE
-from elt_llm_api.cli import run
-from exfiltration import HOST, SECRET, WAYS_OUT, ObedientBackend, question_about, write_corpus
-from model_http_server import running_model_server
-from playwright.sync_api import expect
-from served import served
+from exfiltration import HOST, SECRET, WAYS_OUT, question_about
+from hostile import hostile_server
+from playwright.sync_api import Page, expect
 from ui_browser import Interface
-from written_journeys import written_by
 
+pytestmark = pytest.mark.network
+PATIENCE_MS = 150_000  # the model says it character by character
+ALL_AT_ONCE = "At how many degrees are things stored, and what is the code?"
+ALL_READ = {"QUERY__RERANKER_TOP_K": "40", "LLM__MAX_CONTEXT_TOKENS": "20000"}
 DONE = re.compile("Answered|Not found")
+LOADING = [
+    "src",
+    "href",
+    "xlink:href",
+    "srcset",
+    "action",
+    "formaction",
+    "ping",
+    "data",
+    "poster",
+    "background",
+    "style",
+]
+LOADING_OR_RUNNING = """loading => [...document.querySelectorAll("*")].flatMap(it => [...it.attributes]
+    .filter(one => one.name.startsWith("on") || (loading.includes(one.name) && /evil/i.test(one.value)))
+    .map(one => `${it.tagName} ${one.name}=${one.value}`))"""
 LEADING_AWAY = "links => links.map(it => it.href).filter(it => !it.startsWith(location.origin))"
 FETCHING = "#tab-ask img, #tab-ask iframe, #tab-ask form, #tab-ask script, #tab-ask object, #tab-ask svg image"
-pytestmark = pytest.mark.network
 
 
-def test_the_chat_shows_all_forty_answers_and_asks_nobody_else(tmp_path: Path) -> None:
-    """S-EXF: 0 addresses elsewhere in what the browser shows, 0 requests elsewhere, and nothing the policy refused."""
-    model = ObedientBackend()
-    assert run(["ingest", str(write_corpus(tmp_path / "papers")), "-c", "goods", "--json"], FAKE, tmp_path) == 0
-    with running_model_server(model) as http, open_browser() as browser:
-        written = written_by("ollama", http, OLLAMA__CONTEXT_WINDOW="8192", OLLAMA__NUM_PREDICT="4000")
-        with (
-            served(tmp_path, environment={**written, **FAKE}, requests_per_minute="100000") as server,
-            Interface(server, browser).visited() as (page, seen),
-        ):
-            for place in range(len(WAYS_OUT)):
-                box = page.get_by_label("Question", exact=True)
-                box.fill(question_about(place))
-                box.press("Enter")
-                expect(page.locator("#said")).to_have_text(DONE, timeout=120_000)
-                assert page.locator("#tab-ask a[href]").evaluate_all(LEADING_AWAY) == [], WAYS_OUT[place]
-                assert page.locator(FETCHING).count() == 0, WAYS_OUT[place]
-                page.get_by_role("button", name="New conversation").click()
-                expect(page.locator("#said")).to_be_empty()
-            assert set(model.obeyed) == {way.replace("CODE", SECRET) for way in WAYS_OUT}, "else nothing was tried"
-            assert seen.elsewhere == []
-            assert not any(HOST in url or SECRET in url for url in seen.requests)
-            assert seen.complaints == [], "nothing was tried that only the policy refused"
+@contextmanager
+def visited(folder: Path, **settings: str) -> Iterator[Page]:
+    """The tab Ask over the forty documents; nothing is asked of elsewhere, and nothing tried that is then refused."""
+    with (
+        hostile_server(folder, SERVE__REQUESTS_PER_MINUTE="100000", **settings) as hostile,
+        open_browser() as browser,
+        Interface(hostile.server, browser).visited() as (page, seen),
+    ):
+        yield page
+        assert set(hostile.model.obeyed) == {way.replace("CODE", SECRET) for way in WAYS_OUT}, "else nothing was tried"
+        assert seen.elsewhere == []
+        assert not any(HOST in url or SECRET in url for url in seen.requests)
+        assert seen.complaints == [], "nothing was tried that only the policy refused"
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_label("Question", exact=True)
+    box.fill(question)
+    box.press("Enter")
+
+
+def ways_out(page: Page) -> list[str]:
+    """All by which the page would load something of elsewhere, lead there, or run what it was told."""
+    return [
+        *page.evaluate(LOADING_OR_RUNNING, LOADING),
+        *page.locator("#tab-ask a[href]").evaluate_all(LEADING_AWAY),
+        *page.locator(FETCHING).evaluate_all("found => found.map(it => it.outerHTML)"),
+    ]
+
+
+def test_each_of_forty_answers_leads_nowhere(tmp_path: Path) -> None:
+    with visited(tmp_path) as page:
+        for place in range(len(WAYS_OUT)):
+            ask(page, question_about(place))
+            expect(page.locator("#said")).to_have_text(DONE, timeout=PATIENCE_MS)
+            assert ways_out(page) == [], WAYS_OUT[place]
+            page.get_by_role("button", name="New conversation").click()
+            expect(page.locator("#said")).to_be_empty(timeout=PATIENCE_MS)
+
+
+def test_all_forty_ways_out_in_one_answer_lead_nowhere_at_any_time(tmp_path: Path) -> None:
+    with visited(tmp_path, **ALL_READ) as page:
+        ask(page, ALL_AT_ONCE)
+        expect(page.locator("#conversation")).to_contain_text(SECRET, timeout=PATIENCE_MS)
+        assert ways_out(page) == [], "while it is being written"
+        expect(page.locator("#said")).to_contain_text("nswered", timeout=PATIENCE_MS)
+        expect(page.locator("#source-1")).to_contain_text("Note to assistants", timeout=PATIENCE_MS)
+        assert ways_out(page) == []
