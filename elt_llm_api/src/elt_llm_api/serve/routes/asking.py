@@ -2,15 +2,13 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import asdict
 from typing import Any
 
-from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult, RetrievedChunk, TraceStage
 from elt_llm_query.events import AnswerBegins, Event, Piece, SourcesFound, Understood
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -20,10 +18,10 @@ from elt_llm_api.serve.routes.event_streams import (
     EVENT_STREAM,
     HEARTBEAT,
     STILL_AT_WORK,
-    STREAM_HEADERS,
     STREAMED,
-    error_frame,
+    event_stream,
     frame,
+    frames,
 )
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 from elt_llm_api.serve.routes.leaving import while_waited_for
@@ -73,8 +71,8 @@ async def query(
         response.headers["server-timing"] = timing(result.trace.stages)
         return result
     events = asking.stream(caller, asked, request_id, silence=HEARTBEAT)
-    told = _told(await first_of(request, events), events, request_id)
-    return StreamingResponse(told, media_type=EVENT_STREAM, headers=STREAM_HEADERS)  # type: ignore[return-value]  # as described
+    first = await first_of(request, events)
+    return event_stream(frames(first, events, sent, request_id))  # type: ignore[return-value]  # as described
 
 
 async def first_of(request: Request, events: AsyncGenerator[Told, None]) -> Told:
@@ -93,17 +91,6 @@ def timing(stages: Iterable[TraceStage]) -> str:
 
 async def _first(events: AsyncGenerator[Told, None]) -> Told:
     return await anext(events)
-
-
-async def _told(first: Told, events: AsyncGenerator[Told, None], request_id: str) -> AsyncIterator[bytes]:
-    try:
-        yield sent(first)
-        async for event in events:
-            yield sent(event)
-    except EltError as error:
-        yield error_frame(error, request_id)
-    finally:
-        await events.aclose()
 
 
 def sent(event: Told) -> bytes:

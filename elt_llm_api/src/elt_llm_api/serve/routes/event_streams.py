@@ -1,15 +1,18 @@
 """Server-Sent Events as every route sends them (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
 
 import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from elt_llm_core.errors import EltError
+from fastapi.responses import StreamingResponse
 
 from elt_llm_api.serve.errors import error_of
 
+T = TypeVar("T")
 EVENT_STREAM = "text/event-stream"
-STREAM_HEADERS = MappingProxyType({"cache-control": "no-store", "x-accel-buffering": "no"})
+_HEADERS = MappingProxyType({"cache-control": "no-store", "x-accel-buffering": "no"})
 HEARTBEAT = 10.0
 """Seconds without an event after which a comment is sent: proxies close what is silent for a minute or less."""
 STILL_AT_WORK = b": still at work\n\n"
@@ -35,6 +38,25 @@ def frame(name: str, data: str, identity: str = "") -> bytes:
     return f"{begins}event: {name}\ndata: {data}\n\n".encode()
 
 
-def error_frame(error: EltError, request_id: str) -> bytes:
-    """A failure in the one shape, in place of a status, which was sent already."""
-    return frame("error", json.dumps(error_of(error, request_id), ensure_ascii=False))
+async def frames(
+    first: T, events: AsyncGenerator[T, None], sent: Callable[[T], bytes | None], request_id: str
+) -> AsyncIterator[bytes]:
+    """What `sent` makes of each event, if anything; the first one was waited for already. Closing closes the events.
+
+    A failure is told in the one shape, in place of a status, which was sent already.
+    """
+    try:
+        if (told := sent(first)) is not None:
+            yield told
+        async for event in events:
+            if (told := sent(event)) is not None:
+                yield told
+    except EltError as error:
+        yield frame("error", json.dumps(error_of(error, request_id), ensure_ascii=False))
+    finally:
+        await events.aclose()
+
+
+def event_stream(told: AsyncIterator[bytes]) -> StreamingResponse:
+    """Frames as an answer that nothing on the way keeps back."""
+    return StreamingResponse(told, media_type=EVENT_STREAM, headers=_HEADERS)

@@ -1,10 +1,8 @@
 """`/v1/jobs`: what is being done, how far it is, what came of it."""
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated, Any
 
-from elt_llm_core.errors import EltError
 from elt_llm_core.state.job_queue import JobStatus, QueuedJob
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import StreamingResponse
@@ -15,15 +13,7 @@ from elt_llm_api.serve.actions.asking import Silence
 from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.actions.jobs import Jobs
 from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.routes.event_streams import (
-    EVENT_STREAM,
-    HEARTBEAT,
-    STILL_AT_WORK,
-    STREAM_HEADERS,
-    STREAMED,
-    error_frame,
-    frame,
-)
+from elt_llm_api.serve.routes.event_streams import HEARTBEAT, STILL_AT_WORK, STREAMED, event_stream, frame, frames
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -83,27 +73,8 @@ async def events(
     """
     follow = Jobs(services).follow(caller, identity, silence=HEARTBEAT)
     first = await anext(follow)  # what is refused is refused with its status
-    frames = _frames(first, follow, caller, last_event_id, request.scope.get(REQUEST_ID, ""))
-    return StreamingResponse(frames, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
-
-
-async def _frames(
-    first: QueuedJob | Silence,
-    follow: AsyncGenerator[QueuedJob | Silence, None],
-    caller: Principal,
-    seen: str | None,
-    request_id: str,
-) -> AsyncIterator[bytes]:
-    try:
-        if (event := sent(first, caller, seen)) is not None:
-            yield event
-        async for job in follow:
-            if (event := sent(job, caller, None)) is not None:
-                yield event
-    except EltError as error:
-        yield error_frame(error, request_id)
-    finally:
-        await follow.aclose()
+    told = frames(first, follow, lambda job: sent(job, caller, last_event_id), request.scope.get(REQUEST_ID, ""))
+    return event_stream(told)
 
 
 def sent(job: QueuedJob | Silence, caller: Principal, seen: str | None) -> bytes | None:

@@ -1,7 +1,6 @@
 """`/v1/chat/completions`: answers with citations for OpenAI's clients, whole or as they are made."""
 
 from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.asking import Asking, AskRequest
@@ -9,7 +8,7 @@ from elt_llm_api.serve.actions.chat_requests import conversation, not_used, refu
 from elt_llm_api.serve.actions.model_names import ModelNames
 from elt_llm_api.serve.asgi import REQUEST_ID
 from elt_llm_api.serve.routes.asking import first_of
-from elt_llm_api.serve.routes.event_streams import EVENT_STREAM, HEARTBEAT, STREAM_HEADERS, STREAMED
+from elt_llm_api.serve.routes.event_streams import HEARTBEAT, STREAMED, event_stream
 from elt_llm_api.serve.routes.given import Caller, GivenServices
 from elt_llm_api.serve.routes.leaving import while_waited_for
 from elt_llm_api.serve.routes.openai_errors import OPENAI_ERRORS, OpenAiRoute
@@ -38,9 +37,7 @@ async def create_chat_completion(
         return told.whole(result)
     events = asking.stream(caller, question, request_id, silence=HEARTBEAT)
     stream = ChatStream(told, await first_of(request, events), events)
-    return StreamingResponse(  # type: ignore[return-value]  # as described
-        stream.frames(), media_type=EVENT_STREAM, headers=STREAM_HEADERS
-    )
+    return event_stream(stream.frames())  # type: ignore[return-value]  # as described
 
 
 def question_of(asked: ChatRequest, services: Services, caller: Principal) -> tuple[AskRequest, list[str]]:
