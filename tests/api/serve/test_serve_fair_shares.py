@@ -136,7 +136,7 @@ def services(sample_folder: Path, tmp_path: Path) -> Iterator[Services]:
 
 
 def test_a_place_of_a_source_is_opened_within_the_bounds_of_the_server(services: Services) -> None:
-    card = Card("[1]", "", "samples", "0" * 32, (0, 1), 1)
+    card = Card("[1]", "", "samples", "0" * 32, (0, 1))
 
     blocks = build_interface(services).get_blocks()
     opener = next(one.fn for one in blocks.fns.values() if one.name == "opened")

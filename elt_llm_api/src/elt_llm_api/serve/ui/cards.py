@@ -21,7 +21,6 @@ class Card:
     collection: str
     document: str
     span: tuple[int, int]
-    page: int | None
 
 
 def cited_cards(result: QueryResult) -> list[Card]:
@@ -38,7 +37,7 @@ def found_cards(chunks: Sequence[RetrievedChunk]) -> list[Card]:
         words = flat(chunk.text)
         shown = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
         html = _card(f"[{number}]", _place(chunk, several=several), as_text(shown), chunk.score)
-        cards.append(Card(f"[{number}]", html, chunk.collection, chunk.source_id, chunk.span, chunk.page))
+        cards.append(Card(f"[{number}]", html, chunk.collection, chunk.source_id, chunk.span))
     return cards
 
 
@@ -52,7 +51,7 @@ def _cited(citation: Citation, contexts: Sequence[RetrievedChunk], *, several: b
     before, after = _around(citation, contexts)
     quote = f'{as_text(before)}<mark class="cited">{as_text(flat(citation.excerpt))}</mark>{as_text(after)}'
     html = _card(citation.reference, _place(citation, several=several), quote, citation.relevance_score)
-    return Card(citation.reference, html, citation.collection, citation.source_id, citation.span, citation.page)
+    return Card(citation.reference, html, citation.collection, citation.source_id, citation.span)
 
 
 def _around(citation: Citation, contexts: Sequence[RetrievedChunk]) -> tuple[str, str]:
