@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.results import Result
 from elt_llm_core.state.job_queue import QueuedJob
 from elt_llm_core.store.records import CollectionRecord, StoredDocument
 from elt_llm_core.store.uploads import uploads_folder
+from pydantic import Field
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import Jobs
@@ -20,40 +21,36 @@ LONGEST_TEXT = 200_000
 """Characters that are shown at once."""
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A document in a list. `outcome` is ok, empty or failed; of a failed one nothing but its name is known.
-
-    `reason` says more of the last attempt to read it, `ingested_at` (ISO 8601) is when what is shown was stored.
-    """
+class DocumentListed(Result):
+    """A document of a collection, or a file that could not be read, of which nothing but its name is known."""
 
     id: str
     title: str
-    source: str
-    pages: int
-    chunks: int
-    size: int
-    document_hash: str
-    ingested_at: str
-    outcome: str
-    reason: str
-    uploaded: bool
-    part: str
+    source: str = Field(description="File name, or path below the folder it was read from.")
+    pages: int = 0
+    chunks: int = Field(0, description="Passages that are searched.")
+    size: int = Field(description="Bytes of the file.")
+    document_hash: str = Field("", description="sha256 of the file; empty for one that could not be read.")
+    ingested_at: str = Field("", description="When what is shown was stored, UTC, ISO 8601.")
+    outcome: str = Field(description="ok, empty or failed: the last attempt to read it.", examples=["ok"])
+    reason: str = Field(description="What more there is to say of that attempt.")
+    uploaded: bool = Field(description="Whether it was brought over HTTP, and not read from a folder of the server.")
+    part: str = Field("", description="Name of a document within a file; empty for the file itself.")
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A part of a document's text: characters `start` to `end` of `length`; `page_starts` are where pages begin."""
+class DocumentText(Result):
+    """A part of a document's text; offsets are characters."""
 
     id: str
     collection: str
     title: str
     source: str
     document_hash: str
-    page_starts: tuple[int, ...]
+    pages: int
+    page_starts: tuple[int, ...] = Field(description="Where each page begins.")
     start: int
     end: int
-    length: int
+    length: int = Field(description="Characters of the whole text.")
     text: str
 
 
@@ -64,14 +61,14 @@ class Documents:
         self._services = services
         self._store = services.store
 
-    def all(self, principal: Principal, collection: str) -> list[Listed]:
+    def all(self, principal: Principal, collection: str) -> list[DocumentListed]:
         """Every document that readers see, and every file that could not be read, by name. Raises Forbidden."""
         record = self._record(principal, collection)
         made, folders = self._store.documents.made_at(record.id), self._uploaded_roots(record)
         published = self._published(record)
         files = self._store.files.of_collection(record.id)
         listed = [
-            Listed(
+            DocumentListed(
                 **_named(document),
                 pages=len(document.pages),
                 chunks=document.nodes,
@@ -88,8 +85,14 @@ class Documents:
         there = {document.document_id for document in published}
         failed = [file for file in files.values() if file.document_id not in there]
         listed += [
-            Listed(
-                it.document_id, it.path, it.path, 0, 0, it.size, "", "", it.outcome, it.reason, it.root in folders, ""
+            DocumentListed(
+                id=it.document_id,
+                title=it.path,
+                source=it.path,
+                size=it.size,
+                outcome=it.outcome,
+                reason=it.reason,
+                uploaded=it.root in folders,
             )
             for it in failed
         ]
@@ -102,7 +105,7 @@ class Documents:
         identity: str,
         span: tuple[int, int | None] = (0, None),
         page: int | None = None,
-    ) -> Shown:
+    ) -> DocumentText:
         """A span of a document's parsed text, or one page of it, `LONGEST_TEXT` characters at most.
 
         Raises Forbidden, NotThere for no such document, UsageError for a span or page that it does not have.
@@ -113,10 +116,11 @@ class Documents:
         end = min(len(text) if end is None else end, start + LONGEST_TEXT)
         if not 0 <= start <= end <= len(text):
             raise UsageError(f"{start}:{end} is no span of this document.", hint=f"It has characters 0:{len(text)}.")
-        return Shown(
+        return DocumentText(
             **_named(document),
             collection=collection,
             document_hash=document.document_hash,
+            pages=len(document.pages),
             page_starts=document.pages,
             start=start,
             end=end,

@@ -1,15 +1,14 @@
 """`/v1/documents`: bring documents, list them, read them by span and page, forget them."""
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.store.collections import COLLECTION_NAME
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
-from elt_llm_api.serve.actions.documents import Documents, Shown
+from elt_llm_api.serve.actions.documents import DocumentListed, Documents, DocumentText
 from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
 from elt_llm_api.serve.actions.uploads import Uploads
 from elt_llm_api.serve.routes.given import Caller, GivenServices
@@ -47,44 +46,11 @@ _FORM: dict[str, Any] = {
 }
 
 
-class DocumentListed(BaseModel):
-    """A document of a collection, or a file that could not be read."""
-
-    id: str
-    title: str
-    source: str = Field(description="File name, or path below the folder it was read from.")
-    pages: int
-    chunks: int = Field(description="Passages that are searched.")
-    size: int = Field(description="Bytes of the file.")
-    document_hash: str = Field(description="sha256 of the file; empty for one that could not be read.")
-    ingested_at: str
-    outcome: str = Field(description="ok, empty or failed: the last attempt to read it.", examples=["ok"])
-    reason: str
-    uploaded: bool
-    part: str = Field(description="Name of a document within a file; empty for the file itself.")
-
-
 class DocumentList(BaseModel):
     """Documents by name; `total` counts those that are not in this part of the list, too."""
 
     documents: tuple[DocumentListed, ...]
     total: int
-
-
-class DocumentText(BaseModel):
-    """A part of a document's text; offsets are characters."""
-
-    id: str
-    collection: str
-    title: str
-    source: str
-    document_hash: str
-    pages: int
-    page_starts: tuple[int, ...] = Field(description="Where each page begins.")
-    start: int
-    end: int
-    length: int = Field(description="Characters of the whole text.")
-    text: str
 
 
 class UploadTaken(BaseModel):
@@ -115,7 +81,7 @@ def documents(
     """The documents of a collection, and the files that could not be read, with the reason."""
     found = Documents(services).all(caller, collection)
     part = found[offset : offset + limit]
-    return DocumentList(documents=tuple(DocumentListed(**asdict(one)) for one in part), total=len(found))
+    return DocumentList(documents=tuple(part), total=len(found))
 
 
 @router.get("/{collection}/{identity}/text")
@@ -131,7 +97,7 @@ def text(
     page: Annotated[int | None, Query(ge=1, le=10**9, description="Only this page, in place of a span.")] = None,
 ) -> DocumentText:
     """A span of the text as citations see it, or a page; 200,000 characters at most: `end` says how far it goes."""
-    return _text(Documents(services).text(caller, collection, identity, (start, end), page))
+    return Documents(services).text(caller, collection, identity, (start, end), page)
 
 
 @router.get(
@@ -156,7 +122,3 @@ async def page_image(
 def forget(collection: Collection, identity: DocumentId, services: GivenServices, caller: Caller) -> JobTold:
     """Forget a document for good, as a job: out of every index, text and vector, its upload deleted."""
     return job_told(Documents(services).forget(caller, collection, identity), caller)
-
-
-def _text(shown: Shown) -> DocumentText:
-    return DocumentText(**asdict(shown), pages=len(shown.page_starts))

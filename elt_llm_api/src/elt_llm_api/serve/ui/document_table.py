@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from elt_llm_api.render import local_time
-from elt_llm_api.serve.actions.documents import Listed
+from elt_llm_api.serve.actions.documents import DocumentListed
 from elt_llm_api.serve.ui.choices import Choice
 
 HEADERS = ["Document", "Title", "Pages", "Passages", "Read", "Status"]
@@ -11,7 +11,7 @@ MOST_SHOWN = 1000
 _STATUSES = {"ok": "✓ read", "empty": "○ no text in it", "failed": "✗ could not be read"}
 
 
-def table_rows(listed: Sequence[Listed]) -> list[list[str]]:
+def table_rows(listed: Sequence[DocumentListed]) -> list[list[str]]:
     """One row a document, in the order of `HEADERS`."""
     return [
         [
@@ -26,6 +26,6 @@ def table_rows(listed: Sequence[Listed]) -> list[list[str]]:
     ]
 
 
-def document_choices(listed: Sequence[Listed]) -> list[Choice]:
+def document_choices(listed: Sequence[DocumentListed]) -> list[Choice]:
     """The files among them, by name; parts of a file are opened and forgotten with it."""
     return [(one.source, one.id) for one in listed if not one.part]
