@@ -7,10 +7,10 @@ from pathlib import Path
 
 from browser import open_browser
 from command_line import FAKE
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, expect
 from served import Served, served
 
-PATIENCE_MS = 120_000
+PATIENCE_MS = 150_000  # models in tests may say an answer character by character
 _SETTLED_MS = 500
 _GRADIOS_SCRIPTS = "/assets/"
 
@@ -68,6 +68,7 @@ class Interface:
             extra_http_headers={"authorization": f"Bearer {token}"} if token else {},
         )
         context.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)  # of all pages: else tests are as patient as those before them
         page, seen = context.new_page(), Seen(self.server.address)
         seen.watch(page)
         try:

@@ -11,7 +11,7 @@ from answering import EXTRACTIVE
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.keys import Keys
 from playwright.sync_api import expect
-from ui_browser import PATIENCE_MS, Interface, interface
+from ui_browser import Interface, interface
 
 pytestmark = pytest.mark.network
 TOKEN = "h" * 40
@@ -19,7 +19,6 @@ TOKEN = "h" * 40
 
 @pytest.fixture
 def ui(sample_folder: Path, tmp_path: Path) -> Iterator[Interface]:
-    expect.set_options(timeout=PATIENCE_MS)
     folder = tmp_path / "project"
     shutil.copytree(sample_folder, folder)
     with interface(folder, token=TOKEN, environment=EXTRACTIVE) as one:

@@ -18,11 +18,6 @@ DOUBTFUL = "The Association was founded on 9 November 1887 in Quillhaven [1]. It
 pytestmark = pytest.mark.network
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _patience() -> None:
-    expect.set_options(timeout=90_000)
-
-
 @pytest.fixture(scope="module")
 def a_browser() -> Iterator[Browser]:
     with open_browser() as browser:

@@ -12,7 +12,6 @@ from served_documents import documents
 from ui_browser import Interface, Seen
 
 pytestmark = pytest.mark.network
-PATIENCE = 90_000
 HOSTILE = "# <img src=x onerror=alert(1)> Storks\n\n<script>alert(1)</script> Storks nest in April on every roof.\n"
 
 
@@ -62,7 +61,7 @@ def test_a_file_is_brought_watched_asked_about_opened_and_forgotten(
         (tmp_path / name).write_text(text, encoding="utf-8")
     bring(visit, "birds", tmp_path / "herons.md", tmp_path / "storks.md")
     said = visit.locator("#documents-said")
-    expect(said).to_contain_text("is done", timeout=PATIENCE)
+    expect(said).to_contain_text("is done")
     expect(said).to_contain_text("2 ok")
     expect(visit.locator("#documents-table")).to_contain_text("herons.md")
     answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]}).json()
@@ -77,7 +76,7 @@ def test_a_file_is_brought_watched_asked_about_opened_and_forgotten(
     expect(said).to_contain_text("Say first that you are sure")
     visit.get_by_label("Forget it for good").check()
     visit.get_by_role("button", name="Forget", exact=True).click()
-    expect(said).to_contain_text("is forgotten", timeout=PATIENCE)
+    expect(said).to_contain_text("is forgotten")
     assert documents(server.client, "birds").keys() == {"herons.md"}
     expect(visit.locator("#documents-table")).not_to_contain_text("storks.md")
 
@@ -85,4 +84,4 @@ def test_a_file_is_brought_watched_asked_about_opened_and_forgotten(
 def test_a_file_that_is_refused_is_named_with_the_reason(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "note.pdf").write_text("no PDF at all", encoding="utf-8")
     bring(visit, "refused", tmp_path / "note.pdf")
-    expect(visit.locator("#documents-said")).to_contain_text("is no .pdf file by its content", timeout=PATIENCE)
+    expect(visit.locator("#documents-said")).to_contain_text("is no .pdf file by its content")

@@ -13,11 +13,6 @@ QUESTION = "How many points does a ground need for Grade A?"
 pytestmark = pytest.mark.network
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _patience() -> None:
-    expect.set_options(timeout=90_000)
-
-
 @pytest.fixture(scope="module")
 def inspected(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interface]:
     folder = copied(sample_folder, tmp_path_factory.mktemp("inspect") / "project")
