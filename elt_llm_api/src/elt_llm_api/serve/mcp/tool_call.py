@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 from elt_llm_core.errors import EltError
 from mcp.server.mcpserver.exceptions import ToolError
@@ -11,6 +11,9 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
+from elt_llm_api.serve.mcp.given import AnyContext
+
+A = TypeVar("A")
 P = ParamSpec("P")
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -35,6 +38,20 @@ def declared(act: Callable[P, Awaitable[CallToolResult]], title: str, annotation
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
+
+
+def taking(
+    arguments: Callable[..., A], act: Callable[[AnyContext, A], Awaitable[CallToolResult]]
+) -> Callable[..., Awaitable[CallToolResult]]:
+    """A function of one dataclass, as one whose arguments are its fields: so several tools can have the same."""
+
+    @functools.wraps(act)
+    async def acting(context: AnyContext, **given: Any) -> CallToolResult:
+        return await act(context, arguments(**given))
+
+    own, fields = inspect.signature(act), inspect.signature(arguments).parameters
+    vars(acting)["__signature__"] = own.replace(parameters=[own.parameters["context"], *fields.values()])
+    return acting
 
 
 def told(text: str, structured: BaseModel) -> CallToolResult:

@@ -12,11 +12,11 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from elt_llm_api.serve.actions.asking import Answered, Asking, AskRequest, Silence
-from elt_llm_api.serve.mcp.arguments import Collections, Conditions, Prefixes, ProfileName, QuestionText, Strategy
+from elt_llm_api.serve.mcp.arguments import Asked
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
 from elt_llm_api.serve.mcp.shapes import place, with_notes
-from elt_llm_api.serve.mcp.tool_call import READS, declared, told
+from elt_llm_api.serve.mcp.tool_call import READS, declared, taking, told
 
 _SECONDS = 0.5  # between two words of progress while it is written
 _SILENCE = 5.0  # seconds; programs give up who hear nothing
@@ -40,28 +40,12 @@ class AnswerTold(Result):
 def tool(given: Given) -> Tool:
     """The tool `answer`."""
 
-    async def answer(
-        context: AnyContext,
-        question: QuestionText,
-        collections: Collections = (),
-        prefixes: Prefixes = (),
-        profile: ProfileName = "default",
-        where: Conditions = (),
-        strategy: Strategy = None,
-    ) -> Annotated[CallToolResult, AnswerTold]:
+    async def answer(context: AnyContext, asked: Asked) -> Annotated[CallToolResult, AnswerTold]:
         """Answer a question from the documents, with citations by document, page and exact words; or say they do not.
 
         Every sentence is checked against the documents by code. Cancelling the call stops the model that writes.
         """
-        request = AskRequest(
-            question=question,
-            collections=collections,
-            prefixes=prefixes,
-            profile=profile,
-            where=where,
-            strategy=strategy,
-            session=None,
-        )
+        request = AskRequest(**vars(asked))
         progress = Progress(context)
         async with aclosing(Asking(given.services).stream(given.caller(context), request, silence=_SILENCE)) as events:
             async for event in events:
@@ -70,7 +54,7 @@ def tool(given: Given) -> Tool:
                 await progress.hear(event)
         raise AssertionError("a stream ends with its answer")  # pragma: no cover
 
-    return declared(answer, "Answer a question", READS)
+    return declared(taking(Asked, answer), "Answer a question", READS)
 
 
 def answer_told(result: QueryResult) -> AnswerTold:

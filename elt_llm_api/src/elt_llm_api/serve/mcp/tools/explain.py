@@ -8,11 +8,11 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from elt_llm_api.serve.actions.asking import Asking, AskRequest
-from elt_llm_api.serve.mcp.arguments import Collections, Conditions, Prefixes, ProfileName, QuestionText, Strategy
+from elt_llm_api.serve.mcp.arguments import Asked
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
 from elt_llm_api.serve.mcp.shapes import with_notes
-from elt_llm_api.serve.mcp.tool_call import READS, declared, told
+from elt_llm_api.serve.mcp.tool_call import READS, declared, taking, told
 
 _WIDTH = 110  # columns
 
@@ -33,29 +33,12 @@ class Explained(Result):
 def tool(given: Given) -> Tool:
     """The tool `explain`."""
 
-    async def explain(
-        context: AnyContext,
-        question: QuestionText,
-        collections: Collections = (),
-        prefixes: Prefixes = (),
-        profile: ProfileName = "default",
-        where: Conditions = (),
-        strategy: Strategy = None,
-    ) -> Annotated[CallToolResult, Explained]:
+    async def explain(context: AnyContext, asked: Asked) -> Annotated[CallToolResult, Explained]:
         """Show how a question is answered, stage by stage: what was found, ranked and left out.
 
         Asks the question and tells all of its trace: terms, ranks, scores, times, near misses and why they missed.
         """
-        request = AskRequest(
-            question=question,
-            collections=collections,
-            prefixes=prefixes,
-            profile=profile,
-            where=where,
-            strategy=strategy,
-            explain=True,
-            session=None,
-        )
+        request = AskRequest(**vars(asked), explain=True)
         result = await Asking(given.services).ask(given.caller(context), request)
         explained = Explained(
             answer=result.answer,
@@ -67,7 +50,7 @@ def tool(given: Given) -> Tool:
         )
         return told(_in_words(result), explained)
 
-    return declared(explain, "Explain an answer", READS)
+    return declared(taking(Asked, explain), "Explain an answer", READS)
 
 
 def _in_words(result: QueryResult) -> str:

@@ -1,5 +1,6 @@
 """`search`: passages for a question."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from elt_llm_core.results import Result
@@ -8,11 +9,18 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from elt_llm_api.serve.actions.asking import Asking, SearchRequest
-from elt_llm_api.serve.mcp.arguments import Collections, Conditions, Prefixes, ProfileName, QuestionText, Strategy
+from elt_llm_api.serve.mcp.arguments import Asked
 from elt_llm_api.serve.mcp.fencing import fenced
 from elt_llm_api.serve.mcp.given import AnyContext, Given
 from elt_llm_api.serve.mcp.shapes import Passage, numbered, passage_of, with_notes
-from elt_llm_api.serve.mcp.tool_call import READS, declared, told
+from elt_llm_api.serve.mcp.tool_call import READS, declared, taking, told
+
+
+@dataclass(frozen=True)
+class Searched(Asked):
+    """A question, and how many passages for it are wanted."""
+
+    top_k: Annotated[int | None, Field(ge=1, le=200, description="Most passages; unset: as the profile.")] = None
 
 
 class Passages(Result):
@@ -26,35 +34,17 @@ class Passages(Result):
 def tool(given: Given) -> Tool:
     """The tool `search`."""
 
-    async def search(  # noqa: PLR0913, PLR0917 - the arguments of the tool
-        context: AnyContext,
-        question: QuestionText,
-        collections: Collections = (),
-        prefixes: Prefixes = (),
-        profile: ProfileName = "default",
-        where: Conditions = (),
-        strategy: Strategy = None,
-        top_k: Annotated[int | None, Field(ge=1, le=200, description="Most passages; unset: as the profile.")] = None,
-    ) -> Annotated[CallToolResult, Passages]:
+    async def search(context: AnyContext, asked: Searched) -> Annotated[CallToolResult, Passages]:
         """Find the passages of the documents that say most about a question, best first, with their exact places.
 
         Reads vectors and keywords and ranks both together. Use it to read for yourself; `answer` says less and cites.
         """
-        request = SearchRequest(
-            question=question,
-            collections=collections,
-            prefixes=prefixes,
-            profile=profile,
-            where=where,
-            strategy=strategy,
-            top_k=top_k,
-        )
-        found = await Asking(given.services).search(given.caller(context), request)
+        found = await Asking(given.services).search(given.caller(context), SearchRequest(**vars(asked)))
         passages = tuple(map(passage_of, found.chunks))
         text = fenced(numbered(passages)) or "No passage was found."
-        searched_for = found.searched_for or question
+        searched_for = found.searched_for or asked.question
         return told(
             with_notes(text, found.notes), Passages(searched_for=searched_for, passages=passages, notes=found.notes)
         )
 
-    return declared(search, "Find passages", READS)
+    return declared(taking(Searched, search), "Find passages", READS)
