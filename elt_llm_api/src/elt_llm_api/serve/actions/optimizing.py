@@ -11,7 +11,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.nearest_names import nearest_names
 from elt_llm_core.results import Result, RetrievedChunk
 from elt_llm_core.settings import Settings
-from elt_llm_query.evaluate.metrics import MEASURES, measured, percentile
+from elt_llm_query.evaluate.metrics import measured, percentile
 from elt_llm_query.evaluate.profiles import for_evaluation
 from elt_llm_query.evaluate.runner import rank_documents
 from pydantic import BaseModel, ConfigDict, Field
@@ -152,7 +152,7 @@ def _figures(chunks: Sequence[RetrievedChunk], grades: Mapping[str, int]) -> dic
     if not grades:
         return {}
     figures = measured(rank_documents(chunks), grades)
-    return {name: figures[name] for name in FIGURES if name in MEASURES}
+    return {name: figures[name] for name in FIGURES}
 
 
 def _compared(now: Sequence[RetrievedChunk], before: Sequence[RetrievedChunk]) -> Compared:
