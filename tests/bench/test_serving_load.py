@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from bench_data import cache_folder
 from load_clients import percentile
 from load_run import LoadBench
 
@@ -19,7 +18,7 @@ MEMORY_SECONDS = float(os.environ.get("LOAD_MEMORY_SECONDS", "600"))
 @pytest.mark.bench
 def test_the_server_is_quick_under_load_and_keeps_its_memory(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, PASSAGES, {})
-    writer = bench.prepared(cache_folder() / f"load-{PASSAGES}")
+    writer = bench.prepared()
     with bench.server() as (process, clients):
         with writer.running():
             met, living = bench.paced(process, clients, 16, SECONDS)
