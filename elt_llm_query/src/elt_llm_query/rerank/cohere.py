@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from elt_llm_core.errors import ModelError, SettingsError
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from elt_llm_query.rerank.scorer import Judged
+from elt_llm_query.rerank.scorer import Cancelled, Judged
 
 if TYPE_CHECKING:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -41,7 +41,7 @@ class CohereScorer:
         """That text left the machine."""
         return (f"The question and the passages found for it were sent to Cohere ({self._model}).",)
 
-    def judge(self, question: str, passages: Sequence[str]) -> Judged:
+    def judge(self, question: str, passages: Sequence[str], cancelled: Cancelled | None = None) -> Judged:
         """Relevance from 0 to 1, None for a passage that the service left out. Raises ModelError if it fails."""
         nodes = [NodeWithScore(node=TextNode(id_=str(place), text=text)) for place, text in enumerate(passages)]
         try:

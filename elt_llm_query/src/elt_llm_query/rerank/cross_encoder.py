@@ -8,7 +8,7 @@ from elt_llm_core.errors import ModelError
 from elt_llm_core.models.cross_encoder import DEFAULT_MODEL, CrossEncoder
 from elt_llm_core.models.model_folder import find_model_folder, places_of_model
 
-from elt_llm_query.rerank.scorer import Judged
+from elt_llm_query.rerank.scorer import Cancelled, Judged
 
 MOST_THREADS = 8
 
@@ -27,7 +27,7 @@ class CrossEncoderScorer:
         """The folder of the model and how much it reads."""
         return f"{self._model.folder}, {self._model.token_limit} tokens"
 
-    def judge(self, question: str, passages: Sequence[str]) -> Judged:
+    def judge(self, question: str, passages: Sequence[str], cancelled: Cancelled | None = None) -> Judged:
         """The model's own scores. Raises ModelError if it fails."""
         return Judged(tuple(self._model.score(question, passages)))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from elt_llm_core.errors import EltError, SettingsError
 from elt_llm_core.models.writing import ask
 
-from elt_llm_query.rerank.scorer import Judged
+from elt_llm_query.rerank.scorer import Cancelled, Judged
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -48,14 +48,17 @@ class LlmScorer:
         """The model's name."""
         return str(self._llm.metadata.model_name)
 
-    def judge(self, question: str, passages: Sequence[str]) -> Judged:
+    def judge(self, question: str, passages: Sequence[str], cancelled: Cancelled | None = None) -> Judged:
         """Scores from 0 to 10, None where the reply has no usable one; the notes tell how many those are."""
         scores: list[float | None] = []
         failures: dict[str, None] = {}
         for start in range(0, len(passages), BATCH_SIZE):
             batch = passages[start : start + BATCH_SIZE]
+            if cancelled is not None and cancelled():
+                scores += [None] * len(batch)
+                continue
             try:
-                reply = ask(self._llm, prompt_for(question, batch)).text
+                reply = ask(self._llm, prompt_for(question, batch), cancelled).text
             except EltError as failure:
                 failures[f"The language model did not score passages: {failure}"] = None
                 reply = ""

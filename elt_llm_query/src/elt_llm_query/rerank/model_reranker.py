@@ -10,7 +10,7 @@ from elt_llm_core.errors import ModelError
 from elt_llm_query.rerank.blend import Scores, min_max
 from elt_llm_query.rerank.embedding import EmbeddingReranker
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.rerank.scorer import Judged, PassageScorer
+from elt_llm_query.rerank.scorer import Cancelled, Judged, PassageScorer
 from elt_llm_query.retrieve.candidates import Candidate, best_first
 from elt_llm_query.retrieve.collections import Pool
 
@@ -56,22 +56,22 @@ class ModelReranker:
         """All candidates, best first, ties by node id."""
         return self.rerank_and_tell(question, pools).candidates
 
-    def rerank_and_tell(self, question: str, pools: Sequence[Pool]) -> Reranked:
-        """The ranking with what this question's scores leave to be told."""
+    def rerank_and_tell(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None) -> Reranked:
+        """The ranking with what this question's scores leave to be told; a slow model looks at `cancelled`."""
         candidates = [candidate for pool in pools for candidate in pool.candidates]
         if not candidates:
             return Reranked([])
-        judged = self._judge(question, pools)
+        judged = self._judge(question, pools, cancelled)
         given = tuple((one.node_id, score) for one, score in zip(candidates, judged.scores, strict=True))
         if all(score is None for score in judged.scores):
             note = f"The {self.name} reranker gave no scores: the passages are ranked by cosine and keywords."
             return Reranked(self._instead.rerank(question, pools), (*judged.notes, note), given)
         return Reranked(self._blended(question, pools, _scaled(judged.scores)), judged.notes, given)
 
-    def _judge(self, question: str, pools: Sequence[Pool]) -> Judged:
+    def _judge(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None) -> Judged:
         passages = [text for pool in pools for text in _texts(pool)]
         try:
-            judged = self.scorer.judge(question, passages)
+            judged = self.scorer.judge(question, passages, cancelled)
         except ModelError as failure:
             return Judged((None,) * len(passages), (f"The {self.name} reranker did not work: {failure}",))
         usable = [score if score is not None and math.isfinite(score) else None for score in judged.scores]
@@ -88,10 +88,12 @@ class ModelReranker:
         return best_first([replace(one, score=float(score)) for one, score in zip(found, scores, strict=True)])
 
 
-def rerank_and_tell(reranker: Reranker, question: str, pools: Sequence[Pool]) -> Reranked:
+def rerank_and_tell(
+    reranker: Reranker, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None
+) -> Reranked:
     """The ranking of any reranker; only one that asks a model has more to tell of a single question."""
     if isinstance(reranker, ModelReranker):
-        return reranker.rerank_and_tell(question, pools)
+        return reranker.rerank_and_tell(question, pools, cancelled)
     return Reranked(reranker.rerank(question, pools))
 
 

@@ -1,6 +1,6 @@
 """The contract of a model that judges passages, and where such models come from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
@@ -19,6 +19,10 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
+Cancelled = Callable[[], bool]
+"""Whether nobody waits any more."""
+
+
 class PassageScorer(Protocol):
     """Reads a question with passages and says how well each answers it."""
 
@@ -34,8 +38,11 @@ class PassageScorer(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a reader of any result should know."""
 
-    def judge(self, question: str, passages: Sequence[str]) -> Judged:
-        """As many scores as passages. Raises ModelError if the model cannot be asked."""
+    def judge(self, question: str, passages: Sequence[str], cancelled: Cancelled | None = None) -> Judged:
+        """As many scores as passages. Raises ModelError if the model cannot be asked.
+
+        One that asks for long looks at `cancelled` meanwhile, and gives no more scores then.
+        """
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class SearchRounds:
         with self._log.stage("rerank") as stage:
             if reranker.calls_model:
                 pools = _within_budget(pools, self._tools.query, stage)
-            reranked = rerank_and_tell(reranker, question, pools)
+            reranked = rerank_and_tell(reranker, question, pools, self.cancelled)
             self._failures += reranked.notes
             stage.kept = len(reranked.candidates)
             stage.details["question"] = question
