@@ -132,6 +132,14 @@ def test_s_iso_a_job_is_seen_by_who_may_read_what_it_is_about(jobs: ServedJobs) 
     assert "There is no job" in refused(agent(jobs, STRANGER).call("job_status", id=queued["id"]))
 
 
+def test_agents_are_told_of_a_job_as_everybody_is_and_of_its_result(jobs: ServedJobs) -> None:
+    queued = answered(agent(jobs, WRITER).call("run_job", job="birds", kind="glossary", dry_run=True))
+    assert queued["mine"]
+    told = jobs.get(f"/v1/jobs/{queued['id']}").json()
+    assert queued.keys() == told.keys() | {"result"}
+    assert queued["arguments"] == told["arguments"]
+
+
 def test_who_may_only_read_runs_no_job(jobs: ServedJobs) -> None:
     assert "neither run it" in refused(agent(jobs, READER).call("run_job", job="rules", kind="glossary"))
 

@@ -65,6 +65,12 @@ def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [*found, *(one["items"] for one in found if "items" in one)]
 
 
+def test_every_tool_that_asks_takes_the_same_arguments(tools: dict[str, Tool]) -> None:
+    answer, explain, search = (tools[name].input_schema["properties"] for name in ("answer", "explain", "search"))
+    assert answer == explain
+    assert search == {**answer, "top_k": search["top_k"]}
+
+
 def test_only_what_changes_something_says_so(tools: dict[str, Tool]) -> None:
     hints = {name: tool.annotations for name, tool in tools.items()}
     changing = {name for name, hint in hints.items() if hint is None or not hint.read_only_hint}
