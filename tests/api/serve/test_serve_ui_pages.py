@@ -35,6 +35,9 @@ POSTED = ("/gradio_api/run/predict", "/gradio_api/api/predict", "/gradio_api/cal
 def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("pages") / "project"
     shutil.copytree(sample_folder, folder)
+    left = folder / ".elt_llm" / "ui" / "left.txt"
+    left.parent.mkdir()
+    left.write_text("of the server before", encoding="utf-8")
     with served(folder, environment=EXTRACTIVE) as one:
         yield one
 
@@ -75,6 +78,7 @@ def test_the_folder_of_its_files_is_private_and_emptied(server: Served) -> None:
     server.client.get("/")
     folder = server.data_dir / "ui"
     assert folder.stat().st_mode & 0o777 == 0o700
+    assert not (folder / "left.txt").exists()
 
 
 def test_a_wrong_key_sees_no_page(sample_folder: Path) -> None:
