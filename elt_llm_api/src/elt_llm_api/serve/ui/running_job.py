@@ -36,7 +36,7 @@ def _name(job: QueuedJob) -> str:
 
 def _more(job: QueuedJob) -> Iterable[str]:
     if job.status == "queued":
-        return job.progress.get("notes", [])[-1:]
+        return list(job.progress.get("notes", []))[-1:]
     if job.status == "running":
         return [_far(job.progress)]
     if job.status != "done":
