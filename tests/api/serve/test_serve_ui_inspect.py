@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from answering import EXTRACTIVE, copied
+from answering import EXTRACTIVE, copied, soon
 from elt_llm_core.settings_loader import load_profile, load_settings
 from playwright.sync_api import Page, expect
-from ui_browser import Interface, Seen, interface
+from ui_browser import Interface, Seen, interface, open_tab
 
 QUESTION = "How many points does a ground need for Grade A?"
 pytestmark = pytest.mark.network
@@ -73,6 +73,27 @@ def test_a_name_that_cannot_be_one_is_refused_with_what_can(visit: tuple[Page, S
     page.get_by_label("Name of the profile").fill("../../evil")
     page.get_by_role("button", name="Save as a profile").click()
     expect(page.locator("#lab-told")).to_contain_text("cannot be a profile's name")
+
+
+def test_a_profile_that_is_gone_is_said_to_be(visit: tuple[Page, Seen], inspected: Interface) -> None:
+    def is_known() -> bool:
+        return "brief" in inspected.server.client.get("/v1/profiles").text
+
+    page, _ = visit
+    profile = inspected.server.folder / "config" / "profiles" / "brief.yaml"
+    profile.parent.mkdir(parents=True, exist_ok=True)
+    profile.write_text("description: Few passages.\nquery: {reranker_top_k: 3}\n", encoding="utf-8")
+    assert soon(is_known)
+    page.reload()
+    open_tab(page, "Inspect")
+    page.get_by_label("B: begin with the profile").click()
+    page.get_by_role("option", name="brief").click()
+    expect(page.locator("#b-reranker_top_k input[type=number]")).to_have_value("3")
+    profile.unlink()
+    assert soon(lambda: not is_known())
+    page.get_by_label("Name of the profile").fill("later")
+    page.get_by_role("button", name="Save as a profile").click()
+    expect(page.locator("#lab-told")).to_contain_text("brief")
 
 
 def test_it_can_be_read_on_a_phone_in_the_dark(inspected: Interface) -> None:

@@ -8,7 +8,7 @@ from elt_llm_core.state.job_queue import JobStatus, QueuedJob
 
 READ: dict[str, Any] = {
     "counts": {"ok": 1, "failed": 7},
-    "files": [{"path": f"{number}.pdf", "status": "failed", "reason": "It is empty."} for number in range(7)],
+    "files": [{"path": f"notes-{number}", "status": "failed", "reason": "It is empty."} for number in range(7)],
     "notes": [],
 }
 MADE: dict[str, Any] = {"rows": 3, "made": 1, "kept": 1, "notes": []}
@@ -44,7 +44,7 @@ def test_rows_that_are_made_are_counted_by_the_words_of_the_terminal() -> None:
 
 def test_files_that_failed_are_named_until_there_are_too_many() -> None:
     lines = told("ingest", "done", result=READ).split("\n\n")
-    assert lines[:3] == ["**Reading documents into birds ✓ is done.**", "1 ok, 7 failed.", "0.pdf: It is empty."]
+    assert lines[:3] == ["**Reading documents into birds ✓ is done.**", "1 ok, 7 failed.", "notes-0: It is empty."]
     assert lines[-1] == "2 more failed."
 
 
