@@ -102,6 +102,16 @@ def _opened_store(data_dir: Path) -> Store:
     return open_store(data_dir)
 
 
+def _model_watch(reloader: Reloader, seconds: float) -> ModelWatch:
+    """Whether `auto` finds a model with a profile, as the settings are now; other providers are not looked for."""
+
+    def finds_one(profile: str) -> bool:
+        settings = reloader.in_force.settings_for(profile)
+        return settings.llm.provider == "auto" and finds_model(settings)
+
+    return ModelWatch(finds_one, seconds)
+
+
 def open_services(
     loaded: LoadedSettings, embedding: "EmbeddingModel | None" = None, *, look_again: float = SECONDS_BETWEEN_LOOKS
 ) -> Services:
@@ -118,6 +128,7 @@ def open_services(
         recorder = opened.enter_context(open_recorder(loaded, state))
         reloader = opened.enter_context(Reloader(loaded))
         model = embedding or create_embedding(loaded.settings)
+        models = _model_watch(reloader, look_again)
 
         def open_one(wanted: Wanted) -> Engine:
             now, (names, profile) = reloader.in_force, wanted
@@ -127,16 +138,10 @@ def open_services(
             except CorruptIndex as error:  # told to every caller: without where this machine keeps its data
                 raise CorruptIndex(str(error).replace(f"{loaded.data_dir}/", ""), hint=error.hint) from error
 
-        def finds_one(profile: str) -> bool:
-            settings = reloader.in_force.settings_for(profile)
-            return settings.llm.provider == "auto" and finds_model(settings)
-
-        models = ModelWatch(finds_one, look_again)
-
         def published(wanted: Wanted) -> tuple[tuple[str, int], ...]:
             generations = ((name, store.collections.get(name).published or 0) for name in wanted[0])
-            model = int(models.is_there(wanted[1]))
-            return (*generations, ("settings", reloader.in_force.version), ("model", model))
+            written_by_model = int(models.is_there(wanted[1]))
+            return (*generations, ("settings", reloader.in_force.version), ("model", written_by_model))
 
         engines = opened.enter_context(Engines(open_one, published))
         workers = opened.enter_context(Workers(serve.workers, serve.queue))
