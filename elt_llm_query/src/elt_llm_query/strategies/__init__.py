@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from elt_llm_query.strategies.strategy import Strategy
 
 
+def may_ask_model(name: "StrategyName", query: "QuerySettings") -> bool:
+    """Whether a search by this strategy, reranked as configured, asks a language model where there is one."""
+    return name not in {"dense", "sparse", "hybrid"} or query.reranker_strategy == "llm"
+
+
 def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | None" = None) -> "Strategy":
     """The strategy of this name. With `use_hybrid_search: false` only `sparse` asks for keywords.
 

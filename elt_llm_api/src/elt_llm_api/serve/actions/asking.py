@@ -4,7 +4,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from elt_llm_query.conversation.conversation import Conversation
 from elt_llm_query.conversation.given_turns import GivenTurns
 from elt_llm_query.engine import Engine
 from elt_llm_query.events import Event, Listener, unheard
+from elt_llm_query.strategies import may_ask_model
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
@@ -180,7 +181,9 @@ class Asking:
         return watch(kind, principal.name, request.question, request.profile, request_id=request_id)
 
     def _search(self, principal: Principal, request: SearchRequest, gone: Flag) -> "Found":
-        with self._lent(self.scope(principal, request), request.profile, gone) as engine:
+        query = self._services.in_force.settings_for(request.profile).query
+        by_model = may_ask_model(request.strategy or query.strategy, query)
+        with self._lent(self.scope(principal, request), request.profile, gone, by_model=by_model) as engine:
             return engine.search(
                 request.question,
                 top_k=request.top_k,
@@ -191,15 +194,16 @@ class Asking:
             )
 
     @contextmanager
-    def _lent(self, scope: tuple[str, ...], profile: str, gone: Flag) -> Iterator[Engine]:
-        """The engine, when it is its turn. Raises Abandoned, and what opening raises."""
-        with self._services.engines.lend(scope, profile) as engine, self._turn(engine, gone):
-            _unless(gone)
-            yield engine
+    def _lent(self, scope: tuple[str, ...], profile: str, gone: Flag, *, by_model: bool = True) -> Iterator[Engine]:
+        """The engine, when it is its turn: work `by_model`, where there is one, waits for that most of the time.
 
-    def _turn(self, engine: Engine, gone: Flag) -> AbstractContextManager[None]:
-        """A turn to compute; an engine with a model waits for that most of the time."""
-        return nullcontext() if engine.llm else self._services.workers.computing(gone)
+        Raises Abandoned, and what opening raises.
+        """
+        with self._services.engines.lend(scope, profile) as engine:
+            waits = by_model and engine.llm is not None
+            with nullcontext() if waits else self._services.workers.computing(gone):
+                _unless(gone)
+                yield engine
 
     def _ask(
         self, principal: Principal, request: AskRequest, gone: Flag, listen: Listener, request_id: str
