@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -201,3 +202,15 @@ def test_a_job_of_which_every_file_failed_has_failed_and_keeps_its_counts(client
 def test_nothing_is_left_where_files_come_in(server: Served) -> None:
     assert not [name for name in kept(server) if name.startswith(f"{INCOMING}/")]
     assert not Path(server.data_dir.parent / "forms").exists()
+
+
+def test_uploads_that_come_together_do_not_pass_the_quota_together(client: httpx.Client, server: Served) -> None:
+    def brought(number: int) -> int:
+        words = f"# Note {number}\n\n{'Herons nest in March. ' * 19_000}"  # 0.4 MB, of one that may be kept
+        files = {"files": (f"note-{number}.md", words.encode(), "text/markdown")}
+        return client.post("/v1/documents", data={"collection": "crowded"}, files=files).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        statuses = sorted(pool.map(brought, range(4)))
+    assert statuses == [202, 202, 507, 507]
+    assert len([path for path in kept(server) if path.startswith("crowded/")]) == 2

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from elt_llm_core.closeable import Closeable
@@ -56,6 +57,8 @@ class Services(Closeable):
     key_book: KeyBook
     soundness: Soundness
     resources: ExitStack
+    placing: Lock = field(default_factory=Lock)
+    """Held while it is looked whether uploads have room, and they take it."""
 
     @property
     def in_force(self) -> InForce:

@@ -108,12 +108,13 @@ class Uploads:
         for name, file in named.items():
             check_content(file.path, name)
         folder = uploads_folder(self._data_dir, collection)
-        self._check_quota(folder, named)
-        Jobs(self._services).refuse_if_full(principal)
-        try:
-            _place(folder, named)
-        except OSError as error:
-            raise _no_room(error) from error
+        with self._services.placing:
+            self._check_quota(folder, named)
+            Jobs(self._services).refuse_if_full(principal)
+            try:
+                _place(folder, named)
+            except OSError as error:
+                raise _no_room(error) from error
         arguments = {"collection": collection, "collections": [collection], "uploads": list(named)}
         return Uploaded(tuple(named), Jobs(self._services).submit(principal, "ingest", arguments))
 
