@@ -104,7 +104,7 @@ class _Tab:
             concurrency_limit=None,
             trigger_mode="multiple",
             **QUIET,
-        ).then(self.earlier, None, [on.earlier], **QUIET)
+        ).then(self.settled, [on.state], [on.earlier, *self._sources.groups], **QUIET)
         on.stop.click(self.stop, None, None, **QUIET)
         on.profile.input(self.profile_told, [on.profile], [on.profile], **QUIET)
         gr.on([on.afresh.click, on.chat.clear], self.afresh, None, [on.question, on.earlier, *shown], **QUIET)
@@ -125,9 +125,10 @@ class _Tab:
         """What the chosen profile is for."""
         return gr.update(info=profile_told(self._services, name))
 
-    def earlier(self, request: gr.Request) -> Any:
-        """The conversations as they are now."""
-        return gr.update(choices=conversation_choices(self._services, principal_of(request)))
+    def settled(self, state: Conversation, request: gr.Request) -> Updates:
+        """After an answer: the conversations as they are now, and its sources alone."""
+        earlier = gr.update(choices=conversation_choices(self._services, principal_of(request)))
+        return {self._controls.earlier: earlier, **self._sources.settled(state.cards)}
 
     async def ask(
         self, question: str, collections: Sequence[str], profile: str, state: Conversation, request: gr.Request

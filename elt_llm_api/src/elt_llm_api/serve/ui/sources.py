@@ -52,12 +52,22 @@ class Sources:
         changes: dict[Any, Any] = {self._state: tuple(cards), self._opened: gr.update(visible=False)}
         left_out = len(cards) - MOST
         changes[self._more] = gr.update(value=f"{left_out} more are in the answer as text.", visible=left_out > 0)
-        for place, (group, text, button) in enumerate(self._cards):
-            changes[group] = gr.update(visible=place < len(cards))
-            if place < len(cards):
-                changes[text] = cards[place].html
-                changes[button] = f"Open source {cards[place].reference.strip('[]')}"
-        return changes
+        for card, (_, text, button) in zip(cards, self._cards, strict=False):
+            changes[text] = card.html
+            changes[button] = f"Open source {card.reference.strip('[]')}"
+        return {**changes, **self.settled(cards)}
+
+    @property
+    def groups(self) -> list[Any]:
+        """Every component that `settled` may change."""
+        return [group for group, _, _ in self._cards]
+
+    def settled(self, cards: Sequence[Card]) -> dict[Any, Any]:
+        """The changes that hide all that is not of these cards.
+
+        To be made once more when nothing changes any longer: pages keep what they are told to hide while they draw it.
+        """
+        return {group: gr.update(visible=place < len(cards)) for place, group in enumerate(self.groups)}
 
     def wire(self) -> None:
         """Say what the buttons do."""
