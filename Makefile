@@ -35,7 +35,7 @@ faults: ## Kill, fill, harm and feed it what is malformed, at length, and look a
 	KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 uv run pytest -m faults
 
 fuzz-http: ## Send the server thousands of requests made from the description of its routes
-	FUZZED=$${FUZZED:-60} FUZZED_REPORT=fuzz-http.txt uv run --group serve-tests pytest tests/api/serve/test_serve_schemathesis.py -n 0 -s
+	FUZZED=$${FUZZED:-150} FUZZED_REPORT=fuzz-http.txt uv run --group serve-tests pytest tests/api/serve/test_serve_schemathesis.py -n 0 -s
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS, print ratios, write docs/benchmarks.md
 	uv run pytest -m bench -n 0 -s

@@ -85,7 +85,7 @@ def _known_names(server: Served) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     schemas["ChatRequest"]["properties"]["model"]["enum"] = ["samples", "profile/fast", "samples@thorough"]
     schemas["ChatMessage"]["properties"]["role"]["enum"] = ["user"]
-    schemas["ChatMessage"]["properties"]["content"] = {"type": "string", "minLength": 1}
+    schemas["ChatMessage"]["properties"]["content"] = {"type": "string"}
     schemas["ChatMessage"]["required"] = ["role", "content"]
     schemas["EmbeddingRequest"]["properties"]["model"]["enum"] = ["embedding"]
     shown = server.client.get("/v1/documents", params={"collection": "samples"}).json()["documents"][0]["id"]
