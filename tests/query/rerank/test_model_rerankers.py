@@ -115,7 +115,7 @@ def test_a_model_is_asked_no_more_when_nobody_waits_for_its_scores() -> None:
     llm = ScriptedLLM(["\n".join(f"{number}: {number}" for number in range(1, 11))] * 3)
     judged = LlmScorer(llm).judge("question", [f"passage {number}" for number in range(25)], lambda: bool(llm.prompts))
     assert len(llm.prompts) == 1
-    assert judged.scores[10:] == (None,) * 15
+    assert judged.scores == (None,) * 25, "what was cut off may end amid a number"
     assert judged.notes
 
 

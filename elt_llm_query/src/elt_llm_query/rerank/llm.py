@@ -50,11 +50,12 @@ class LlmScorer:
 
     def judge(self, question: str, passages: Sequence[str], cancelled: Cancelled | None = None) -> Judged:
         """Scores from 0 to 10, None where the reply has no usable one; the notes tell how many those are."""
+        gone = cancelled or (lambda: False)
         scores: list[float | None] = []
         failures: dict[str, None] = {}
         for start in range(0, len(passages), BATCH_SIZE):
             batch = passages[start : start + BATCH_SIZE]
-            if cancelled is not None and cancelled():
+            if gone():
                 scores += [None] * len(batch)
                 continue
             try:
@@ -62,7 +63,7 @@ class LlmScorer:
             except EltError as failure:
                 failures[f"The language model did not score passages: {failure}"] = None
                 reply = ""
-            scores += read_scores(reply, len(batch))
+            scores += read_scores("" if gone() else reply, len(batch))  # what was cut off may end amid a number
         missing = sum(score is None for score in scores)
         told = [f"The language model gave no usable score for {missing} of {len(scores)} passages."] if missing else []
         return Judged(tuple(scores), (*failures, *told))
