@@ -10,6 +10,7 @@ from elt_llm_api.serve.access.principal import LOCAL
 from elt_llm_api.serve.actions.asking import Asking, AskRequest
 from elt_llm_api.serve.model_watch import ModelWatch
 from elt_llm_api.serve.services import Services, open_services
+from elt_llm_core.errors import UsageError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings_loader import load_settings
 from model_backends import ScriptedBackend
@@ -59,3 +60,17 @@ def test_a_model_is_looked_for_once_in_a_while_and_for_each_profile() -> None:
     assert watch.is_there("default")
     assert watch.is_there("fast")
     assert looks == ["default", "default", "fast"]
+
+
+def test_a_profile_that_there_is_not_is_not_remembered() -> None:
+    looks: list[str] = []
+
+    def look(profile: str) -> bool:
+        looks.append(profile)
+        raise UsageError(f"There is no profile '{profile}'.")
+
+    watch = ModelWatch(look, 30.0)
+    for _ in range(2):
+        with pytest.raises(UsageError):
+            watch.is_there("nothing")
+    assert looks == ["nothing", "nothing"]

@@ -27,7 +27,8 @@ class ModelWatch:
             looked_at, seen = self._seen.get(profile, (float("-inf"), False))
             if self._clock() - looked_at < self._seconds:
                 return seen
-            self._seen[profile] = self._clock(), seen
+            if profile in self._seen:
+                self._seen[profile] = self._clock(), seen
         seen = self._look(profile)
         with self._lock:
             self._seen[profile] = self._clock(), seen
