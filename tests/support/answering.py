@@ -4,11 +4,12 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import FAKE
+from elt_llm_api.serve.workers import COMPUTING, Workers
 from model_backends import ScriptedBackend
 from model_http_server import ModelHttpServer, running_model_server
 from served import Served, served
@@ -55,6 +56,15 @@ def answering(
         }
         with served(folder, token=token, environment=environment, **serve) as server:
             yield Answering(server, model)
+
+
+@contextmanager
+def every_turn_taken(workers: Workers) -> Iterator[None]:
+    """Nobody else computes until the block ends."""
+    with ExitStack() as taken:
+        for _ in range(COMPUTING):
+            taken.enter_context(workers.computing(threading.Event()))
+        yield
 
 
 def threads_named(prefix: str) -> int:

@@ -2,17 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Event
 
 import pytest
-from answering import ANSWER, QUESTION, copied
+from answering import ANSWER, QUESTION, copied, every_turn_taken
 from command_line import FAKE
 from elt_llm_api.serve.access.principal import LOCAL
 from elt_llm_api.serve.actions.asking import Asking, AskRequest, SearchRequest
 from elt_llm_api.serve.services import Services, open_services
-from elt_llm_api.serve.workers import COMPUTING
 from elt_llm_core.settings import StrategyName
 from elt_llm_core.settings_loader import load_settings
 from model_backends import ScriptedBackend
@@ -37,20 +34,12 @@ def services(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> I
             yield opened
 
 
-@contextmanager
-def every_turn_taken(services: Services) -> Iterator[None]:
-    with ExitStack() as taken:
-        for _ in range(COMPUTING):
-            taken.enter_context(services.workers.computing(Event()))
-        yield
-
-
 async def is_kept_waiting(services: Services, strategy: StrategyName | None) -> bool:
     """Whether a search waits for a turn; it is answered in the end."""
     searching = asyncio.ensure_future(
         Asking(services).search(LOCAL, SearchRequest(question=QUESTION, strategy=strategy))
     )
-    with every_turn_taken(services):
+    with every_turn_taken(services.workers):
         done, _ = await asyncio.wait([searching], timeout=2.0 if strategy in {None, "dense"} else 60.0)
     assert (await searching).chunks
     return not done
@@ -67,6 +56,6 @@ def test_a_search_that_a_model_helps_waits_for_no_turn(services: Services) -> No
 
 
 def test_an_answer_that_a_model_writes_waits_for_no_turn(services: Services) -> None:
-    with every_turn_taken(services):
+    with every_turn_taken(services.workers):
         result = asyncio.run(Asking(services).ask(LOCAL, AskRequest(question=QUESTION)))
     assert result.metadata["model"] != "extractive"

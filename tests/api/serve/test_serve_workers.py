@@ -1,7 +1,6 @@
 """Blocking work: so much at once, so much waiting, the rest refused at once; what nobody waits for is told so."""
 
 import asyncio
-import contextlib
 import gc
 import logging
 import threading
@@ -9,6 +8,7 @@ import time
 from threading import Event
 
 import pytest
+from answering import every_turn_taken
 from elt_llm_api.serve.workers import COMPUTING, Overloaded, Workers, retry_after
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -200,16 +200,13 @@ def test_few_compute_at_once_however_many_are_at_work() -> None:
 
 
 def test_a_turn_is_not_waited_for_by_work_that_nobody_waits_for() -> None:
-    gone, never = Event(), Event()
+    gone = Event()
     gone.set()
-    with Workers(1, 0) as workers, contextlib.ExitStack() as taken:
-        for _ in range(COMPUTING):
-            taken.enter_context(workers.computing(never))
-        with workers.computing(gone):
+    with Workers(1, 0) as workers:
+        with every_turn_taken(workers), workers.computing(gone):
             pass
-    with contextlib.ExitStack() as taken:
-        for _ in range(COMPUTING):
-            taken.enter_context(workers.computing(never))
+        with every_turn_taken(workers):
+            pass  # work that had no turn gave none back
 
 
 def test_whoever_is_refused_together_is_not_told_to_come_back_together() -> None:
