@@ -1,29 +1,29 @@
-"""Every error this project raises on purpose, and the exit code it ends a command with.
+"""The errors that this project raises on purpose, with the exit code of each.
 
 ::
 
-    EltError                     1   the work failed; `hint` is the command or setting that mends it
+    EltError                     1   the work failed; `hint` is the command or setting that cures it
     ├── UsageError               2   the request itself is wrong
     │   ├── SettingsError        2   a settings file, key or value is wrong
     │   └── UnknownCollection    2   no collection of that name
-    ├── StoreError               1   the data directory cannot do what was asked
+    ├── StoreError               1   the data directory cannot serve the request
     │   ├── LockHeld            75   another process is writing
     │   ├── OutdatedStore        1   an older version wrote the data directory; a writing command migrates it
-    │   ├── ImportRefused        1   a file to import is damaged, or is not what it says
+    │   ├── ImportRefused        1   a file to import is damaged or mislabelled
     │   ├── FingerprintMismatch  1   the collection was built with another embedding model
     │   └── CorruptIndex         1   a file of a generation is damaged
     ├── IngestError              1   nothing could be ingested
     │   └── UnreadableDocument   1   one file could not be parsed
     ├── ModelError               1   a model cannot be loaded or does not answer
-    │   ├── ModelUnavailable     1   its server cannot be reached, is busy or still loads it; trying again may help
+    │   ├── ModelUnavailable     1   its server is unreachable, busy or still loading; a retry may help
     │   ├── ModelMissing         1   the server, or the disk, does not have it
     │   ├── ModelTimeout         1   no answer in the time allowed
-    │   ├── ModelBroken          1   it failed or broke off while answering; trying again may help
-    │   ├── ModelRefused         1   the server refuses the request, and would again
-    │   ├── PromptTooLong        1   the text does not fit the model: it was refused, or cut
-    │   └── UnusableReply        1   it answered with something that cannot be used
+    │   ├── ModelBroken          1   it failed while answering; a retry may help
+    │   ├── ModelRefused         1   the server refuses the request; a retry will not help
+    │   ├── PromptTooLong        1   the text does not fit the model
+    │   └── UnusableReply        1   its answer cannot be used
     └── QueryError               1   a question could not be answered
-        ├── RetrievalError       1   no leg of the retrieval worked
+        ├── RetrievalError       1   no retriever worked
         └── ResponseGenerationError  1   the answer could not be written
 """
 
@@ -31,7 +31,7 @@ from typing import ClassVar
 
 
 class EltError(Exception):
-    """A failure with a cure. `str(error)` is one sentence; `hint` is what to run or change, or empty."""
+    """A failure with a cure. `str(error)` is one sentence; `hint` is the command or change that cures it, or empty."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class EltError(Exception):
 
 
 class UsageError(EltError):
-    """The request is wrong; nothing was done."""
+    """The request is invalid; nothing was changed."""
 
     exit_code = 2
 
@@ -56,26 +56,26 @@ class UnknownCollection(UsageError):
 
 
 class StoreError(EltError):
-    """The data directory cannot do what was asked."""
+    """The data directory cannot serve the request."""
 
 
 class LockHeld(StoreError):
-    """Another process holds the writer's lock; the message names it. Trying again later is the cure."""
+    """Another process holds the writer's lock; the message names it. Retry later."""
 
     exit_code = 75
     retryable = True
 
 
 class OutdatedStore(StoreError):
-    """An older version wrote the store: it is migrated by the next command that writes."""
+    """An older version wrote the store; the next writing command migrates it."""
 
 
 class ImportRefused(StoreError):
-    """A file to import is damaged, or is not what it says; nothing was imported."""
+    """A file to import is damaged or mislabelled; nothing was imported."""
 
 
 class FingerprintMismatch(StoreError):
-    """The collection was built with another embedding model; asking it would compare unlike vectors."""
+    """The collection was built with another embedding model; their vectors cannot be compared."""
 
 
 class CorruptIndex(StoreError):
@@ -91,7 +91,7 @@ class UnreadableDocument(IngestError):
 
 
 class ModelError(EltError):
-    """A model is missing, has other bytes than expected, or does not answer."""
+    """A model is missing, has unexpected bytes, or does not answer."""
 
 
 class ModelUnavailable(ModelError):
@@ -101,29 +101,29 @@ class ModelUnavailable(ModelError):
 
 
 class ModelMissing(ModelError):
-    """The server, or the disk, does not have the model; the hint is the command that brings it."""
+    """The server, or the disk, does not have the model; the hint is the command that installs it."""
 
 
 class ModelTimeout(ModelError):
-    """The model gave no answer in the time allowed. Asking again would wait as long once more."""
+    """The model did not answer within the time limit; a retry would wait as long again."""
 
 
 class ModelBroken(ModelError):
-    """The model failed or broke off while it answered."""
+    """The model failed while answering."""
 
     retryable = True
 
 
 class ModelRefused(ModelError):
-    """The server refuses the request for what it is, and would refuse it again."""
+    """The server refuses the request itself; a retry will not help."""
 
 
 class PromptTooLong(ModelError):
-    """The text does not fit what the model reads: its server refused it, or cut it."""
+    """The text exceeds the model's input limit: the server refused or truncated it."""
 
 
 class UnusableReply(ModelError):
-    """The model answered with something that cannot be used, such as vectors of another dimension."""
+    """The model's answer cannot be used, such as vectors of another dimension."""
 
 
 class QueryError(EltError):
@@ -131,8 +131,8 @@ class QueryError(EltError):
 
 
 class RetrievalError(QueryError):
-    """No leg of the retrieval worked."""
+    """No retriever worked."""
 
 
 class ResponseGenerationError(QueryError):
-    """The passages were found, but the answer could not be written."""
+    """Chunks were found, but the answer could not be written."""

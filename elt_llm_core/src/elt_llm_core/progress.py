@@ -1,4 +1,4 @@
-"""How long work tells what it is doing, without knowing who listens."""
+"""Progress of long work, reported to any listener."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -6,21 +6,21 @@ from typing import Protocol, TypeVar
 One = TypeVar("One")
 
 
-class Progress(Protocol):
-    """A listener. Calls come from one thread, in order; none may raise."""
+class ProgressListener(Protocol):
+    """Receives progress. Calls come from one thread, in order; they must not raise."""
 
     def stage(self, name: str, total: int) -> None:
-        """A stage begins; `total` counts its units (files, texts, nodes), 0 if unknown."""
+        """Start a stage of `total` units (files, texts, nodes); 0 if unknown."""
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """`amount` more units are done; `detail` names the present one."""
+        """Count `amount` more finished units; `detail` names the current one."""
 
     def note(self, message: str) -> None:
-        """One sentence a person should read, in passing."""
+        """Show one sentence to the user."""
 
 
-class SilentProgress:
-    """Listens to everything and says nothing."""
+class SilentListener:
+    """Ignore all progress."""
 
     def stage(self, name: str, total: int) -> None:
         """Ignored."""
@@ -32,8 +32,8 @@ class SilentProgress:
         """Ignored."""
 
 
-def followed(items: Sequence[One], progress: Progress, stage: str) -> Iterator[One]:
-    """The items one by one as a stage of their own; one is done when the next is asked for."""
+def track_progress(items: Sequence[One], progress: ProgressListener, stage: str) -> Iterator[One]:
+    """Yield the items as one stage; an item counts as finished when the next is requested."""
     progress.stage(stage, len(items))
     for item in items:
         yield item

@@ -1,34 +1,34 @@
-"""What comes back from a question: the shapes every interface renders and none invents anew."""
+"""Results of a question: the models that every interface renders."""
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
-class Result(BaseModel):
-    """Immutable and closed, so that what is printed as JSON is what is documented here."""
+class ResultModel(BaseModel):
+    """Immutable and closed, so that the JSON output has exactly the fields documented here."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Citation(Result):
-    """One place in one document. `excerpt` equals the document's text[span[0]:span[1]], always."""
+class Citation(ResultModel):
+    """A quoted span of one document. `excerpt` always equals the document's text[span[0]:span[1]]."""
 
-    reference: str = Field(description="How the answer names it, such as [1].")
-    collection: str = Field(description="Collection the document belongs to.")
-    source_id: str = Field(description="Document id; `elt-llm show` takes it.")
+    reference: str = Field(description="How the answer refers to it, such as [1].")
+    collection: str = Field(description="Collection of the document.")
+    source_id: str = Field(description="Document id; `elt-llm show` accepts it.")
     source_title: str = Field(description="Title of the document.")
     source: str = Field(description="Path of the document within its root.")
     document_hash: str = Field(description="sha256 of the file's bytes, in hex.")
-    excerpt: str = Field(description="The cited words, unchanged.")
+    excerpt: str = Field(description="The quoted text, unchanged.")
     span: tuple[int, int] = Field(description="Character offsets of the excerpt in the parsed text.")
-    page: int | None = Field(description="Page the excerpt begins on, from 1; none where files have no pages.")
+    page: int | None = Field(description="Page on which the excerpt starts, from 1; null for files without pages.")
     section: str | None = Field(description="Headings above the excerpt, joined by ' > '.")
-    relevance_score: float = Field(description="Score of the passage in the final ranking, 0 to 1.")
+    relevance_score: float = Field(description="Score of its chunk in the final ranking, 0 to 1.")
 
 
-class RetrievedChunk(Result):
-    """A passage with its place in the text and its way through the ranking."""
+class RetrievedChunk(ResultModel):
+    """A chunk with its span in the text and its ranks and scores in each stage."""
 
     node_id: str
     collection: str
@@ -37,36 +37,36 @@ class RetrievedChunk(Result):
     source: str
     document_hash: str
     text: str = Field(description="The document's text[span[0]:span[1]].")
-    context: str = Field(description="Helps to find and read the passage (headings, table header); never cited.")
+    context: str = Field(description="Headings or table header, for searching and reading the chunk; never cited.")
     span: tuple[int, int]
     page: int | None
     section: str | None
     score: float = Field(description="Score in the final ranking.")
-    dense_rank: int | None = Field(None, description="Place in the vector leg, from 1.")
-    cosine: float | None = Field(None, description="Cosine to the question, -1 to 1.")
-    keyword_rank: int | None = Field(None, description="Place in the keyword leg, from 1.")
+    dense_rank: int | None = Field(None, description="Rank in the dense retriever, from 1.")
+    cosine: float | None = Field(None, description="Cosine similarity to the question, -1 to 1.")
+    keyword_rank: int | None = Field(None, description="Rank in the keyword retriever, from 1.")
     keyword_score: float | None = Field(None, description="BM25 score, 0 or more.")
-    coverage: float | None = Field(None, description="Share of the question's words that it has, 0 to 1.")
+    coverage: float | None = Field(None, description="Share of the question's words in the chunk, 0 to 1.")
     order: float | None = Field(None, description="Share of the question's neighbouring words in order, 0 to 1.")
     fused_score: float | None = Field(None, description="Score after fusion.")
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
-class CheckedSentence(Result):
-    """One sentence of a written answer, held against the passages by code."""
+class CheckedSentence(ResultModel):
+    """One sentence of a written answer, checked against the chunks by code."""
 
-    text: str = Field(description="The sentence, without its numbers.")
+    text: str = Field(description="The sentence, without its citation numbers.")
     verdict: Literal["supported", "partly", "unsupported", "no claim"]
-    score: float = Field(ge=0.0, le=1.0, description="The chance that the passages say it.")
-    references: tuple[str, ...] = Field((), description="The citations that bear it out.")
+    score: float = Field(ge=0.0, le=1.0, description="Probability that the chunks support it.")
+    references: tuple[str, ...] = Field((), description="The citations that support it.")
     places: tuple[tuple[str, int, int], ...] = Field(
-        (), description="Document id and character offsets of the words that say it."
+        (), description="Document id and character offsets of the supporting text."
     )
-    reasons: tuple[str, ...] = Field((), description="What differs, in sentences.")
+    reasons: tuple[str, ...] = Field((), description="What differs from the chunks, in sentences.")
 
 
-class TraceStage(Result):
-    """One stage of the pipeline: what it took, what it kept, what it dropped and why."""
+class TraceStage(ResultModel):
+    """One stage of the pipeline: its duration, how much it kept, and its details."""
 
     name: str
     took_ms: float
@@ -74,31 +74,37 @@ class TraceStage(Result):
     details: dict[str, Any] = Field(default_factory=dict)
 
 
-class Trace(Result):
-    """Every stage of one question, in order; each view of the pipeline is a rendering of this."""
+class Trace(ResultModel):
+    """All stages of one question, in order; every view of the pipeline is a rendering of it."""
 
     stages: tuple[TraceStage, ...] = ()
 
 
-class QueryResult(Result):
+class QueryResult(ResultModel):
     """An answer and everything needed to check it."""
+
+    model_config = ConfigDict(validate_by_name=True)
 
     question: str
     answer: str
-    answered: bool = Field(description="False when the documents do not hold the answer and it says so.")
-    contexts: tuple[RetrievedChunk, ...] = ()
+    answered: bool = Field(description="False if the answer states that the documents do not hold one.")
+    chunks: tuple[RetrievedChunk, ...] = Field(
+        (),
+        description="The chunks that the answer is based on.",
+        validation_alias=AliasChoices("chunks", "contexts"),  # stored conversations may have the former name
+    )
     citations: tuple[Citation, ...] = ()
     reasoning_steps: tuple[str, ...] = ()
     checked: tuple[CheckedSentence, ...] = Field(
-        (), description="Each sentence of an answer that a model wrote, with what bears it out."
+        (), description="Each sentence of an answer written by a model, with its support."
     )
     parts: tuple[tuple[str, str], ...] = Field(
-        (), description="Answers of single collections that the answer was made of, by collection."
+        (), description="Answers of single collections that were combined, with the collection's name."
     )
     complete: bool = Field(True, description="False if the answer was stopped before its end.")
     confidence: float = Field(0.0, ge=0.0, le=1.0)
-    tokens_used: int = Field(0, ge=0, description="Tokens a language model was paid for; 0 for extractive answers.")
+    tokens_used: int = Field(0, ge=0, description="Tokens used by a language model; 0 for extractive answers.")
     latency_ms: float = 0.0
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Profile, model, generations asked.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Profile, model and generations searched.")
     trace: Trace = Field(default_factory=Trace)
-    notes: tuple[str, ...] = Field((), description="Whatever was degraded, cut or left out, in sentences.")
+    notes: tuple[str, ...] = Field((), description="Everything that was degraded, cut or left out, in sentences.")

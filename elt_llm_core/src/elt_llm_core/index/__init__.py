@@ -1,1 +1,1 @@
-"""What is derived from the store for one generation: Chroma, BM25, arrays, passport."""
+"""The indexes of one generation, built from the store: Chroma, BM25, arrays, filter fields, passport."""

@@ -1,4 +1,4 @@
-"""Building a generation's directory beside the published one: nothing that readers see is touched."""
+"""Build the directory of a generation beside the published one, from a copy of its index or from the store."""
 
 import importlib.metadata
 import shutil
@@ -7,33 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.failpoints import Stage, stage
-from elt_llm_core.fingerprint import EmbeddingFingerprint
-from elt_llm_core.index.arrays import FIELDS_NAME, Arrays, write_arrays
-from elt_llm_core.index.artefacts import write_artefacts
-from elt_llm_core.index.bm25 import build_keyword_index, write_keyword_index
-from elt_llm_core.index.check import index_faults
-from elt_llm_core.index.chroma import CHROMA_FOLDER, create_chroma, open_chroma
-from elt_llm_core.index.contents import Contents, read_contents, stems_of
-from elt_llm_core.index.field_contents import fields_of
-from elt_llm_core.index.fields import write_fields
+from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, create_chroma, index_faults, open_chroma
+from elt_llm_core.index.contents import (
+    FIELDS_NAME,
+    GenerationArrays,
+    GenerationContents,
+    node_stems,
+    read_contents,
+    write_arrays,
+    write_artefacts,
+)
+from elt_llm_core.index.fields import build_fields, write_fields
+from elt_llm_core.index.keyword_index import build_keyword_index, write_keyword_index
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, file_hashes
-from elt_llm_core.index.spare_bytes import clear_spare_bytes
-from elt_llm_core.progress import Progress
-from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.database import Database
-from elt_llm_core.store.fsync import sync_tree
-from elt_llm_core.store.pins import PIN_NAME
-from elt_llm_core.store.records import GenerationRecord
+from elt_llm_core.store.disk import sync_tree
+from elt_llm_core.store.generations import PIN_NAME
+from elt_llm_core.store.records import EmbeddingFingerprint, GenerationRecord
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Failpoint, failpoint
 
 _LIBRARIES = ("chromadb", "bm25s", "PyStemmer", "llama-index-core", "numpy", "onnxruntime", "tokenizers", "pysqlite3")
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What every generation of one ingest is made with."""
+class GenerationRecipe:
+    """What every generation of one ingest is built with."""
 
     fingerprint: EmbeddingFingerprint
     chunker: str
@@ -42,8 +44,8 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a generation is built, and what it will be called."""
+class BuildTarget:
+    """Where a generation is built, and its name."""
 
     collection: str
     number: int
@@ -51,20 +53,20 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Node ids whose vectors leave and enter the index; one whose vector changed is in both."""
+class IndexDifference:
+    """Node ids whose vectors are removed from and added to the index; a changed vector is in both."""
 
     removed: list[str]
     added: list[str]
 
     @property
     def size(self) -> int:
-        """How many nodes it touches."""
+        """The number of affected nodes."""
         return len({*self.removed, *self.added})
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseGeneration:
     """The published generation that a new one may be copied from."""
 
     record: GenerationRecord
@@ -73,27 +75,37 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Built:
-    """A finished directory, on the disk and checked, that nothing points at yet."""
+class BuiltGeneration:
+    """A finished and verified directory that no row names yet."""
 
-    place: Place
-    contents: Contents
+    place: BuildTarget
+    contents: GenerationContents
     passport: Passport
     fresh_base: int
     changed_since_fresh: int
 
 
 def build_generation(
-    store: Store, place: Place, versions: Sequence[int], recipe: Recipe, base: Base | None, progress: Progress
-) -> Built:
-    """Build the directory of `place` from the store, without embedding anything, and check it."""
-    with stage(Stage.INDEX):
+    store: Store,
+    place: BuildTarget,
+    versions: Sequence[int],
+    recipe: GenerationRecipe,
+    base: BaseGeneration | None,
+    progress: ProgressListener,
+) -> BuiltGeneration:
+    """Build the directory of `place` from the store, without embedding anything, and verify it."""
+    with failpoint(Failpoint.INDEX):
         return _build(store, place, versions, recipe, base, progress)
 
 
 def _build(
-    store: Store, place: Place, versions: Sequence[int], recipe: Recipe, base: Base | None, progress: Progress
-) -> Built:
+    store: Store,
+    place: BuildTarget,
+    versions: Sequence[int],
+    recipe: GenerationRecipe,
+    base: BaseGeneration | None,
+    progress: ProgressListener,
+) -> BuiltGeneration:
     shutil.rmtree(place.directory, ignore_errors=True)
     place.directory.mkdir(parents=True, mode=0o700)
     (place.directory / PIN_NAME).touch()
@@ -101,8 +113,8 @@ def _build(
     progress.stage("index", len(contents.nodes))
     arrays = contents.arrays()
     write_arrays(place.directory, arrays)
-    write_fields(place.directory / FIELDS_NAME, fields_of(store, contents, arrays.fields["document"]))
-    stems = stems_of(store, contents, recipe.tokeniser)
+    write_fields(place.directory / FIELDS_NAME, build_fields(store, contents, arrays.fields["document"]))
+    stems = node_stems(store, contents, recipe.tokeniser)
     write_keyword_index(place.directory, build_keyword_index(stems, recipe.tokeniser))
     write_artefacts(place.directory, store.documents.artefacts(contents.versions))
     changes = _copied_index(store, place, contents, arrays, recipe, base, progress) if base else None
@@ -112,43 +124,49 @@ def _build(
         exact = Passport.from_json(base.record.passport).exact
     else:
         exact = not _fresh_index(place, contents, arrays, recipe, progress)
-    clear_spare_bytes(place.directory / CHROMA_FOLDER)
+    clear_reserved_bytes(place.directory / CHROMA_FOLDER)
     passport = _passport(place, contents, recipe, exact=exact)
     (place.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")
     sync_tree(place.directory)
     progress.advance(len(contents.nodes))
-    return Built(place, contents, passport, fresh_base, changed)
+    return BuiltGeneration(place, contents, passport, fresh_base, changed)
 
 
-def _fresh_index(place: Place, contents: Contents, arrays: Arrays, recipe: Recipe, progress: Progress) -> bool:
-    """Build Chroma from nothing; tells whether it is fit to be used."""
+def _fresh_index(
+    place: BuildTarget,
+    contents: GenerationContents,
+    arrays: GenerationArrays,
+    recipe: GenerationRecipe,
+    progress: ProgressListener,
+) -> bool:
+    """Build the Chroma index from the store and report whether it is usable."""
     folder = place.directory / CHROMA_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    if len(contents.nodes) < 2:  # Chroma keeps no graph of one vector, and writes its files anew whenever it is opened
+    if len(contents.nodes) < 2:  # Chroma stores no graph for one vector and rewrites its files whenever it opens
         return False
     with create_chroma(folder, recipe.chroma, len(contents.nodes)) as index:
         index.store.put(contents.ids, contents.vectors)
-        with stage(Stage.VERIFY):
+        with failpoint(Failpoint.VERIFY):
             faults = index_faults(index.store, arrays, ())
     for fault in faults:
-        progress.note(f"The vector index is not used, vectors are searched exactly instead: {fault}")
+        progress.note(f"The vector index is not used; vectors are searched exactly instead: {fault}")
     return not faults
 
 
 def _copied_index(
     store: Store,
-    place: Place,
-    contents: Contents,
-    arrays: Arrays,
-    recipe: Recipe,
-    base: Base,
-    progress: Progress,
+    place: BuildTarget,
+    contents: GenerationContents,
+    arrays: GenerationArrays,
+    recipe: GenerationRecipe,
+    base: BaseGeneration,
+    progress: ProgressListener,
 ) -> int | None:
-    """Copy the base's index and apply the difference; returns how many nodes changed, or None if that will not do.
+    """Copy the base's index and apply the difference; return the number of changes, or None without a usable copy.
 
-    Where the base has no index that is fit for use, a small change will not make it so: none is copied.
+    A base without a usable index is not copied, since a small change would not make it usable.
     """
-    difference = _difference(store, contents, base)
+    difference = _index_difference(store, contents, base)
     if not _may_copy(recipe, base, difference, len(contents.nodes)):
         return None
     if Passport.from_json(base.record.passport).exact:
@@ -158,16 +176,16 @@ def _copied_index(
         with open_chroma(place.directory / CHROMA_FOLDER) as index:
             index.store.delete_nodes(difference.removed)
             index.store.put(difference.added, arrays.vectors[arrays.positions(difference.added)])
-            with stage(Stage.VERIFY):
+            with failpoint(Failpoint.VERIFY):
                 faults = index_faults(index.store, arrays, difference.added)
     except StoreError as error:  # Chroma's own database has no checksum
         faults = [str(error)]
     for fault in faults:
-        progress.note(f"The copied vector index is built afresh: {fault}")
+        progress.note(f"The vector index is rebuilt instead of copied: {fault}")
     return None if faults else difference.size
 
 
-def _may_copy(recipe: Recipe, base: Base, difference: Difference, size: int) -> bool:
+def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, difference: IndexDifference, size: int) -> bool:
     passport = Passport.from_json(base.record.passport)
     return (
         passport.fingerprint == recipe.fingerprint
@@ -177,19 +195,19 @@ def _may_copy(recipe: Recipe, base: Base, difference: Difference, size: int) -> 
     )
 
 
-def _difference(store: Store, contents: Contents, base: Base) -> Difference:
+def _index_difference(store: Store, contents: GenerationContents, base: BaseGeneration) -> IndexDifference:
     once = Passport.from_json(base.record.passport).duplicates == "once"
     indexed = store.documents.indexed(base.versions) if once else base.versions
     before = {node.node_id: node.embedded_hash for node in store.nodes.of_versions(indexed)}
     after = {node.node_id: node.embedded_hash for node in contents.nodes}
-    return Difference(
+    return IndexDifference(
         removed=[node_id for node_id, digest in before.items() if after.get(node_id) != digest],
         added=[node_id for node_id, digest in after.items() if before.get(node_id) != digest],
     )
 
 
 def _copy_chroma(source: Path, target: Path) -> None:
-    """Copy HNSW files as files and Chroma's database by SQLite's own backup, never a journal."""
+    """Copy HNSW files as files and Chroma's database with SQLite's backup API, never a journal."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
     database = Database(source / "chroma.sqlite3", for_writing=False)
     try:
@@ -198,7 +216,7 @@ def _copy_chroma(source: Path, target: Path) -> None:
         database.close()
 
 
-def _passport(place: Place, contents: Contents, recipe: Recipe, *, exact: bool) -> Passport:
+def _passport(place: BuildTarget, contents: GenerationContents, recipe: GenerationRecipe, *, exact: bool) -> Passport:
     return Passport(
         collection=place.collection,
         number=place.number,

@@ -1,5 +1,6 @@
-"""The vector index of a generation: Chroma holding ids and vectors only, behind LlamaIndex's ChromaVectorStore."""
+"""The Chroma index of a generation: ids and vectors behind LlamaIndex's ChromaVectorStore, and its checks."""
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,57 +18,58 @@ from llama_index.vector_stores.chroma import ChromaVectorStore
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.index.contents import GenerationArrays, top_positions
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.utilities import Closeable
 
 CHROMA_FOLDER = "chroma"
 _COLLECTION = "nodes"
 _SMALL_TABLES = ("migrations", "tenants", "databases", "collections", "collection_metadata", "segments")
-_TIE = 1e-6  # cosines nearer than this are of equal vectors, as rounding has it
-# What Chroma raises on a damaged, full or read-only directory, its Rust core's panics apart.
-_FAILURES = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
+_TIE = 1e-6  # closer cosines belong to equal vectors, up to rounding
+# What Chroma raises on a damaged, full or read-only directory, apart from panics of its Rust core.
+_CHROMA_ERRORS = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
 
 
 class IdVectorStore(ChromaVectorStore):
-    """A ChromaVectorStore that keeps no text and no metadata, and whose similarities are cosines.
+    """A ChromaVectorStore that stores no text and no metadata and returns cosines as similarities.
 
-    Differs from its base where that was measured to be wrong for us: text was stored twice over, writes above
-    Chroma's batch limit failed, an id added again kept its old vector, and scores were exp(-distance).
+    It overrides measured faults of its base class: text was stored twice, writes above Chroma's batch limit failed, an
+    id added again kept its old vector, and scores were exp(-distance).
     """
 
     stores_text: bool = False
     _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
     def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
-        """`exact` is asked where a search would cut between equals, which Chroma does by chance."""
+        """`exact` answers searches whose cut falls between equal scores, where Chroma's choice is random."""
         super().__init__(chroma_collection=collection)
         self._exact = exact
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Put the nodes' embeddings in; an id that is there already gets the new vector."""
+        """Add the nodes' embeddings; a known id gets the new vector."""
         ids = [node.node_id for node in nodes]
         self.put(ids, np.array([node.get_embedding() for node in nodes], dtype=np.float32))
         return ids
 
     def put(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Put vectors in, shape (len(ids), dimension), in slices that Chroma takes."""
+        """Add vectors of shape (len(ids), dimension), in batches within Chroma's limit."""
         for start in range(0, len(ids), self._slice):
             end = start + self._slice
-            with _named_failures("write to its index"):
+            with _chroma_failures("write to its index"):
                 self._collection.upsert(ids=list(ids[start:end]), embeddings=vectors[start:end])
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: Any = None, **_: Any) -> None:
-        """Take these ids out; filters are not supported, for nothing to filter by is stored."""
+        """Delete these ids. Filters are not supported, since no metadata is stored."""
         if filters is not None:
             raise NotImplementedError("This vector store keeps no metadata to filter by.")
         doomed = node_ids or []
         for start in range(0, len(doomed), self._slice):
-            with _named_failures("write to its index"):
+            with _chroma_failures("write to its index"):
                 self._collection.delete(ids=doomed[start : start + self._slice])
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        """Ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma cannot tell."""
+        """Ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma fails."""
         count = query.similarity_top_k
         [ids], [cosines] = self.nearest(np.array([query.query_embedding], dtype=np.float32), count + 1)
         if self._exact is not None and len(ids) > count > 0 and cosines[count - 1] - cosines[count] <= _TIE:
@@ -75,8 +77,8 @@ class IdVectorStore(ChromaVectorStore):
         return VectorStoreQueryResult(ids=ids[:count], similarities=cosines[:count])
 
     def nearest(self, vectors: NDArray[np.float32], top_k: int) -> tuple[list[list[str]], list[list[float]]]:
-        """For each row: ids and cosines of the nearest, best first, ties by id."""
-        with _named_failures("search its index"):
+        """Return ids and cosines of the nearest vectors of each row, best first, ties by id."""
+        with _chroma_failures("search its index"):
             found = self._collection.query(query_embeddings=vectors, n_results=top_k, include=["distances"])
         ids, cosines = [], []
         for row_ids, row_distances in zip(found["ids"], found["distances"] or [], strict=True):
@@ -87,28 +89,28 @@ class IdVectorStore(ChromaVectorStore):
 
     def all_ids(self) -> list[str]:
         """Every id in the index, sorted."""
-        with _named_failures("list its index"):
+        with _chroma_failures("list its index"):
             return sorted(self._collection.get(include=[])["ids"])
 
     @property
     def _slice(self) -> int:
-        return int(self._collection._client.get_max_batch_size())  # noqa: SLF001 - the only way to ask
+        return int(self._collection._client.get_max_batch_size())  # noqa: SLF001 - no public accessor
 
 
 class ChromaIndex(Closeable):
-    """An open Chroma directory; closing it lets go of its files."""
+    """An open Chroma directory; closing it releases its files."""
 
     def __init__(self, client: ClientAPI, store: IdVectorStore) -> None:
         self._client = client
         self.store = store
 
     def close(self) -> None:
-        """Close the client; the index may not be used after."""
+        """Close the client; the index cannot be used afterwards."""
         self._client.close()  # type: ignore[attr-defined]
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """A new, empty index that writes its graph to the disk once `size` vectors are in, and not before.
+    """Create an empty index that writes its graph to disk once, when it holds `size` vectors.
 
     Raises CorruptIndex if Chroma cannot write it.
     """
@@ -122,29 +124,29 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
             "batch_size": max(2, min(100, size)),
         }
     }
-    with _client(folder, "create") as client:
+    with _open_client(folder, "create") as client:
         collection = client.create_collection(_COLLECTION, embedding_function=None, configuration=configuration)  # type: ignore[arg-type]
     return ChromaIndex(client, IdVectorStore(collection))
 
 
 def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
-    """Open an index that was built before; `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot."""
+    """Open an existing index; for `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot open it."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     _read_small_tables(folder / "chroma.sqlite3")
-    with _client(folder, "open") as client:
+    with _open_client(folder, "open") as client:
         collection = client.get_collection(_COLLECTION, embedding_function=None)
     return ChromaIndex(client, IdVectorStore(collection, exact))
 
 
 def _read_small_tables(path: Path) -> None:
-    """Read what Chroma reads on opening: text that is no text there makes it end the process. Raises CorruptIndex."""
+    """Read what Chroma reads on opening, since invalid text there aborts the process. Raises CorruptIndex."""
     import pysqlite3.dbapi2 as sqlite
 
     connection = sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
         for table in ("sqlite_master", *_SMALL_TABLES):
-            connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - names of our own
+            connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - constant names
     except (sqlite.DatabaseError, UnicodeDecodeError) as error:
         raise CorruptIndex(f"{path} is damaged: {error}.", hint="Run: elt-llm verify") from error
     finally:
@@ -152,10 +154,10 @@ def _read_small_tables(path: Path) -> None:
 
 
 @contextmanager
-def _client(folder: Path, action: str) -> Iterator[ClientAPI]:
-    """A client that stays open unless what is done first fails: Chroma keeps one system a path, even a broken one."""
-    with _named_failures(f"{action} {folder}"):
-        client = _connected(folder)
+def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
+    """Yield a client and close it if the block fails, since Chroma caches one system per path, even a broken one."""
+    with _chroma_failures(f"{action} {folder}"):
+        client = _connect(folder)
         try:
             yield client
         except BaseException:
@@ -163,27 +165,116 @@ def _client(folder: Path, action: str) -> Iterator[ClientAPI]:
             raise
 
 
-def _connected(folder: Path) -> ClientAPI:
-    """A new client. One that could not start is forgotten: Chroma would hand it out again, half made, next time."""
+def _connect(folder: Path) -> ClientAPI:
+    """Create a client. Drop one that could not start, since Chroma would return it half-initialized next time."""
     path = str(folder)
     try:
         return chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
     except BaseException:
-        if path not in SharedSystemClient._identifier_to_refcount:  # noqa: SLF001 - else another client has it open
-            SharedSystemClient._identifier_to_system.pop(path, None)  # noqa: SLF001 - the only way to forget just one
+        if path not in SharedSystemClient._identifier_to_refcount:  # noqa: SLF001 - otherwise another client has it open
+            SharedSystemClient._identifier_to_system.pop(path, None)  # noqa: SLF001 - the only way to drop a single one
         raise
 
 
 @contextmanager
-def _named_failures(action: str) -> Iterator[None]:
+def _chroma_failures(action: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, _FAILURES) and not _is_panic(error):
+        if not isinstance(error, _CHROMA_ERRORS) and not _is_rust_panic(error):
             raise
         raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error
 
 
-def _is_panic(error: BaseException) -> bool:
-    """Whether Chroma's Rust gave up, as over some damaged bytes: its class is no Exception, and can only be named."""
+def _is_rust_panic(error: BaseException) -> bool:
+    """Whether Chroma's Rust core panicked, as on damaged bytes; the class can only be recognized by name."""
     return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"
+
+
+_HEADER = struct.Struct("<iQQQQ")  # format, offset, capacity, elements, bytes per element
+_BLOCK_SIZE = 1 << 20
+
+
+def clear_reserved_bytes(folder: Path) -> None:
+    """Overwrite the reserved bytes in the files of a closed Chroma directory with zeros."""
+    for path, start in _reserved_regions(folder):
+        size = path.stat().st_size
+        with path.open("r+b") as stream:
+            stream.seek(start)
+            for place in range(start, size, _BLOCK_SIZE):
+                stream.write(bytes(min(_BLOCK_SIZE, size - place)))
+
+
+def has_uncleared_bytes(folder: Path) -> bool:
+    """Whether reserved bytes are not zero, as in generations written before they were cleared."""
+    for path, start in _reserved_regions(folder):
+        with path.open("rb") as stream:
+            stream.seek(start)
+            while piece := stream.read(_BLOCK_SIZE):
+                if piece.strip(b"\0"):
+                    return True
+    return False
+
+
+def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Files with reserved bytes and the offset of these; empty for files of an unknown layout."""
+    for header in sorted(folder.glob("*/header.bin")):
+        content = header.read_bytes()
+        if len(content) < _HEADER.size:
+            continue
+        _, _, room, elements, size = _HEADER.unpack_from(content)
+        data = header.with_name("data_level0.bin")
+        if elements <= room and data.is_file() and data.stat().st_size == room * size:
+            yield data, elements * size
+        lengths = header.with_name("length.bin")
+        if elements <= room and lengths.is_file() and lengths.stat().st_size == room * 4:
+            yield lengths, elements * 4
+
+
+SAMPLE_SIZE = 200
+RECALL_DEPTH = 10
+MIN_RECALL = 0.99
+_ROUNDING = 1e-5
+_ROW_BATCH = 100  # rows of cosines to every node in memory at a time
+
+
+def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequence[str]) -> list[str]:
+    """Faults of a vector index; empty if it contains the ids of `arrays` and finds their vectors.
+
+    Every changed node and `SAMPLE` others must find themselves, and their recall@10 against exact search must reach
+    `MINIMUM_RECALL`. A neighbour tied with the tenth nearest counts as found.
+    """
+    if not len(arrays.ids):
+        return []
+    if store.all_ids() != arrays.ids_at(np.arange(len(arrays.ids))):
+        return ["Chroma and the arrays contain different ids."]
+    places = _sample_positions(arrays, changed)
+    lost, recalls = 0, []
+    for start in range(0, len(places), _ROW_BATCH):
+        batch = places[start : start + _ROW_BATCH]
+        asked = np.ascontiguousarray(arrays.vectors[batch])
+        found, _ = store.nearest(asked, min(RECALL_DEPTH, len(arrays.ids)))
+        for place, ids, cosines in zip(batch, found, asked @ arrays.vectors.T, strict=True):
+            itself, recall = _check_node(arrays, int(place), ids, cosines)
+            lost += not itself
+            recalls.append(recall)
+    faults = [f"{lost} of {len(places)} nodes do not find themselves."] if lost else []
+    if np.mean(recalls) < MIN_RECALL:
+        faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
+    return faults
+
+
+def _check_node(
+    arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
+) -> tuple[bool, float]:
+    """Whether a node found itself, and the share of its neighbours found; `cosines` are those to every node."""
+    best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
+    found = cosines[arrays.positions(ids)]
+    itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))
+    recall = float(np.mean(np.sort(found)[::-1] >= best - _ROUNDING)) if len(found) == len(best) else 0.0
+    return itself, recall
+
+
+def _sample_positions(arrays: GenerationArrays, changed: Sequence[str]) -> NDArray[np.int64]:
+    spread = np.linspace(0, len(arrays.ids) - 1, min(SAMPLE_SIZE, len(arrays.ids))).astype(np.int64)
+    return np.unique(np.concatenate([spread, arrays.positions(changed)]))

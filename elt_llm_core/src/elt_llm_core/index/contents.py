@@ -1,24 +1,111 @@
-"""What one generation is to contain, read from the store before anything is built."""
+"""The contents of a generation: nodes and vectors from the store, arrays and artefacts in its directory."""
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elt_llm_core.fingerprint import EmbeddingFingerprint
-from elt_llm_core.index.arrays import Arrays
+from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.store.nodes import NodeRecord
+from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 
+MAPPED_FROM = 512 * 1024  # bytes; a mapped file keeps a descriptor open, and a process has about a thousand
+IDS_NAME, VECTORS_NAME, FIELDS_NAME = "ids.npy", "vectors.npy", "fields"
+
 
 @dataclass(frozen=True)
-class Contents:
+class GenerationArrays:
+    """`ids` sorted, shape (n,), ASCII; `vectors` (n, dimension) float32, rows of length 1; each field (n,)."""
+
+    ids: NDArray[np.bytes_]
+    vectors: NDArray[np.float32]
+    fields: Mapping[str, NDArray[np.int64]]
+
+    def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
+        """The positions of these ids. Raises CorruptIndex if one is missing."""
+        wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # at full length, never truncated
+        found = np.searchsorted(self.ids, wanted).astype(np.int64)
+        if len(wanted) and not (
+            len(self.ids) and np.array_equal(self.ids[np.minimum(found, len(self.ids) - 1)], wanted)
+        ):
+            raise CorruptIndex("An index names a node that is not in ids.npy.", hint="Run: elt-llm verify")
+        return found
+
+    def ids_at(self, positions: NDArray[np.int64]) -> list[str]:
+        """The ids at these positions."""
+        return [bytes(value).decode() for value in self.ids[positions]]
+
+    def exact_search(
+        self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Positions and cosines of the `top_k` nearest, best first, ties by id; `mask`, shape (n,), selects rows."""
+        cosines = self.vectors @ vector.astype(np.float32)
+        if mask is not None:
+            cosines = np.where(mask, cosines, -np.inf).astype(np.float32)
+        order = top_positions(cosines, top_k)
+        order = order[np.isfinite(cosines[order])]
+        return order, cosines[order]
+
+
+def top_positions(scores: NDArray[np.float32], top_k: int) -> NDArray[np.int64]:
+    """Positions of the `top_k` highest scores, best first, ties by position."""
+    count = min(top_k, len(scores))
+    if count <= 0:
+        return np.zeros(0, dtype=np.int64)
+    threshold = np.partition(scores, len(scores) - count)[len(scores) - count]
+    places = np.flatnonzero(scores >= threshold)
+    return places[np.lexsort((places, -scores[places]))][:count].astype(np.int64)
+
+
+def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
+    """Write all arrays into a new directory."""
+    _save(directory / IDS_NAME, arrays.ids)
+    _save(directory / VECTORS_NAME, arrays.vectors)
+    (directory / FIELDS_NAME).mkdir()
+    for name, values in arrays.fields.items():
+        _save(directory / FIELDS_NAME / f"{name}.npy", values)
+
+
+def read_arrays(directory: Path) -> GenerationArrays:
+    """Open the arrays of a generation, with memory-mapped vectors. Raises CorruptIndex if one cannot be read."""
+    vectors = _load(directory / VECTORS_NAME, mapped=True)
+    ids = _load(directory / IDS_NAME, mapped=False)
+    paths = sorted((directory / FIELDS_NAME).glob("*.npy"))
+    fields = {path.stem: _load(path, mapped=path.stat().st_size >= MAPPED_FROM) for path in paths}
+    if len(ids) != len(vectors) or any(len(values) != len(ids) for values in fields.values()):
+        raise _corrupt_array(directory, "its arrays have different lengths")
+    return GenerationArrays(ids=ids, vectors=vectors, fields=fields)
+
+
+def _save(path: Path, values: NDArray[Any]) -> None:
+    with path.open("xb") as stream:
+        np.save(stream, values, allow_pickle=False)
+
+
+def _load(path: Path, *, mapped: bool) -> NDArray[Any]:
+    try:
+        loaded: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise _corrupt_array(path, str(error)) from error
+    return np.asarray(loaded)  # still mapped, but a plain array, which slices much faster
+
+
+def _corrupt_array(path: Path, why: str) -> CorruptIndex:
+    return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
+
+
+@dataclass(frozen=True)
+class GenerationContents:
     """The nodes of a set of document versions, sorted by id, with their vectors, shape (len(nodes), dimension).
 
-    `versions` are all that the generation contains; those with the same bytes as another give no nodes.
+    `versions` are all versions of the generation; duplicates of another version add no nodes.
     """
 
     versions: tuple[int, ...]
@@ -30,10 +117,10 @@ class Contents:
         """Node ids, ascending."""
         return [node.node_id for node in self.nodes]
 
-    def arrays(self) -> Arrays:
-        """The plain arrays. `document` counts this generation's versions from 0; `page` is 0 where there is none."""
+    def arrays(self) -> GenerationArrays:
+        """The plain arrays. `document` numbers this generation's versions from 0; `page` is 0 without a page."""
         place = {version: number for number, version in enumerate(self.versions)}
-        return Arrays(
+        return GenerationArrays(
             ids=np.array([node.node_id.encode() for node in self.nodes], dtype="S36"),
             vectors=self.vectors,
             fields={
@@ -45,16 +132,16 @@ class Contents:
 
 def read_contents(
     store: Store, versions: Sequence[int], fingerprint: EmbeddingFingerprint, duplicates: str = "once"
-) -> Contents:
+) -> GenerationContents:
     """Nodes and vectors of these versions. Raises StoreError if a vector is missing."""
     ordered = tuple(sorted(versions))
     nodes = tuple(store.nodes.of_versions(ordered if duplicates == "each" else store.documents.indexed(ordered)))
     hashes = [node.embedded_hash for node in nodes]
-    return Contents(ordered, nodes, store.vectors.matrix(fingerprint.key, hashes, fingerprint.dimension))
+    return GenerationContents(ordered, nodes, store.vectors.matrix(fingerprint.key, hashes, fingerprint.dimension))
 
 
-def stems_of(store: Store, contents: Contents, tokeniser: KeywordTokeniser) -> list[list[str]]:
-    """Stems of each node in order: the stored ones, or made anew where another tokeniser made those."""
+def node_stems(store: Store, contents: GenerationContents, tokeniser: KeywordTokeniser) -> list[list[str]]:
+    """Stems of each node in order: the stored ones, or recomputed if another tokeniser made them."""
     stored = store.nodes.stems_of_versions(contents.versions)
     present = tokeniser.fingerprint
     lists: list[list[str]] = []
@@ -64,8 +151,8 @@ def stems_of(store: Store, contents: Contents, tokeniser: KeywordTokeniser) -> l
     return lists
 
 
-def collection_hash(store: Store, contents: Contents) -> bytes:
-    """sha256 over the sorted nodes: id, context, text, metadata with place, vector. Equal contents, equal hash."""
+def collection_hash(store: Store, contents: GenerationContents) -> bytes:
+    """sha256 over the sorted nodes: id, context, text, metadata with span, vector. Equal contents, equal hash."""
     texts = store.nodes.contents_of_versions(contents.versions)
     digest = hashlib.sha256()
     for node_id, vector in zip(contents.ids, contents.vectors, strict=True):
@@ -75,3 +162,31 @@ def collection_hash(store: Store, contents: Contents) -> bytes:
             digest.update(data)
         digest.update(vector.astype("<f4").tobytes())
     return digest.digest()
+
+
+ARTEFACTS_FOLDER = "artefacts"
+
+
+def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) -> None:
+    """Write each (name, document id, JSON text) to `artefacts/NAME/DOCUMENT.json`."""
+    for name, document_id, content in artefacts:
+        folder = directory / ARTEFACTS_FOLDER / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{document_id}.json").write_text(content, encoding="utf-8")
+
+
+def read_artefacts(directory: Path, name: str) -> dict[str, Any]:
+    """The values of one name by document id, ordered by id. Raises CorruptIndex if one cannot be read."""
+    found: dict[str, Any] = {}
+    for path in sorted((directory / ARTEFACTS_FOLDER / name).glob("*.json")):
+        try:
+            found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise CorruptIndex(f"{path} is damaged: {error}.", hint="Run: elt-llm verify") from error
+    return found
+
+
+def artefact_names(directory: Path) -> list[str]:
+    """The artefact names of a generation."""
+    folder = directory / ARTEFACTS_FOLDER
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

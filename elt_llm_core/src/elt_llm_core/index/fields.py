@@ -1,61 +1,63 @@
-"""Filterable fields of a generation: sorted values, and which of them each node has.
-
-On the disk, below `fields/filters`: `index.json` lists the fields in order; the field in place n has `n.npy`, its
-codes, and `n.json`, its values. A field that is the same for all nodes of a document is kept once per document and
-spread by `fields/document.npy`. A generation from before there were fields has page numbers only.
-"""
+"""Filter fields of a generation: built from document and node metadata, stored as arrays, read by name."""
 
 import json
+import math
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.contents import GenerationContents
+from elt_llm_core.store.nodes import DocumentRow, NodeRow, document_rows, node_rows
+from elt_llm_core.store.store import Store
 
 FieldType = Literal["text", "path", "number", "date"]
-Value = str | int | float
+FieldValue = str | int | float
 FILTERS_FOLDER, INDEX_NAME = "filters", "index.json"
 
 
 @dataclass(frozen=True)
-class Field:
-    """Which values each row has; a row is a node, or a document where `rows` spreads documents over nodes.
+class FilterField:
+    """The values of each row; a row is a node, or a document if `rows` maps nodes to documents.
 
-    `values` are distinct and ascend. `codes` are places in `values`: one per row, -1 for none; or, where a row may
-    have several, those of all rows in order, row r having codes[bounds[r]:bounds[r + 1]]. Dates are ISO 8601 texts.
-    `rows`, shape (nodes,), is the document of each node.
+    `values` are distinct and ascending. `codes` index `values`: one code per row, -1 for none; or, if a row may have
+    several, the codes of row r are codes[bounds[r]:bounds[r + 1]]. Dates are ISO 8601 texts. `rows`, shape (nodes,), is
+    the document of each node.
     """
 
     name: str
     type: FieldType
-    values: Sequence[Value]
+    values: Sequence[FieldValue]
     codes: NDArray[Any]
     bounds: NDArray[Any] | None = None
     rows: NDArray[np.int64] | None = None
 
     def having(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mask, shape (nodes,), of those with at least one of the chosen values; `chosen` is one bool per value."""
-        hits: NDArray[np.bool_] = np.append(chosen, False)[self.codes]  # -1, no value, falls on the False at the end
+        """Mask, shape (nodes,), of the nodes with at least one chosen value; `chosen` has one bool per value."""
+        hits: NDArray[np.bool_] = np.append(chosen, False)[self.codes]  # -1, no value, selects the False at the end
         if self.bounds is not None:
             sums = np.concatenate([[0], np.cumsum(hits)])
             hits = sums[self.bounds[1:]] > sums[self.bounds[:-1]]
         return hits if self.rows is None else hits[self.rows]
 
 
-class Fields:
-    """The fields of an open generation by name; each is read when it is first asked for, and kept.
+class FilterFields:
+    """The fields of an open generation by name, each read on first use and cached.
 
-    `complete` is False for a generation that was published before fields were kept.
+    `complete` is False for a generation published before fields existed.
     """
 
-    def __init__(self, readers: Mapping[str, Callable[[], Field]], *, complete: bool = True) -> None:
+    def __init__(self, readers: Mapping[str, Callable[[], FilterField]], *, complete: bool = True) -> None:
         self._readers = dict(readers)
-        self._read: dict[str, Field] = {}
+        self._read: dict[str, FilterField] = {}
         self.complete = complete
 
     @property
@@ -63,31 +65,31 @@ class Fields:
         """Names of all fields, ascending."""
         return sorted(self._readers)
 
-    def get(self, name: str) -> Field | None:
+    def get(self, name: str) -> FilterField | None:
         """The field of this name, or None. Raises CorruptIndex if its files cannot be read."""
         if name not in self._read and name in self._readers:
             self._read[name] = self._readers[name]()
         return self._read.get(name)
 
 
-def single_valued(name: str, of_type: FieldType, rows: Sequence[Value | None]) -> Field:
-    """A field whose rows have one value or none."""
+def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | None]) -> FilterField:
+    """Build a field whose rows have at most one value."""
     values = sorted({value for value in rows if value is not None})
     places = {value: place for place, value in enumerate(values)}
     codes = np.fromiter((-1 if value is None else places[value] for value in rows), dtype=np.int32, count=len(rows))
-    return Field(name, of_type, values, codes)
+    return FilterField(name, of_type, values, codes)
 
 
-def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[Value]]) -> Field:
-    """A field whose rows have any number of values."""
+def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValue]]) -> FilterField:
+    """Build a field whose rows have any number of values."""
     flat = [value for row in rows for value in row]
     codes = single_valued(name, of_type, flat)
     bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     return replace(codes, bounds=bounds)
 
 
-def write_fields(directory: Path, fields: Sequence[Field]) -> None:
-    """Write fields into the `fields` folder of a new generation; those with `rows` as fields of documents."""
+def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
+    """Write fields to the `fields` folder of a new generation; fields with `rows` are written per document."""
     folder = directory / FILTERS_FOLDER
     folder.mkdir()
     listing = []
@@ -101,43 +103,174 @@ def write_fields(directory: Path, fields: Sequence[Field]) -> None:
     (folder / INDEX_NAME).write_text(json.dumps(listing, indent=1), encoding="ascii")
 
 
-def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> Fields:
-    """The fields of a generation; `arrays` are its plain ones, `document` and `page`. Raises CorruptIndex."""
+def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
+    """Open the fields of a generation; `arrays` are its plain arrays `document` and `page`. Raises CorruptIndex."""
     folder = directory / FILTERS_FOLDER
-    readers: dict[str, Callable[[], Field]] = {"page": partial(_page_field, arrays["page"])}
+    readers: dict[str, Callable[[], FilterField]] = {"page": partial(_page_field, arrays["page"])}
     if not folder.is_dir():
-        return Fields(readers, complete=False)
+        return FilterFields(readers, complete=False)
     listing = _read_json(folder / INDEX_NAME)
     for place, entry in enumerate(listing):
         rows = arrays["document"] if entry["of"] == "document" else None
         readers[entry["name"]] = partial(_read_field, folder / str(place), entry, rows)
-    return Fields(readers)
+    return FilterFields(readers)
 
 
-def _page_field(pages: NDArray[np.int64]) -> Field:
+def _page_field(pages: NDArray[np.int64]) -> FilterField:
     values = np.unique(pages[pages > 0])
     codes = np.where(pages > 0, np.searchsorted(values, pages), -1)
-    return Field("page", "number", values.tolist(), codes.astype(np.int32))
+    return FilterField("page", "number", values.tolist(), codes.astype(np.int32))
 
 
-def _read_field(stem: Path, entry: Mapping[str, Any], rows: NDArray[np.int64] | None) -> Field:
+def _read_field(stem: Path, entry: Mapping[str, Any], rows: NDArray[np.int64] | None) -> FilterField:
     try:
         stored: NDArray[Any] = np.load(stem.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise _corrupt(stem, str(error)) from error
+        raise _corrupt_field(stem, str(error)) from error
     values = _read_json(stem.with_suffix(".json"))
     if entry["rows_of_several"] is None:
-        return Field(entry["name"], entry["type"], values, stored, rows=rows)
+        return FilterField(entry["name"], entry["type"], values, stored, rows=rows)
     bounds, codes = np.split(stored, [entry["rows_of_several"] + 1])
-    return Field(entry["name"], entry["type"], values, codes, bounds, rows)
+    return FilterField(entry["name"], entry["type"], values, codes, bounds, rows)
 
 
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="ascii"))
     except (OSError, ValueError) as error:
-        raise _corrupt(path, str(error)) from error
+        raise _corrupt_field(path, str(error)) from error
 
 
-def _corrupt(path: Path, why: str) -> CorruptIndex:
+def _corrupt_field(path: Path, why: str) -> CorruptIndex:
     return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
+
+
+# Fields that always exist, with their type; values of other types are skipped.
+_DOCUMENT_FIELDS: Mapping[str, FieldType] = {"authors": "text", "language": "text", "year": "number"}
+_NODE_FIELDS: Mapping[str, FieldType] = {"kind": "text", "topics": "text", "organisations": "text", "dates": "date"}
+_RESERVED_NAMES = frozenset({"document", "id", "source", "title", "modified_at", "section", "page", "collection"})
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ][\d:.+\-Z]{1,30})?)?)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
+_Columns = Mapping[str, Sequence[Any]]
+
+
+def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
+    """Build all fields but `page`, which has its own array; `documents`, shape (nodes,), is each node's document."""
+    described = document_rows(store.database, contents.versions)
+    by_id = node_rows(store.database, contents.versions)
+    nodes = [by_id[node_id] for node_id in contents.ids]
+    of_nodes = _columns([node.metadata for node in nodes], _NODE_FIELDS)
+    of_documents = _columns([document.metadata for document in described], _DOCUMENT_FIELDS)
+    for name in of_nodes.keys() & of_documents.keys():
+        of_nodes[name] = _first_present(of_nodes[name], of_documents.pop(name), documents)
+    fields = [replace(field, rows=documents) for field in _document_fields(described)]
+    fields += [replace(_typed_field(name, rows), rows=documents) for name, rows in of_documents.items()]
+    return [*fields, _section_field(nodes), *(_typed_field(name, rows) for name, rows in of_nodes.items())]
+
+
+def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
+    """Fields that identify a document. Of several identical documents one is indexed, under the names of all."""
+    same: dict[tuple[bytes, str], list[DocumentRow]] = defaultdict(list)
+    for document in documents:
+        same[document.bytes_key].append(document)
+    names: dict[str, Callable[[DocumentRow], tuple[str, ...]]] = {
+        "id": lambda row: (row.document_id,),
+        "source": lambda row: (row.source,),
+        "title": lambda row: (row.title,),
+        "document": lambda row: (row.document_id, row.source, PurePosixPath(row.source).name, row.title),
+    }
+    found = [
+        many_valued(
+            name,
+            "text",
+            [sorted({value for row in same[one.bytes_key] for value in of(row)}) for one in documents],
+        )
+        for name, of in names.items()
+    ]
+    moments = [_as_date(document.modified_at) for document in documents]
+    return [*found, single_valued("modified_at", "date", moments)]
+
+
+def _section_field(nodes: Sequence[NodeRow]) -> FilterField:
+    return single_valued("section", "path", [node.section for node in nodes])
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType]) -> dict[str, list[Any]]:
+    """The value of each row by field name, None without one."""
+    columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in expected}
+    for place, row in enumerate(rows):
+        for name, value in row.items():
+            if name not in columns:
+                columns[name] = [None] * len(rows)
+            columns[name][place] = value
+    return {name: column for name, column in columns.items() if name not in _RESERVED_NAMES}
+
+
+def _first_present(of_nodes: Sequence[Any], of_documents: Sequence[Any], documents: NDArray[np.int64]) -> list[Any]:
+    return [
+        of_documents[document] if value is None else value
+        for value, document in zip(of_nodes, documents.tolist(), strict=True)
+    ]
+
+
+def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
+    """Build a field of the type expected for its name, else of the type that fits all its values."""
+    if name == "authors":
+        rows = [value.split(";") if isinstance(value, str) else value for value in rows]
+    of_type = {**_NODE_FIELDS, **_DOCUMENT_FIELDS}.get(name) or _common_type(rows)
+    cleaners: dict[FieldType, Callable[[Any], FieldValue | None]] = {"number": _as_number, "date": _as_date}
+    # Values repeat often; True is not treated as 1.
+    clean = lru_cache(maxsize=None, typed=True)(cleaners.get(of_type, partial(_as_text, strip=name == "authors")))
+    if any(isinstance(value, list) for value in rows):
+        return many_valued(name, of_type, [_clean_values(value, clean) for value in rows])
+    return single_valued(name, of_type, [clean(value) if _is_scalar(value) else None for value in rows])
+
+
+def _common_type(rows: Sequence[Any]) -> FieldType:
+    values = {one for row in rows for one in (row if isinstance(row, list) else [row]) if _is_scalar(one)}
+    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return "number"
+    if values and all(isinstance(value, str) and _DAY.fullmatch(value) and _as_date(value) for value in values):
+        return "date"
+    return "text"
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _clean_values(value: Any, clean: Callable[[Any], FieldValue | None]) -> list[FieldValue]:
+    if value is None:
+        return []
+    given = value if isinstance(value, list) else [value]
+    return sorted({cleaned for one in given if _is_scalar(one) and (cleaned := clean(one)) is not None})
+
+
+def _as_text(value: Any, *, strip: bool = False) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return (text.strip() if strip else text) or None
+
+
+def _as_number(value: Any) -> int | float | None:
+    """Parse a number, also from text; an integral float becomes an int."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return value
+
+
+def _as_date(value: Any) -> str | None:
+    """Format a date as precisely as it is known, such as 2024-03; a timestamp is in UTC to the second."""
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return None
+    try:
+        moment = datetime.fromisoformat(value + "-01-01"[len(value) - 4 :] if len(value) < 10 else value)
+    except ValueError:
+        return None
+    if len(value) <= 10:
+        return value
+    zoned = moment.astimezone(UTC) if moment.tzinfo else moment
+    return zoned.replace(tzinfo=None).isoformat(timespec="seconds")

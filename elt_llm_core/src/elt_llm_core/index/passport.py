@@ -1,4 +1,4 @@
-"""The passport of a generation: what made it, and the hash of each of its files."""
+"""The passport of a generation: what it was built with, and the hash of each of its files."""
 
 import hashlib
 import json
@@ -6,22 +6,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.fingerprint import EmbeddingFingerprint
-from elt_llm_core.store.pins import PIN_NAME
+from elt_llm_core.store.generations import PIN_NAME
+from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
-FORMAT = 1
-# Opening Chroma may write to its own database; its vectors, and everything else, must never change.
-UNCHECKED = frozenset({"chroma/chroma.sqlite3", "chroma/chroma.sqlite3-wal", "chroma/chroma.sqlite3-shm", PIN_NAME})
+PASSPORT_FORMAT = 1
+# Opening Chroma may write to its own database; its vectors and all other files must never change.
+UNHASHED_FILES = frozenset(
+    {"chroma/chroma.sqlite3", "chroma/chroma.sqlite3-wal", "chroma/chroma.sqlite3-shm", PIN_NAME}
+)
 
 
 @dataclass(frozen=True)
 class Passport:
-    """Everything one must know to read a generation rightly.
+    """What is needed to read a generation correctly.
 
-    `files` maps relative paths to sha256 in hex; `exact` says that vectors are searched without Chroma, whose index
-    did not find them well enough, or would not keep still. `duplicates` is "once" where files with the same bytes are
-    indexed once, "each" in generations of before that.
+    `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without Chroma, whose index
+    had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, "each" in
+    older generations.
     """
 
     collection: str
@@ -38,17 +40,19 @@ class Passport:
     duplicates: str = "each"
 
     def to_json(self) -> str:
-        """The text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""
+        """Return the text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""
         return json.dumps(
-            {"format": FORMAT, "fingerprint_key": self.fingerprint.key.hex(), **asdict(self)}, indent=1, sort_keys=True
+            {"format": PASSPORT_FORMAT, "fingerprint_key": self.fingerprint.key.hex(), **asdict(self)},
+            indent=1,
+            sort_keys=True,
         )
 
     @staticmethod
     def from_json(text: str) -> "Passport":
-        """The passport of this text. Raises CorruptIndex if it is not one."""
+        """Parse a passport. Raises CorruptIndex for other text."""
         try:
             values = json.loads(text)
-            if values.pop("format") != FORMAT:
+            if values.pop("format") != PASSPORT_FORMAT:
                 raise CorruptIndex("This generation has a passport of another format.")
             values.pop("fingerprint_key")
             return Passport(**{**values, "fingerprint": EmbeddingFingerprint(**values["fingerprint"])})
@@ -57,21 +61,21 @@ class Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Differs for each state that was ever published: a dropped collection's numbers begin anew."""
+    """Unique for each published state; generation numbers alone restart when a collection is dropped."""
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
 def file_hashes(directory: Path) -> dict[str, str]:
-    """sha256 of every file of a generation that must not change, by relative path."""
+    """sha256 of every immutable file of a generation, by relative path."""
     return {
         path.relative_to(directory).as_posix(): _file_hash(path)
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.relative_to(directory).as_posix() not in UNCHECKED | {PASSPORT_NAME}
+        if path.is_file() and path.relative_to(directory).as_posix() not in UNHASHED_FILES | {PASSPORT_NAME}
     }
 
 
 def damaged_files(directory: Path, passport_text: str) -> list[str]:
-    """What differs from the passport that the store keeps: 'name: why', by name; empty if all is well."""
+    """Differences from the passport in the store as 'name: reason', by name; empty without damage."""
     found: list[str] = []
     here = directory / PASSPORT_NAME
     if not here.is_file() or here.read_bytes() != passport_text.encode():
@@ -84,8 +88,8 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
     return found + _differences(expected, file_hashes(directory))
 
 
-def damaged_part(directory: Path, part: str, passport: Passport) -> list[str]:
-    """As `damaged_files`, but of one file of a generation or of one folder, such as its Chroma index."""
+def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
+    """Like `damaged_files`, for one file or folder of a generation, such as its Chroma index."""
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
     actual = {name: _file_hash(directory / name) for name in expected if (directory / name).is_file()}
     return _differences(expected, actual)

@@ -1,1 +1,1 @@
-"""Models behind LlamaIndex's own base types; one factory each."""
+"""Embedding models, language models and the cross-encoder, behind LlamaIndex's base types where it has them."""

@@ -1,4 +1,4 @@
-"""The embedding model that comes with the installation: all-MiniLM-L6-v2, int8, run by ONNX Runtime."""
+"""The embedding model that is installed with the package: all-MiniLM-L6-v2, int8, run by ONNX Runtime."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelError
-from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.model_files import ModelFile
+from elt_llm_core.store.records import EmbeddingFingerprint
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MODEL_NAME = "all-MiniLM-L6-v2"
 DIMENSION = 384
-SEQUENCE_LIMIT = 256  # tokens, the special ones at both ends included
+SEQUENCE_LIMIT = 256  # tokens, including the special tokens at both ends
 FIRST_TOKEN = 101  # [CLS] of the vocabulary below
 LAST_TOKEN = 102  # [SEP]
 WEIGHTS = ModelFile(
@@ -41,8 +41,8 @@ class EmbeddedMiniLm(EmbeddingModel):
     """Sentence embeddings of 384 dimensions, computed on this machine without a server.
 
     Each text is run alone, never padded to its neighbours: the int8 model scales its activations per run, so a batch
-    would let one text change the vector of another. `threads` texts are run side by side by one session.
-    Files are read, checked and loaded at first use; ModelError tells when they are missing or damaged.
+    would let one text change the vector of another. `threads` texts are run in parallel by one session.
+    Files are read, verified and loaded at first use; missing or damaged files raise ModelError.
     """
 
     _threads: int = PrivateAttr()
@@ -60,8 +60,8 @@ class EmbeddedMiniLm(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The model's identity; known without loading it."""
-        prefix = len(self._token_ids(self._text_prefix)) if self._text_prefix else 0
+        """The model's identity, without loading the model."""
+        prefix = len(self._token_ids(self._text_prefix))
         return EmbeddingFingerprint(
             provider="embedded",
             model=MODEL_NAME,
@@ -74,40 +74,36 @@ class EmbeddedMiniLm(EmbeddingModel):
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (len(texts), 384).
+        """Vectors of chunks, shape (len(texts), 384).
 
-        Raises ModelError for a text without tokens and for one above `token_limit`: nothing is cut silently.
+        Raises ModelError for a text without tokens and for one above `token_limit`: texts are never truncated.
         """
-        sequences = [self._passage_ids(text) for text in texts]
+        sequences = [self._chunk_ids(text) for text in texts]
         if not sequences:
             return np.empty((0, DIMENSION), dtype=np.float32)
         session = self._loaded_session()
-        workers = min(self._threads, len(sequences))
-        if workers <= 1:
-            return np.stack([_vector(session, sequence) for sequence in sequences])
-        with ThreadPoolExecutor(workers) as pool:
-            return np.stack(list(pool.map(lambda sequence: _vector(session, sequence), sequences)))
+        with ThreadPoolExecutor(min(self._threads, len(sequences))) as pool:
+            return np.stack(list(pool.map(lambda sequence: _embed_sequence(session, sequence), sequences)))
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, shape (384,); a question above the limit is cut to its first tokens."""
+        """The vector of a question, shape (384,); a question above the limit is truncated to its first tokens."""
         ids = self._token_ids(text)
         if not ids:
-            raise ModelError("An empty question cannot be embedded", hint="Ask with at least one word")
-        prefix = self._token_ids(self._query_prefix) if self._query_prefix else []
-        kept = (prefix + ids)[: SEQUENCE_LIMIT - 2]
-        return _vector(self._loaded_session(), [FIRST_TOKEN, *kept, LAST_TOKEN])
+            raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
+        kept = (self._token_ids(self._query_prefix) + ids)[: SEQUENCE_LIMIT - 2]
+        return _embed_sequence(self._loaded_session(), [FIRST_TOKEN, *kept, LAST_TOKEN])
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span of each token, in order; white space belongs to none."""
-        encoding = self._loaded_tokenizer().encode(_encodable(text), add_special_tokens=False)
+        """Character span of each token, in order, without white space."""
+        encoding = self._loaded_tokenizer().encode(encodable(text), add_special_tokens=False)
         spans: list[tuple[int, int]] = encoding.offsets
         return spans
 
-    def _passage_ids(self, text: str) -> list[int]:
+    def _chunk_ids(self, text: str) -> list[int]:
         ids = self._token_ids(text)
         if not ids:
-            raise ModelError(f"A text without words cannot be embedded: {text[:40]!r}", hint="Leave it out")
-        prefix = self._token_ids(self._text_prefix) if self._text_prefix else []
+            raise ModelError(f"A text without words cannot be embedded: {text[:40]!r}", hint="Remove the text")
+        prefix = self._token_ids(self._text_prefix)
         limit = SEQUENCE_LIMIT - 2 - len(prefix)
         if len(ids) > limit:
             raise ModelError(
@@ -117,34 +113,42 @@ class EmbeddedMiniLm(EmbeddingModel):
         return [FIRST_TOKEN, *prefix, *ids, LAST_TOKEN]
 
     def _token_ids(self, text: str) -> list[int]:
-        ids: list[int] = self._loaded_tokenizer().encode(_encodable(text), add_special_tokens=False).ids
+        if not text:
+            return []  # without loading the tokenizer
+        ids: list[int] = self._loaded_tokenizer().encode(encodable(text), add_special_tokens=False).ids
         return ids
 
     def _loaded_tokenizer(self) -> "Tokenizer":
         if self._tokenizer is None:
             with self._lock:
                 if self._tokenizer is None:
-                    self._tokenizer = _open_tokenizer()
+                    self._tokenizer = open_tokenizer(VOCABULARY.read().decode())
         return self._tokenizer
 
     def _loaded_session(self) -> "InferenceSession":
         if self._session is None:
             with self._lock:
                 if self._session is None:
-                    self._session = _open_session()
+                    # Fusing takes a tenth of a second to load and gives a quarter more tokens a second.
+                    self._session = open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
         return self._session
 
 
-def _open_tokenizer() -> "Tokenizer":
+def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
+    """A tokenizer without padding from the text of its tokenizer.json; pairs of texts are truncated to `limit`."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(VOCABULARY.read().decode())
+    tokenizer = Tokenizer.from_str(content)
     tokenizer.no_padding()
-    tokenizer.no_truncation()
+    if limit is None:
+        tokenizer.no_truncation()
+    else:
+        tokenizer.enable_truncation(limit, strategy="longest_first")
     return tokenizer
 
 
-def _open_session() -> "InferenceSession":
+def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "InferenceSession":
+    """A session on the CPU for a model, given as a path or as bytes; each run uses one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -152,13 +156,17 @@ def _open_session() -> "InferenceSession":
     # one session that wait by spinning halve that again when several callers run at once.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Fusing costs a tenth of a second of loading and gives a quarter more tokens a second.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, optimisation)
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(WEIGHTS.read(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _vector(session: "InferenceSession", sequence: list[int]) -> NDArray[np.float32]:
+def encodable(text: str) -> str:
+    """The text with each lone surrogate, which has no UTF-8, replaced by one "?", so that offsets stay the same."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _embed_sequence(session: "InferenceSession", sequence: list[int]) -> NDArray[np.float32]:
     ids = np.array([sequence], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     hidden = np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
@@ -169,8 +177,3 @@ def _vector(session: "InferenceSession", sequence: list[int]) -> NDArray[np.floa
         raise ModelError(f"{MODEL_NAME} gave no usable vector for a text of {len(sequence)} tokens")
     vector: NDArray[np.float32] = (mean / np.float32(length)).astype(np.float32)
     return vector
-
-
-def _encodable(text: str) -> str:
-    # Half a surrogate pair, as broken JSON brings, has no UTF-8; one "?" for each keeps every position in place.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

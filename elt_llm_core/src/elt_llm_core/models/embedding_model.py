@@ -1,4 +1,4 @@
-"""The contract of an embedding model: LlamaIndex's BaseEmbedding plus identity, arrays and token positions."""
+"""The contract of embedding models: LlamaIndex's BaseEmbedding plus fingerprint, arrays and token positions."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -7,23 +7,23 @@ import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
 
-from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.store.records import EmbeddingFingerprint
 
 
 class EmbeddingModel(BaseEmbedding):
-    """An embedding whose vectors depend on nothing but the text: not on its batch, order or thread.
+    """An embedding model whose vectors depend on the text alone, not on its batch, order or thread.
 
-    Prefixes are the model's own business: callers pass bare text. Every vector has length 1.
+    The model adds its own prefixes: callers pass bare text. Every vector has length 1.
     """
 
     @property
     @abstractmethod
     def fingerprint(self) -> EmbeddingFingerprint:
-        """What the collection's passport records and a reader compares."""
+        """The identity that a collection records in its passport and that readers compare."""
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (len(texts), dimension), rows of length 1.
+        """Vectors of chunks, shape (len(texts), dimension), rows of length 1.
 
         Raises ModelError if a vector is not finite or has the wrong dimension.
         """
@@ -34,11 +34,11 @@ class EmbeddingModel(BaseEmbedding):
 
     @abstractmethod
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span (start, end) of each of the model's tokens, in order, special tokens left out."""
+        """Character span (start, end) of each of the model's tokens, in order, without special tokens."""
 
     @property
     def token_limit(self) -> int:
-        """Tokens a passage may have before the model would cut it, special tokens and prefix left out."""
+        """Tokens a chunk may have before the model would truncate it, without special tokens and prefix."""
         return self.fingerprint.token_limit
 
     def _get_text_embedding(self, text: str) -> list[float]:

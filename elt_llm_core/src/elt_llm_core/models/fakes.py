@@ -1,4 +1,4 @@
-"""Models for trials and tests: no files, no network, and the same output for the same input on every machine."""
+"""Deterministic models for trials and tests: no files, no network, the same output for the same input everywhere."""
 
 import hashlib
 import re
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import EltError, ModelError
-from elt_llm_core.fingerprint import EmbeddingFingerprint
 from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.text.stems import KeywordTokeniser
 
 TOKEN_LIMIT = 254
@@ -24,7 +24,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 class FakeEmbedding(EmbeddingModel):
     """Texts that share words have near vectors: each stem is hashed to one dimension and a sign.
 
-    `version` stands for the model's weights: another version gives other vectors and another fingerprint.
+    `version` represents the model's weights: another version gives other vectors and another fingerprint.
     """
 
     _dimension: int = PrivateAttr()
@@ -56,16 +56,16 @@ class FakeEmbedding(EmbeddingModel):
 
     @property
     def calls(self) -> int:
-        """How often `embed_texts` was called."""
+        """The number of calls of `embed_texts`."""
         return self._calls
 
     @property
     def texts_embedded(self) -> int:
-        """How many passages were embedded in all those calls; questions are not counted."""
+        """The number of chunks embedded by these calls, without questions."""
         return self._texts_embedded
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (len(texts), dimension); ModelError as the real model raises it."""
+        """Vectors of chunks, shape (len(texts), dimension). Raises ModelError for a chunk above the limit."""
         with self._lock:
             self._calls += 1
             self._texts_embedded += len(texts)
@@ -96,13 +96,13 @@ class FakeEmbedding(EmbeddingModel):
 
     def _add(self, vector: NDArray[np.float32], word: str) -> None:
         seed = hashlib.sha256(f"{self._version}\0{word}".encode("utf-8", "replace")).digest()
-        place = int.from_bytes(seed[:4], "big") % self._dimension
-        vector[place] += 1.0 if seed[4] & 1 else -1.0
+        index = int.from_bytes(seed[:4], "big") % self._dimension
+        vector[index] += 1.0 if seed[4] & 1 else -1.0
 
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """A response with what a server tells beside it; `finish` is stop, length or cut off."""
+    """A response with the counts and end that a server reports; `finish` is stop, length or cut off."""
 
     text: str
     finish: str = "stop"
@@ -111,16 +111,16 @@ class ScriptedReply:
 
     @property
     def end(self) -> dict[str, Any]:
-        """The end as Ollama tells it, with the counts there are; one that is cut off has none."""
+        """The last message as Ollama sends it, with the known counts; a reply that is cut off has none."""
         counts = {"prompt_eval_count": self.prompt_tokens, "eval_count": self.answer_tokens}
         known = {key: count for key, count in counts.items() if count is not None}
         return {"done": False} if self.finish == "cut off" else {"done": True, "done_reason": self.finish, **known}
 
 
 class ScriptedLLM(CustomLLM):
-    """Says the given responses one after the other and records what it was asked; ModelError when none is left.
+    """Returns the given responses in order and records its prompts; raises ModelError when none is left.
 
-    A response that is an error is raised instead of said.
+    A response that is an error is raised instead.
     """
 
     _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
@@ -141,24 +141,14 @@ class ScriptedLLM(CustomLLM):
         """A small local completion model."""
         return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
 
-    def complete(
-        self,
-        prompt: str,
-        formatted: bool = False,
-        **kwargs: Any,
-    ) -> CompletionResponse:
-        """The next response."""
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        """Return the next response."""
         reply = self._next(prompt)
         return CompletionResponse(text=reply.text, raw=reply.end)
 
-    def stream_complete(
-        self,
-        prompt: str,
-        formatted: bool = False,
-        **kwargs: Any,
-    ) -> CompletionResponseGen:
-        """The next response, word by word."""
-        return _word_by_word(self._next(prompt))
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
+        """Yield the next response, word by word."""
+        return _stream_words(self._next(prompt))
 
     def _next(self, prompt: str) -> ScriptedReply:
         with self._lock:
@@ -166,7 +156,7 @@ class ScriptedLLM(CustomLLM):
             position = len(self._prompts) - 1
         if position >= len(self._responses):
             raise ModelError(
-                f"The scripted model has {len(self._responses)} responses and was asked {position + 1} times",
+                f"The scripted model has {len(self._responses)} responses for {position + 1} requests",
                 hint="Give ScriptedLLM more responses",
             )
         response = self._responses[position]
@@ -175,9 +165,9 @@ class ScriptedLLM(CustomLLM):
         return ScriptedReply(response) if isinstance(response, str) else response
 
 
-def _word_by_word(reply: ScriptedReply) -> CompletionResponseGen:
-    said = ""
+def _stream_words(reply: ScriptedReply) -> CompletionResponseGen:
+    text = ""
     for word in re.findall(r"\S+\s*|\s+", reply.text):
-        said += word
-        yield CompletionResponse(text=said, delta=word)
-    yield CompletionResponse(text=said, delta="", raw=reply.end)
+        text += word
+        yield CompletionResponse(text=text, delta=word)
+    yield CompletionResponse(text=text, delta="", raw=reply.end)

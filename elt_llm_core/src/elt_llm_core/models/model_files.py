@@ -1,4 +1,4 @@
-"""Files of a model in installed distributions, handed out only when their bytes are the known ones."""
+"""Locate the files of models: in installed distributions, verified by hash, or in a folder of models."""
 
 import hashlib
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from importlib import metadata
 from pathlib import Path
 
 from elt_llm_core.errors import ModelError
+from elt_llm_core.settings.tree import Settings
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """One file of one distribution, and the sha256 (hex) its bytes must have."""
+    """A file of an installed distribution, with the sha256 (hex) of its content."""
 
     distribution: str
     version: str
@@ -18,31 +19,52 @@ class ModelFile:
     sha256: str
 
     def read(self) -> bytes:
-        """The checked bytes; raises ModelError when the file is missing, unreadable or different."""
-        content = self._content()
-        found = hashlib.sha256(content).hexdigest()
-        if found != self.sha256:
-            raise ModelError(
-                f"{self.name} of {self.distribution} has sha256 {found[:12]}..., expected {self.sha256[:12]}...",
-                hint=self._reinstall(),
-            )
-        return content
-
-    def _content(self) -> bytes:
-        # The distribution is located, never imported: only its data is wanted.
+        """Return the verified bytes. Raises ModelError if the file is missing, unreadable or different."""
+        # The distribution is located but not imported: only its data is needed.
         try:
             listed = metadata.files(self.distribution) or []
-            path = next(file.locate() for file in listed if file.name == self.name)
-            return Path(str(path)).read_bytes()
+            path = next((file.locate() for file in listed if file.name == self.name), None)
+            content = b"" if path is None else Path(str(path)).read_bytes()
         except metadata.PackageNotFoundError as error:
-            message = f"The package {self.distribution}, which holds {self.name}, is not installed"
-            raise ModelError(message, hint=self._reinstall()) from error
-        except StopIteration as error:
-            message = f"The package {self.distribution} does not hold {self.name}"
-            raise ModelError(message, hint=self._reinstall()) from error
+            raise self._error(
+                f"The package {self.distribution}, which contains {self.name}, is not installed"
+            ) from error
         except OSError as error:
-            message = f"{self.name} of {self.distribution} cannot be read: {error}"
-            raise ModelError(message, hint=self._reinstall()) from error
+            raise self._error(f"{self.name} of {self.distribution} cannot be read: {error}") from error
+        if path is None:
+            raise self._error(f"The package {self.distribution} does not contain {self.name}")
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 != self.sha256:
+            mismatch = f"has sha256 {sha256[:12]}..., expected {self.sha256[:12]}..."
+            raise self._error(f"{self.name} of {self.distribution} {mismatch}")
+        return content
 
-    def _reinstall(self) -> str:
-        return f"Run: uv pip install --reinstall {self.distribution}=={self.version}"
+    def _error(self, message: str) -> ModelError:
+        return ModelError(message, hint=f"Run: uv pip install --reinstall {self.distribution}=={self.version}")
+
+
+DEFAULT_FOLDER = "models"  # in the data directory
+
+
+def with_models_dir(settings: Settings, data_dir: Path) -> Settings:
+    """Return the settings with `storage.models_dir` set, by default to `models` in the data directory."""
+    if settings.storage.models_dir is not None:
+        return settings
+    storage = settings.storage.model_copy(update={"models_dir": data_dir / DEFAULT_FOLDER})
+    return settings.model_copy(update={"storage": storage})
+
+
+def model_folders(name: str, models_dir: Path | None) -> list[Path]:
+    """Folders that may hold a model, in search order; empty for a name without a folder of models.
+
+    An absolute path is that folder. A name such as `owner/model` is searched in full and as `model` alone.
+    """
+    path = Path(name).expanduser() if name.startswith("~") else Path(name)
+    if path.is_absolute():
+        return [path]
+    return [] if models_dir is None else list(dict.fromkeys([models_dir / path, models_dir / path.name]))
+
+
+def find_model_folder(name: str, models_dir: Path | None) -> Path | None:
+    """The first existing folder of a model, or None. Models are never downloaded."""
+    return next((folder for folder in model_folders(name, models_dir) if folder.is_dir()), None)

@@ -1,43 +1,107 @@
-"""An embedding model behind a local server: prefixes, lengths, batches and every check; the protocol is left open."""
+"""Embedding through a local server: prefixes, lengths, batches and checks; subclasses add the protocol."""
 
+import tomllib
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from elt_llm_core.errors import ModelError, PromptTooLong
-from elt_llm_core.fingerprint import EmbeddingFingerprint
+from elt_llm_core.errors import ModelError, PromptTooLong, UnusableReply
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.models.model_server import ModelServer
-from elt_llm_core.models.prefixes import KnownModel, known_model
-from elt_llm_core.models.retrying import tried_again
-from elt_llm_core.models.token_estimate import TokenEstimate
-from elt_llm_core.models.vector_checks import check_that_alike, checked_vectors
-from elt_llm_core.settings import EmbeddingSettings
+from elt_llm_core.models.server import ModelServer, call_with_retries
+from elt_llm_core.models.token_counts import TokenEstimate
+from elt_llm_core.settings.tree import EmbeddingSettings
+from elt_llm_core.store.records import EmbeddingFingerprint
 
-# Known texts that travel first and last in every batch: a server that mixes up an order, or changes its model, shows.
+
+@dataclass(frozen=True)
+class EmbeddingModelFamily:
+    """A family of models, recognised by parts of their names."""
+
+    parts: tuple[str, ...]
+    """All must occur in the name, in lower case."""
+    query_prefix: str = ""
+    text_prefix: str = ""
+    token_limit: int = 512
+    """Tokens it reads, special tokens included; servers may claim more."""
+    english_pieces: bool = False
+    """Whether its vocabulary is that of BERT uncased, so that tokens counted here are exact."""
+
+
+@cache
+def model_families() -> tuple[EmbeddingModelFamily, ...]:
+    """The families in `model_families.toml`, in their order."""
+    content = tomllib.loads((resources.files(__package__) / "model_families.toml").read_text(encoding="utf-8"))
+    return tuple(EmbeddingModelFamily(tuple(entry.pop("parts")), **entry) for entry in content["family"])
+
+
+def find_model_family(name: str) -> EmbeddingModelFamily | None:
+    """The family of a model by its name; None for an unknown model."""
+    lowered = name.lower()
+    return next((known for known in model_families() if all(part in lowered for part in known.parts)), None)
+
+
+_HINT = "The server or its model is at fault: reload the model, or choose another"
+_MIN_SIMILARITY = 0.99  # cosine of a text embedded alone and in a batch; rounding stays far above
+
+
+def check_vectors(
+    reply: Sequence[Sequence[float]], count: int, dimension: int | None, server: ModelServer
+) -> NDArray[np.float32]:
+    """Normalise the vectors of a reply to length 1, shape (count, dimension); `dimension` may be None if unknown.
+
+    Raises UnusableReply that names the problem.
+    """
+    if len(reply) != count:
+        raise UnusableReply(f"{server} gave {len(reply)} vectors for {count} texts", hint=_HINT)
+    try:
+        vectors = np.array(reply, dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise UnusableReply(f"{server} gave vectors of different lengths, or without numbers", hint=_HINT) from error
+    if vectors.ndim != 2 or vectors.shape[1] == 0 or dimension not in {None, vectors.shape[1]}:
+        found = vectors.shape[1] if vectors.ndim == 2 else 0
+        raise UnusableReply(f"{server} gave vectors of dimension {found} instead of {dimension or 'any'}", hint=_HINT)
+    lengths = np.linalg.norm(vectors, axis=1)
+    if not np.isfinite(lengths).all() or not (lengths > 0).all():
+        raise UnusableReply(f"{server} gave a vector that is not finite or has no length", hint=_HINT)
+    unit: NDArray[np.float32] = (vectors / lengths[:, None]).astype(np.float32)
+    return unit
+
+
+def check_same_vectors(vectors: NDArray[np.float32], known: NDArray[np.float32], server: ModelServer) -> None:
+    """Raise UnusableReply if vectors of length 1, one per row, differ from the known vectors of the same texts."""
+    if float(np.min(np.sum(vectors * known, axis=1))) < _MIN_SIMILARITY:
+        raise UnusableReply(
+            f"{server} embedded a known text differently than before: it mixes up the order, or its model changed",
+            hint=f"{_HINT}; after a change of the model, run elt-llm ingest with --rebuild",
+        )
+
+
+# Known texts, sent first and last in every batch, reveal a server that mixes up the order or changes its model.
 _FIRST, _LAST = "7041", "a river between two hills"
 _SPECIAL_TOKENS = 2
 _SHARE_WHERE_ESTIMATED = 0.75
-_UNKNOWN_MODEL = KnownModel(())
+_UNKNOWN_MODEL = EmbeddingModelFamily(())
 
 
 @dataclass(frozen=True)
 class ModelIdentity:
-    """What a server tells of its model."""
+    """The identity that a server reports for its model."""
 
     digest: str
     context: int
-    """Tokens it reads."""
+    """Tokens that the model reads."""
 
 
 @dataclass(frozen=True)
-class _Learnt:
-    """What is asked of the server once."""
+class _ServerFacts:
+    """Facts that are requested from the server once."""
 
     fingerprint: EmbeddingFingerprint
     known: NDArray[np.float32]
@@ -45,24 +109,24 @@ class _Learnt:
 
 
 class ServerEmbedding(EmbeddingModel):
-    """Embeds through a server that is asked when the first vector, limit or identity is wanted.
+    """Embeds through a server; the first request is made for the first vector, limit or identity.
 
-    A passage that is longer than the model reads is refused here, by an estimate that errs on the long side, and again
-    by the server: no beginning of a text is ever embedded for the whole. May be called from several threads.
+    A chunk that is longer than the model reads is refused here, by an estimate that errs on the long side, and again
+    by the server: a truncated text is never embedded. Safe to share between threads.
     """
 
     _server: ModelServer = PrivateAttr()
     _provider: str = PrivateAttr()
     _query_prefix: str = PrivateAttr()
     _text_prefix: str = PrivateAttr()
-    _family: KnownModel = PrivateAttr()
+    _family: EmbeddingModelFamily = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
-    _learnt: "_Learnt | None" = PrivateAttr(default=None)
+    _facts: "_ServerFacts | None" = PrivateAttr(default=None)
     _tokens: "TokenEstimate | None" = PrivateAttr(default=None)
 
     def __init__(self, provider: str, server: ModelServer, chosen: EmbeddingSettings, batch_size: int) -> None:
         super().__init__(model_name=server.model, embed_batch_size=batch_size)
-        family = known_model(server.model) or _UNKNOWN_MODEL
+        family = find_model_family(server.model) or _UNKNOWN_MODEL
         self._server = server
         self._provider = provider
         self._family = family
@@ -70,52 +134,52 @@ class ServerEmbedding(EmbeddingModel):
         self._text_prefix = family.text_prefix if chosen.text_prefix is None else chosen.text_prefix
 
     @abstractmethod
-    def _ask(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        """One request. Raises a ModelError; nothing of the reply need be checked."""
+    def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """Vectors of texts by one request. Raises a ModelError; the caller checks the vectors."""
 
     @abstractmethod
     def _identify(self) -> ModelIdentity:
-        """What the server tells of its model. Raises a ModelError."""
+        """Request the identity of the model. Raises a ModelError."""
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of the connections."""
+        """Close the connections."""
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The model's identity, asked for once. Raises a ModelError if the server does not tell."""
-        return self._known().fingerprint
+        """The model's identity, requested once. Raises a ModelError if the request fails."""
+        return self._server_facts().fingerprint
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (len(texts), dimension). Raises PromptTooLong for one above the limit."""
-        learnt = self._known()
+        """Vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong for a chunk above the limit."""
+        facts = self._server_facts()
         for text in texts:
-            self._refuse_unfit(text, learnt.fingerprint.token_limit)
+            self._check_text(text, facts.fingerprint.token_limit)
         prefixed = [self._text_prefix + text for text in texts]
         size = self.embed_batch_size
-        batches = [self._batch(prefixed[at : at + size], learnt) for at in range(0, len(prefixed), size)]
-        return np.concatenate(batches) if batches else np.empty((0, learnt.fingerprint.dimension), dtype=np.float32)
+        batches = [self._batch(prefixed[at : at + size], facts) for at in range(0, len(prefixed), size)]
+        return np.concatenate(batches) if batches else np.empty((0, facts.fingerprint.dimension), dtype=np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question. One longer than the model reads is embedded in parts, and their mean taken."""
+        """The vector of a question; for one longer than the model reads, the mean vector of its parts."""
         if not text.strip():
-            raise ModelError("An empty question cannot be embedded", hint="Ask with at least one word")
-        learnt = self._known()
-        room = learnt.fingerprint.token_limit - len(self.token_spans(self._query_prefix))
-        vectors = self._batch([self._query_prefix + part for part in self._parts(text, max(room, 1))], learnt)
+            raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
+        facts = self._server_facts()
+        room = facts.fingerprint.token_limit - len(self.token_spans(self._query_prefix))
+        vectors = self._batch([self._query_prefix + part for part in self._parts(text, max(room, 1))], facts)
         mean = vectors.mean(axis=0)
-        vector: NDArray[np.float32] = checked_vectors([mean.tolist()], 1, len(mean), self._server)[0]
+        vector: NDArray[np.float32] = check_vectors([mean.tolist()], 1, len(mean), self._server)[0]
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span of each token, estimated: see TokenEstimate."""
+        """Character span of each token, estimated by TokenEstimate."""
         if self._tokens is None:
-            self._tokens = TokenEstimate()  # a second one, of another thread, is the same
+            self._tokens = TokenEstimate()  # threads may create it twice; both are the same
         return self._tokens.spans(text)
 
-    def _refuse_unfit(self, text: str, limit: int) -> None:
+    def _check_text(self, text: str, limit: int) -> None:
         if not text.strip():
-            raise ModelError("A text without words cannot be embedded", hint="Leave it out")
+            raise ModelError("A text without words cannot be embedded", hint="Remove the text")
         if (count := len(self.token_spans(text))) > limit:
             raise PromptTooLong(
                 f"A text of some {count} tokens is above the {limit} that {self._server.model} reads: {text[:40]!r}",
@@ -127,23 +191,26 @@ class ServerEmbedding(EmbeddingModel):
         starts = [0, *(spans[at][0] for at in range(room, len(spans), room))]
         return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
-    def _batch(self, texts: list[str], learnt: _Learnt) -> NDArray[np.float32]:
-        """Vectors of prefixed texts, with the known ones around them to tell whether the order was kept."""
-        asked, dimension = [_FIRST, *texts, _LAST], learnt.fingerprint.dimension
-        vectors = checked_vectors(tried_again(lambda: self._ask(asked)), len(asked), dimension, self._server)
-        check_that_alike(vectors[[0, -1]], learnt.known, self._server)
+    def _batch(self, texts: list[str], facts: _ServerFacts) -> NDArray[np.float32]:
+        """Vectors of prefixed texts, sent between two known texts to verify their order."""
+        sent, dimension = [_FIRST, *texts, _LAST], facts.fingerprint.dimension
+        reply = call_with_retries(lambda: self._request_vectors(sent))
+        vectors = check_vectors(reply, len(sent), dimension, self._server)
+        check_same_vectors(vectors[[0, -1]], facts.known, self._server)
         return vectors[1:-1]
 
-    def _known(self) -> _Learnt:
-        if self._learnt is None:
+    def _server_facts(self) -> _ServerFacts:
+        if self._facts is None:
             with self._lock:
-                if self._learnt is None:
-                    self._learnt = self._learn()
-        return self._learnt
+                if self._facts is None:
+                    self._facts = self._request_facts()
+        return self._facts
 
-    def _learn(self) -> _Learnt:
-        identity = tried_again(self._identify)
-        known = np.concatenate([self._alone(_FIRST), self._alone(_LAST)])
+    def _request_facts(self) -> _ServerFacts:
+        identity = call_with_retries(self._identify)
+        first = call_with_retries(lambda: self._request_vectors([_FIRST]))
+        last = call_with_retries(lambda: self._request_vectors([_LAST]))
+        known = check_vectors([*first[:1], *last[:1]], 2, None, self._server)
         fingerprint = EmbeddingFingerprint(
             provider=self._provider,
             model=self._server.model,
@@ -152,14 +219,11 @@ class ServerEmbedding(EmbeddingModel):
             query_prefix=self._query_prefix,
             text_prefix=self._text_prefix,
             normalised=True,
-            token_limit=self._limit(identity.context),
+            token_limit=self._token_limit(identity.context),
         )
-        return _Learnt(fingerprint, known)
+        return _ServerFacts(fingerprint, known)
 
-    def _alone(self, text: str) -> NDArray[np.float32]:
-        return checked_vectors(tried_again(lambda: self._ask([text])), 1, None, self._server)
-
-    def _limit(self, context: int) -> int:
+    def _token_limit(self, context: int) -> int:
         prefix = len(self.token_spans(self._text_prefix))
         if self._family is not _UNKNOWN_MODEL:
             context = min(context, self._family.token_limit)

@@ -1,1 +1,1 @@
-"""What people leave behind: conversations and what was fitted for them. Never the record of the documents."""
+"""The state in `state.sqlite3`: conversations, feedback, jobs, calibrations, metrics, keys. Never documents."""

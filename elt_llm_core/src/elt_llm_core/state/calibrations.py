@@ -1,15 +1,16 @@
-"""What was fitted to a collection as it stood, by generation and profile."""
+"""Numbers by collection or period: fitted calibrations of confidence, and metrics of the server."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from elt_llm_core.store.clock import now
 from elt_llm_core.store.database import Database
+from elt_llm_core.store.records import utc_now
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What was fitted to a generation, by its identity, and a profile, by the key of its settings; ISO 8601 time."""
+class StoredCalibration:
+    """A calibration of a generation, by its identity, and a profile, by its settings key."""
 
     generation: str
     profile: str
@@ -17,21 +18,21 @@ class Kept:
     created_at: str
 
 
-class Calibrations:
-    """Fitted values as JSON text; those of another generation or profile are never taken for these."""
+class CalibrationTable:
+    """Fitted values as JSON text, by generation and profile."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
-        """Keep what was fitted, in place of what was."""
+        """Store a calibration, replacing the former one."""
         self._database.execute(
             "INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?, ?)",
-            (collection, generation, profile, fitted, now()),
+            (collection, generation, profile, fitted, utc_now()),
         )
 
     def find(self, collection: str, generation: str, profile: str) -> str | None:
-        """What was fitted to just this, or None."""
+        """The calibration of exactly this generation and profile, or None."""
         row: tuple[Any, ...] | None = self._database.row(
             "SELECT fitted FROM calibrations WHERE collection = ? AND generation = ? AND profile = ?",
             (collection, generation, profile),
@@ -39,19 +40,51 @@ class Calibrations:
         return None if row is None else str(row[0])
 
     def has_others(self, collection: str, generation: str, profile: str) -> bool:
-        """Whether anything was fitted to other generations of a collection, with this profile."""
+        """Whether other generations of a collection have a calibration with this profile."""
         statement = "SELECT 1 FROM calibrations WHERE collection = ? AND generation <> ? AND profile = ? LIMIT 1"
         return self._database.row(statement, (collection, generation, profile)) is not None
 
-    def of_collection(self, collection: str) -> list[Kept]:
-        """Everything fitted to a collection, the latest first."""
+    def of_collection(self, collection: str) -> list[StoredCalibration]:
+        """All calibrations of a collection, latest first."""
         rows = self._database.rows(
             "SELECT generation, profile, fitted, created_at FROM calibrations WHERE collection = ?"
             " ORDER BY created_at DESC, generation, profile",
             (collection,),
         )
-        return [Kept(*map(str, row)) for row in rows]
+        return [StoredCalibration(*map(str, row)) for row in rows]
 
     def forget(self, collection: str) -> None:
-        """Drop everything fitted to a collection."""
+        """Delete all calibrations of a collection."""
         self._database.execute("DELETE FROM calibrations WHERE collection = ?", (collection,))
+
+
+Period = Literal["total", "hour", "day"]
+PeriodStart = tuple[Period, str]
+"""A period and its start: ISO 8601 in UTC, to the hour or the day; empty for the total."""
+
+
+class MetricTable:
+    """The metric rows of a state database, one per period with data."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, further: Mapping[PeriodStart, str], merged: Callable[[str, str], str]) -> None:
+        """Add to each row in one transaction; `merged` combines the stored and the added value."""
+        with self._database.transaction():
+            for (period, start), content in further.items():
+                row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))
+                whole = merged(str(row[0]), content) if row else content
+                self._database.execute("INSERT OR REPLACE INTO measures VALUES (?, ?, ?)", (period, start, whole))
+
+    def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
+        """The last `most` rows of a period from `since` on, oldest first, by their start."""
+        rows = self._database.rows(
+            "SELECT start, content FROM measures WHERE period = ? AND start >= ? ORDER BY start DESC LIMIT ?",
+            (period, since, most),
+        )
+        return {str(start): str(content) for start, content in reversed(rows)}
+
+    def prune(self, period: Period, before: str) -> None:
+        """Delete the rows of a period that started before a time."""
+        self._database.execute("DELETE FROM measures WHERE period = ? AND start < ?", (period, before))

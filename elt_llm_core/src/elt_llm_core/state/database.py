@@ -1,13 +1,13 @@
-"""`state.sqlite3` beside the store: written in short transactions that never wait for the writer's lock."""
+"""The SQLite file `state.sqlite3`, written in short transactions that never wait for the writer's lock."""
 
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database
-from elt_llm_core.store.mounts import refuse_network_file_system
+from elt_llm_core.store.disk import refuse_network_file_system
 
 STATE_NAME = "state.sqlite3"
-_FIRST = (
+_FIRST_SCHEMA = (
     """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
@@ -41,7 +41,7 @@ CREATE TABLE calibrations (
 ) STRICT
 """,
 )
-_JOBS = (
+_JOBS_SCHEMA = (
     """
 CREATE TABLE job_rows (
     job TEXT NOT NULL,
@@ -86,7 +86,7 @@ CREATE TABLE job_reviews (
 ) STRICT
 """,
 )
-_SERVING = (
+_SERVING_SCHEMA = (
     "ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local'",
     """
 CREATE TABLE api_keys (
@@ -139,11 +139,11 @@ CREATE TABLE feedback (
 ) STRICT, WITHOUT ROWID
 """,
 )
-STEPS = (_FIRST, _JOBS, _SERVING)
+STATE_STEPS = (_FIRST_SCHEMA, _JOBS_SCHEMA, _SERVING_SCHEMA)
 
 
 def open_state(data_dir: Path) -> Database:
-    """The open database, created and brought up to date if need be. Close it after use.
+    """Open the database, creating or migrating it if needed. The caller closes it.
 
     Raises StoreError if it cannot be written, or was written by a newer program.
     """
@@ -151,7 +151,7 @@ def open_state(data_dir: Path) -> Database:
     refuse_network_file_system(data_dir)
     database = Database(data_dir / STATE_NAME, for_writing=True)
     try:
-        # What is deleted here may be what somebody asked about a document that was purged.
+        # Deleted rows may quote a purged document.
         database.execute("PRAGMA secure_delete = ON")
         _migrate(database)
     except StoreError:
@@ -161,20 +161,20 @@ def open_state(data_dir: Path) -> Database:
 
 
 def _migrate(database: Database) -> None:
-    if _version(database) == len(STEPS):
+    if _version(database) == len(STATE_STEPS):
         return
-    with database.transaction():  # another process may be at it: only one of both finds work to do
+    with database.transaction():  # another process may migrate too: only one of them finds work to do
         version = _version(database)
-        if version > len(STEPS):
+        if version > len(STATE_STEPS):
             raise StoreError(
-                f"{database.path} was written by a newer version (step {version}, this one knows {len(STEPS)}).",
+                f"{database.path} was written by a newer version (step {version}, this one knows {len(STATE_STEPS)}).",
                 hint="Run the newer version, or move the file away: conversations and reviews are lost then, documents"
                 " are not.",
             )
-        for step in STEPS[version:]:
+        for step in STATE_STEPS[version:]:
             for statement in step:
                 database.execute(statement)
-        database.execute(f"PRAGMA user_version = {len(STEPS)}")
+        database.execute(f"PRAGMA user_version = {len(STATE_STEPS)}")
 
 
 def _version(database: Database) -> int:

@@ -1,4 +1,4 @@
-"""One run of a job at a time: two would pay for the same rows. Readers, and other jobs, are in nobody's way."""
+"""The lock that allows one run of a batch job at a time."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,17 +6,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from elt_llm_core.errors import LockHeld
-from elt_llm_core.state.rows import JobName
-from elt_llm_core.store.lock import holder, writer_lock
+from elt_llm_core.state.jobs import JobName
+from elt_llm_core.store.lock import lock_holder, writer_lock
 
 _FOLDER = "jobs"
 
 
 @contextmanager
 def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
-    """Hold the lock of one job, as long as the process lives at most.
+    """Hold the lock of one job, at most until the process ends.
 
-    Raises LockHeld, naming the other process, in about half a second if another one runs it.
+    Raises LockHeld with the name of the other process, in about half a second.
     """
     digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
     folder = data_dir / _FOLDER / digest
@@ -27,7 +27,7 @@ def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
             held.enter_context(writer_lock(folder, f"elt-llm {name.kind} --job {name.job}"))
         except LockHeld as error:
             raise LockHeld(
-                f"The {name.kind} of job '{name.job}' is being made by {holder(folder) or 'another process'}.",
+                f"The {name.kind} of job '{name.job}' is being run by {lock_holder(folder) or 'another process'}.",
                 hint="Its finished rows are kept: run this again when that process has ended.",
             ) from error
         yield

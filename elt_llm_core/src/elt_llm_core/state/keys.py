@@ -1,4 +1,4 @@
-"""Keys that callers of the server show: kept as hashes, each with what it allows."""
+"""API keys: stored as hashes with what they allow, and cached in memory for the server."""
 
 import hashlib
 import hmac
@@ -7,20 +7,24 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.store.clock import now
+from elt_llm_core.state.database import STATE_NAME
 from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.records import utc_now
+from elt_llm_core.utilities import Closeable
 
-PREFIX = "elt_"
+KEY_PREFIX = "elt_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-_TAKEN = "local"  # who asks without a key: a key of that name would own their conversations
-_BYTES = 32  # of chance: a fast hash is enough for what nobody can guess
+_NAME_TAKEN = "local"  # the caller without a key; a key of that name would own its conversations
+_SECRET_BYTES = 32  # random, so a fast hash is sufficient
 
 
 @dataclass(frozen=True)
 class KeyRecord:
-    """A key without its secret. `read` and `write` are names of collections or patterns such as `hr_*`."""
+    """A key without its secret. `read` and `write` are collection names or patterns such as `hr_*`."""
 
     name: str
     read: tuple[str, ...]
@@ -29,42 +33,43 @@ class KeyRecord:
     created_at: str
 
 
-class Keys:
+class KeyTable:
     """The keys in a state database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def create(self, name: str, read: Sequence[str], write: Sequence[str], *, administers: bool = False) -> str:
-        """Make a key and return its secret, which is kept nowhere.
+        """Create a key and return its secret, which is not stored.
 
-        Raises UsageError if the name is taken, or can be none: letters, digits, `_`, `.` and `-`, 63 at most.
+        Raises UsageError if the name exists or is invalid: at most 63 letters, digits, `_`, `.` and `-`.
         """
-        if not _NAME.fullmatch(name) or name.lower() == _TAKEN:
-            raise UsageError(f"'{name}' cannot be a key's name.", hint="Use letters, digits, -, _ and .; not 'local'.")
+        if not _NAME.fullmatch(name) or name.lower() == _NAME_TAKEN:
+            raise UsageError(f"'{name}' is not a valid key name.", hint="Use letters, digits, -, _ and .; not 'local'.")
         if self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
-            raise UsageError(f"There is a key '{name}' already.", hint=f"Run: elt-llm keys revoke {name}")
-        secret = PREFIX + secrets.token_urlsafe(_BYTES)
+            raise UsageError(f"There is already a key '{name}' already.", hint=f"Run: elt-llm keys revoke {name}")
+        secret = KEY_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         scopes = json.dumps(list(read)), json.dumps(list(write))
         self._database.execute(
-            "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?)", (name, _hashed(secret), *scopes, int(administers), now())
+            "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?)",
+            (name, _hash_secret(secret), *scopes, int(administers), utc_now()),
         )
         return secret
 
     def all(self) -> list[KeyRecord]:
         """Every key by name."""
-        return [_record(row) for row in self._database.rows(_ALL)]
+        return [_key_record(row) for row in self._database.rows(_SELECT_KEYS)]
 
     def find(self, secret: str) -> KeyRecord | None:
         """The key with this secret, or None. All are compared, each in constant time."""
-        return found_among(self.hashed(), secret)
+        return find_key(self.hashed(), secret)
 
     def hashed(self) -> list["HashedKey"]:
         """Every key with the hash of its secret, by name."""
-        return [(_record(row), bytes(row[-1])) for row in self._database.rows(_ALL)]
+        return [(_key_record(row), bytes(row[-1])) for row in self._database.rows(_SELECT_KEYS)]
 
     def revoke(self, name: str) -> None:
-        """Forget a key. Raises UsageError if there is none of that name."""
+        """Delete a key. Raises UsageError if there is none of that name."""
         if not self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
             raise UsageError(f"There is no key '{name}'.", hint="Run: elt-llm keys list")
         self._database.execute("DELETE FROM api_keys WHERE name = ?", (name,))
@@ -73,9 +78,9 @@ class Keys:
 HashedKey = tuple[KeyRecord, bytes]
 
 
-def found_among(keys: Sequence[HashedKey], secret: str) -> KeyRecord | None:
+def find_key(keys: Sequence[HashedKey], secret: str) -> KeyRecord | None:
     """The key with this secret, or None. All are compared, each in constant time."""
-    hashed = _hashed(secret)
+    hashed = _hash_secret(secret)
     found = None
     for record, kept in keys:
         if hmac.compare_digest(kept, hashed):
@@ -83,12 +88,47 @@ def found_among(keys: Sequence[HashedKey], secret: str) -> KeyRecord | None:
     return found
 
 
-_ALL = "SELECT name, read, write, administers, created_at, hash FROM api_keys ORDER BY name"
+_SELECT_KEYS = "SELECT name, read, write, administers, created_at, hash FROM api_keys ORDER BY name"
 
 
-def _hashed(secret: str) -> bytes:
+def _hash_secret(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def _record(row: Row) -> KeyRecord:
+def _key_record(row: Row) -> KeyRecord:
     return KeyRecord(row[0], tuple(json.loads(row[1])), tuple(json.loads(row[2])), bool(row[3]), row[4])
+
+
+class KeyCache(Closeable):
+    """A cache of the keys that reloads them when another connection has changed the database.
+
+    It has its own read-only connection, which never waits for a writer and detects changes by other connections at once
+    (https://www.sqlite.org/pragma.html#pragma_data_version).
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._database = Database(data_dir / STATE_NAME, for_writing=False)
+        self._lock = Lock()
+        self._version = -1
+        self._keys: tuple[HashedKey, ...] = ()
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether there is any key."""
+        return bool(self._now())
+
+    def find(self, secret: str) -> KeyRecord | None:
+        """The key with this secret, or None. All are compared, each in constant time."""
+        return find_key(self._now(), secret)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._database.close()
+
+    def _now(self) -> tuple[HashedKey, ...]:
+        with self._lock:
+            [(version,)] = self._database.rows("PRAGMA data_version")
+            if version != self._version:
+                self._keys = tuple(KeyTable(self._database).hashed())
+                self._version = version
+            return self._keys

@@ -1,19 +1,21 @@
-"""Conversations: their turns in order, each with the question as asked and as understood, and its whole result."""
+"""Conversations turn by turn, and feedback on their answers."""
 
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import QueryResult
-from elt_llm_core.store.clock import now
+from elt_llm_core.state.jobs import ErasePredicate, QuotedDocument, quoted_from_json, quoted_to_json
 from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.records import utc_now
 
-EARLIER_TURNS = "earlier_turns"
-"""In the metadata of a result: the numbers of the turns of its conversation that a model read for it."""
-_LONGEST_TITLE = 80
-_FEWEST_LETTERS = 4  # of an id given short
+EARLIER_TURNS_KEY = "earlier_turns"
+"""Metadata key of a result: the numbers of the conversation turns that a model read for it."""
+_MAX_TITLE = 80
+_MIN_TITLE_LETTERS = 4  # of a shortened id
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,12 @@ class SessionRecord:
     updated_at: str
     turns: int
     owner: str = "local"
-    """Name of the caller that began it."""
+    """Name of the caller that started the conversation."""
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One question and its answer. `understood` is the question made to stand by itself; often it did."""
+class ConversationTurn:
+    """One question and its answer. `understood` is the question rewritten to be self-contained."""
 
     number: int
     asked: str
@@ -43,15 +45,15 @@ class Turn:
     created_at: str
 
 
-class Sessions:
+class SessionTable:
     """The conversations in a state database. Safe to use from many threads and processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def create(self, collections: Sequence[str], profile: str = "default", owner: str = "local") -> str:
-        """Begin a conversation; returns its id."""
-        session_id, moment = uuid.uuid4().hex, now()
+        """Start a conversation and return its id."""
+        session_id, moment = uuid.uuid4().hex, utc_now()
         self._database.execute(
             "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
             (session_id, "", json.dumps(list(collections)), profile, moment, moment, owner),
@@ -59,43 +61,47 @@ class Sessions:
         return session_id
 
     def all(self) -> list[SessionRecord]:
-        """Every conversation, the one last used first."""
-        return [_record(row) for row in self._database.rows(f"{_SELECT} ORDER BY s.updated_at DESC, s.id")]
+        """All conversations, most recently used first."""
+        return [
+            _session_record(row) for row in self._database.rows(f"{_SELECT_SESSION} ORDER BY s.updated_at DESC, s.id")
+        ]
 
     def of_owner(self, owner: str) -> list[SessionRecord]:
-        """Every conversation that this caller began, the one last used first."""
-        rows = self._database.rows(f"{_SELECT} WHERE s.owner = ? ORDER BY s.updated_at DESC, s.id", (owner,))
-        return [_record(row) for row in rows]
+        """All conversations of this caller, most recently used first."""
+        rows = self._database.rows(f"{_SELECT_SESSION} WHERE s.owner = ? ORDER BY s.updated_at DESC, s.id", (owner,))
+        return [_session_record(row) for row in rows]
 
     def find(self, session_id: str) -> SessionRecord | None:
-        """The conversation of exactly this id, if there is one."""
-        rows = self._database.rows(f"{_SELECT} WHERE s.id = ?", (session_id,))
-        return _record(rows[0]) if rows else None
+        """The conversation with exactly this id, or None."""
+        rows = self._database.rows(f"{_SELECT_SESSION} WHERE s.id = ?", (session_id,))
+        return _session_record(rows[0]) if rows else None
 
     def get(self, session_id: str) -> SessionRecord:
-        """The conversation whose id this is or begins with. Raises UsageError if there is none, or more than one."""
+        """Return the conversation with this id or id prefix. Raises UsageError if there is none or more than one."""
         found = (
-            self._database.rows(f"{_SELECT} WHERE substr(s.id, 1, ?) = ? LIMIT 2", (len(session_id), session_id))
-            if len(session_id) >= _FEWEST_LETTERS
+            self._database.rows(
+                f"{_SELECT_SESSION} WHERE substr(s.id, 1, ?) = ? LIMIT 2", (len(session_id), session_id)
+            )
+            if len(session_id) >= _MIN_TITLE_LETTERS
             else []
         )
         if len(found) != 1:
-            what = "More than one conversation begins" if found else "No conversation begins"
+            what = "More than one conversation starts" if found else "No conversation starts"
             raise UsageError(f"{what} with '{session_id}'.", hint="Run: elt-llm chat --list")
-        return _record(found[0])
+        return _session_record(found[0])
 
-    def turns(self, session_id: str, last: int | None = None) -> list[Turn]:
-        """The turns in order; `last` gives the latest so many."""
+    def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
+        """The turns in order, or only the `last` ones."""
         rows = self._database.rows(
             "SELECT number, asked, understood, answer, result, created_at FROM turns WHERE session = ?"
             " ORDER BY number DESC LIMIT ?",
             (session_id, -1 if last is None else last),
         )
-        return [_turn(row) for row in reversed(rows)]
+        return [_turn_from_row(row) for row in reversed(rows)]
 
-    def add(self, session_id: str, asked: str, result: QueryResult) -> Turn:
-        """Append a turn; `result.question` is how the question was understood. Raises UsageError without a session."""
-        moment = now()
+    def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
+        """Append a turn; `result.question` is the rewritten question. Raises UsageError if there is no such session."""
+        moment = utc_now()
         with self._database.transaction():
             known = self._database.row("SELECT title FROM sessions WHERE id = ?", (session_id,))
             if known is None:
@@ -108,36 +114,35 @@ class Sessions:
             )
             self._database.execute(
                 "UPDATE sessions SET updated_at = ?, title = ? WHERE id = ?",
-                (moment, known[0] or _title(asked), session_id),
+                (moment, known[0] or _session_title(asked), session_id),
             )
-        return Turn(number, asked, result.question, result.answer, result, moment)
+        return ConversationTurn(number, asked, result.question, result.answer, result, moment)
 
     def move(self, session_id: str, collections: Sequence[str], profile: str) -> None:
-        """Let a conversation go on over other collections, or with another profile."""
+        """Change the collections and profile of a conversation."""
         self._database.execute(
             "UPDATE sessions SET collections = ?, profile = ? WHERE id = ?",
             (json.dumps(list(collections)), profile, session_id),
         )
 
     def delete(self, session_id: str) -> None:
-        """Delete a conversation with all its turns; none of that id is no error."""
+        """Delete a conversation with all its turns; an unknown id is ignored."""
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete every turn whose result `is_gone` says yes to, and those that come of it.
+        """Delete every turn for whose result `is_gone` holds, and the turns that depend on it; return how many.
 
-        These are the ones right after it that lean on it, and all that a model wrote having read it. A conversation
-        that has no turn left goes too; another is named by its first turn that is left. Returns how many turns there
-        were.
+        Dependent turns are the follow-ups right after it and all that a model wrote after reading it. A conversation
+        without turns is deleted; otherwise its first remaining turn becomes its title.
         """
         return sum(self._erase_of(record, is_gone) for record in self.all())
 
     def _erase_of(self, record: SessionRecord, is_gone: Callable[[QueryResult], bool]) -> int:
-        doomed: list[Turn] = []
+        doomed: list[ConversationTurn] = []
         turns = self.turns(record.session_id)
         for turn in turns:
             leans = turn.understood != turn.asked and bool(doomed) and doomed[-1].number == turn.number - 1
-            read = turn.result.metadata.get(EARLIER_TURNS, ())
+            read = turn.result.metadata.get(EARLIER_TURNS_KEY, ())
             if leans or any(one.number in read for one in doomed) or is_gone(turn.result):
                 doomed.append(turn)
         left = [turn for turn in turns if turn not in doomed]
@@ -147,28 +152,127 @@ class Sessions:
                     "DELETE FROM turns WHERE session = ? AND number = ?", (record.session_id, turn.number)
                 )
             if doomed and left:
-                title = (_title(left[0].asked), record.session_id)
+                title = (_session_title(left[0].asked), record.session_id)
                 self._database.execute("UPDATE sessions SET title = ? WHERE id = ?", title)
         if doomed and not left:
             self.delete(record.session_id)
         return len(doomed)
 
 
-def _title(asked: str) -> str:
-    return " ".join(asked.split())[:_LONGEST_TITLE]
+def _session_title(asked: str) -> str:
+    return " ".join(asked.split())[:_MAX_TITLE]
 
 
-_SELECT = (
+_SELECT_SESSION = (
     "SELECT s.id, s.title, s.collections, s.profile, s.created_at, s.updated_at,"
     " (SELECT count(*) FROM turns t WHERE t.session = s.id), s.owner FROM sessions s"
 )
 
 
-def _record(row: Row) -> SessionRecord:
+def _session_record(row: Row) -> SessionRecord:
     session_id, title, collections, *others = row
     return SessionRecord(session_id, title, tuple(json.loads(collections)), *others)
 
 
-def _turn(row: Row) -> Turn:
+def _turn_from_row(row: Row) -> ConversationTurn:
     number, asked, understood, answer, result, created_at = row
-    return Turn(number, asked, understood, answer, QueryResult.model_validate_json(result), created_at)
+    return ConversationTurn(number, asked, understood, answer, QueryResult.model_validate_json(result), created_at)
+
+
+Verdict = Literal["up", "down"]
+
+
+@dataclass(frozen=True)
+class RatedAnswer:
+    """The rated answer: a conversation turn or the answer to a request. The fields of the other are None."""
+
+    owner: str
+    question: str
+    session: str | None = None
+    turn: int | None = None
+    request_id: str | None = None
+    collections: tuple[str, ...] = ()
+    documents: frozenset[QuotedDocument] = field(default_factory=frozenset)
+    """Documents that the answer quotes or lists."""
+
+
+@dataclass(frozen=True)
+class FeedbackRecord:
+    """One feedback on one answer."""
+
+    feedback_id: str
+    answer: RatedAnswer
+    verdict: Verdict
+    comment: str
+    created_at: str
+
+
+class FeedbackTable:
+    """The feedback in a state database. Safe to use from many threads and processes.
+
+    Deleting a turn deletes its feedback; `erase` deletes feedback that shows removed documents.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def give(self, answer: RatedAnswer, verdict: Verdict, comment: str) -> FeedbackRecord:
+        """Store feedback, replacing the same caller's former feedback on the same answer."""
+        record = FeedbackRecord(uuid.uuid4().hex, answer, verdict, comment, utc_now())
+        with self._database.transaction():
+            self._database.execute(
+                "DELETE FROM feedback WHERE owner = ? AND session IS ? AND turn IS ? AND request_id IS ?",
+                (answer.owner, answer.session, answer.turn, answer.request_id),
+            )
+            self._database.execute(
+                "INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _feedback_row(record)
+            )
+        return record
+
+    def all(self) -> list[FeedbackRecord]:
+        """All feedback, latest first."""
+        return [
+            _feedback_record(row) for row in self._database.rows(f"{_SELECT_FEEDBACK} ORDER BY created_at DESC, id")
+        ]
+
+    def erase(self, is_gone: ErasePredicate) -> int:
+        """Delete all feedback for which `is_gone` holds; return how many."""
+        doomed = [
+            one.feedback_id
+            for one in self.all()
+            if is_gone(one.answer.documents, f"{one.answer.question}\n{one.comment}")
+        ]
+        with self._database.transaction():
+            self._database.execute_many("DELETE FROM feedback WHERE id = ?", [(one,) for one in doomed])
+        return len(doomed)
+
+
+_SELECT_FEEDBACK = (
+    "SELECT id, owner, session, turn, request_id, question, collections, documents, verdict, comment, created_at"
+    " FROM feedback"
+)
+
+
+def _feedback_row(record: FeedbackRecord) -> tuple[str | int | None, ...]:
+    answer = record.answer
+    return (
+        record.feedback_id,
+        answer.owner,
+        answer.session,
+        answer.turn,
+        answer.request_id,
+        answer.question,
+        " ".join(answer.collections),
+        quoted_to_json(answer.documents),
+        record.verdict,
+        record.comment,
+        record.created_at,
+    )
+
+
+def _feedback_record(row: Row) -> FeedbackRecord:
+    feedback_id, owner, session, turn, request_id, question, collections, documents, verdict, comment, created_at = row
+    answer = RatedAnswer(
+        owner, question, session, turn, request_id, tuple(collections.split()), quoted_from_json(documents)
+    )
+    return FeedbackRecord(feedback_id, answer, verdict, comment, created_at)

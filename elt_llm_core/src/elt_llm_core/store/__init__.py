@@ -1,1 +1,1 @@
-"""The truth: one SQLite file per data directory, and the lock that guards it."""
+"""The record: one SQLite file per data directory, and the lock that guards it."""

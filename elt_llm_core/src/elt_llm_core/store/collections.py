@@ -1,36 +1,64 @@
-"""Collections by name, the folders they were filled from, and the runs that filled them."""
+"""Collections by name, the folders and jobs that filled them, their runs, and the files of the last scan."""
 
 import difflib
+import json
 import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from elt_llm_core.errors import UnknownCollection, UsageError
-from elt_llm_core.store.clock import now
+from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
 from elt_llm_core.store.database import Database, Row
-from elt_llm_core.store.filling import Filling
-from elt_llm_core.store.records import CollectionRecord, RunRecord
+from elt_llm_core.store.records import CollectionRecord, FileRecord, RunRecord, utc_now
+
+
+@dataclass(frozen=True)
+class CollectionJob:
+    """The job that filled a collection. If it splits files into groups: this collection's group and its file keys.
+
+    A key identifies a file's path, bytes and reader, so that a file with a known key need not be read for its groups.
+    """
+
+    job: str
+    group: str = ""
+    files: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the stored JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> "CollectionJob":
+        """Parse the stored JSON. Raises StoreError if it is invalid."""
+        try:
+            values = json.loads(text)
+            return CollectionJob(str(values["job"]), str(values["group"]), tuple(map(str, values["files"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError("The job that filled a collection cannot be read.", hint="Run: elt-llm verify") from error
+
 
 COLLECTION_NAME = "^[a-z0-9][a-z0-9_-]{0,62}$"
 _NAME = re.compile(COLLECTION_NAME)
-_COLUMNS = "id, name, created_at, published, previous, last_number, rolled_back"
+_COLLECTION_COLUMNS = "id, name, created_at, published, previous, last_number, rolled_back"
 
 
 def check_collection_name(name: str) -> str:
-    """The name itself. Raises UsageError if it could not name a folder safely."""
+    """Return the name. Raises UsageError if it is not a safe folder name."""
     if not is_collection_name(name):
         raise UsageError(
-            f"'{name}' cannot name a collection.",
-            hint="Use 1 to 63 lower-case letters, digits, '-' and '_', beginning with a letter or digit.",
+            f"'{name}' is not a valid collection name.",
+            hint="Use 1 to 63 lower-case letters, digits, '-' and '_', starting with a letter or digit.",
         )
     return name
 
 
 def is_collection_name(name: str) -> bool:
-    """Whether it can name a collection, and so a folder."""
+    """Whether this is a valid collection name."""
     return _NAME.fullmatch(name) is not None
 
 
-class Collections:
+class CollectionTable:
     """The collections of one data directory."""
 
     def __init__(self, database: Database) -> None:
@@ -38,24 +66,28 @@ class Collections:
 
     def all(self) -> list[CollectionRecord]:
         """Every collection, by name."""
-        return [_record(row) for row in self._database.rows(f"SELECT {_COLUMNS} FROM collections ORDER BY name")]
+        return [
+            _collection_record(row)
+            for row in self._database.rows(f"SELECT {_COLLECTION_COLUMNS} FROM collections ORDER BY name")
+        ]
 
     def find(self, name: str) -> CollectionRecord | None:
-        """The collection of this name, if there is one."""
-        row = self._database.row(f"SELECT {_COLUMNS} FROM collections WHERE name = ?", (name,))
-        return _record(row) if row else None
+        """The collection of this name, or None."""
+        row = self._database.row(f"SELECT {_COLLECTION_COLUMNS} FROM collections WHERE name = ?", (name,))
+        return _collection_record(row) if row else None
 
     def get(self, name: str) -> CollectionRecord:
-        """The collection of this name. Raises UnknownCollection with the nearest names."""
+        """Return the collection of this name. Raises UnknownCollection with the nearest names."""
         found = self.find(name)
         if found is None:
-            raise _unknown(name, [record.name for record in self.all()])
+            raise _unknown_collection(name, [record.name for record in self.all()])
         return found
 
     def create(self, name: str) -> CollectionRecord:
-        """The collection of this name, made empty if there is none."""
+        """Return the collection of this name, creating it if needed."""
         self._database.execute(
-            "INSERT OR IGNORE INTO collections (name, created_at) VALUES (?, ?)", (check_collection_name(name), now())
+            "INSERT OR IGNORE INTO collections (name, created_at) VALUES (?, ?)",
+            (check_collection_name(name), utc_now()),
         )
         return self.get(name)
 
@@ -65,29 +97,29 @@ class Collections:
             self._database.execute("DELETE FROM generations WHERE collection = ?", (collection,))
             self._database.execute("DELETE FROM collections WHERE id = ?", (collection,))
 
-    def filled_by(self, collection: int) -> Filling | None:
+    def filled_by(self, collection: int) -> CollectionJob | None:
         """The job that filled the collection last; None if it was filled by hand."""
         row = self._database.row("SELECT job FROM collections WHERE id = ?", (collection,))
-        return Filling.from_json(row[0]) if row and row[0] else None
+        return CollectionJob.from_json(row[0]) if row and row[0] else None
 
-    def set_filled_by(self, collection: int, filling: Filling) -> None:
-        """Remember the job that filled the collection."""
+    def set_filled_by(self, collection: int, filling: CollectionJob) -> None:
+        """Store the job that filled the collection."""
         self._database.execute("UPDATE collections SET job = ? WHERE id = ?", (filling.to_json(), collection))
 
     def take_number(self, collection: int) -> int:
-        """A generation number never used before."""
+        """Return a generation number that was never used."""
         with self._database.transaction():
             self._database.execute("UPDATE collections SET last_number = last_number + 1 WHERE id = ?", (collection,))
             row = self._database.row("SELECT last_number FROM collections WHERE id = ?", (collection,))
         return int(row[0]) if row else 1
 
     def roots(self, collection: int) -> dict[str, tuple[Path, bool]]:
-        """By name: the folder documents came from, and whether it was ever given as a whole."""
+        """Source folders by name, and whether each was ever ingested as a whole."""
         rows = self._database.rows("SELECT name, path, whole FROM roots WHERE collection = ?", (collection,))
         return {name: (Path(path), bool(whole)) for name, path, whole in rows}
 
     def record_root(self, collection: int, name: str, path: Path, *, whole: bool) -> None:
-        """Remember a folder; once whole, it stays whole."""
+        """Store a source folder; one ingested as a whole once stays marked so."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
             " DO UPDATE SET path = excluded.path, whole = max(whole, excluded.whole)",
@@ -95,24 +127,24 @@ class Collections:
         )
 
     def begin_run(self, collection: int, command: str) -> int:
-        """Note that an ingest began; until it is finished nothing is swept."""
+        """Record the start of an ingest; nothing is swept until it finishes."""
         return self._database.execute(
-            "INSERT INTO runs (collection, command, started_at) VALUES (?, ?, ?)", (collection, command, now())
+            "INSERT INTO runs (collection, command, started_at) VALUES (?, ?, ?)", (collection, command, utc_now())
         )
 
     def finish_run(self, collection: int, report: str) -> None:
-        """Note that an ingest of this collection ended well; it took over what earlier, cut off ones left."""
+        """Record the success of an ingest, which also completes earlier interrupted runs."""
         self._database.execute(
             "UPDATE runs SET finished_at = ?, report = ? WHERE collection = ? AND finished_at IS NULL",
-            (now(), report, collection),
+            (utc_now(), report, collection),
         )
 
     def unfinished_runs(self) -> list[RunRecord]:
-        """Runs that were cut off, or are going on."""
+        """Interrupted or current runs."""
         return self._runs("WHERE r.finished_at IS NULL")
 
     def with_unfinished_runs(self) -> set[int]:
-        """Numbers of the collections that a cut off run is to go on with."""
+        """Numbers of the collections with an unfinished run."""
         return {int(row[0]) for row in self._database.rows("SELECT collection FROM runs WHERE finished_at IS NULL")}
 
     def last_run(self, collection: int) -> RunRecord | None:
@@ -128,12 +160,53 @@ class Collections:
         return [RunRecord(*row) for row in rows]
 
 
-def _record(row: Row) -> CollectionRecord:
+def _collection_record(row: Row) -> CollectionRecord:
     number, name, created_at, published, previous, last_number, rolled_back = row
     return CollectionRecord(number, name, created_at, published, previous, last_number, bool(rolled_back))
 
 
-def _unknown(name: str, known: list[str]) -> UnknownCollection:
+def _unknown_collection(name: str, known: list[str]) -> UnknownCollection:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:5]
-    hint = f"Nearest: {', '.join(near)}." if near else f"There is none yet. Run: elt-llm ingest PATH -c {name}"
+    hint = f"Nearest: {', '.join(near)}." if near else f"There is no collection yet. Run: elt-llm ingest PATH -c {name}"
     return UnknownCollection(f"There is no collection '{name}'.", hint=hint)
+
+
+_FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome, reason"
+
+
+class FileTable:
+    """Rows by which the next scan recognizes unchanged files."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of_collection(self, collection: int) -> dict[str, FileRecord]:
+        """The files of the last scan, by document id."""
+        rows = self._database.rows(f"SELECT {_FILE_COLUMNS} FROM files WHERE collection = ?", (collection,))
+        return {str(row[0]): FileRecord(*row) for row in rows}
+
+    def record(self, collection: int, seen: Sequence[FileRecord], gone: Sequence[str]) -> None:
+        """Store the files of a scan and delete the rows of missing documents."""
+        with self._database.transaction():
+            self._database.execute_many(
+                f"INSERT OR REPLACE INTO files (collection, {_FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(collection, *_file_values(record)) for record in seen],
+            )
+            self._database.execute_many(
+                "DELETE FROM files WHERE collection = ? AND document_id = ?",
+                [(collection, gone_id) for gone_id in gone],
+            )
+
+
+def _file_values(record: FileRecord) -> tuple[Any, ...]:
+    return (
+        record.document_id,
+        record.root,
+        record.path,
+        record.size,
+        record.modified_ns,
+        record.checked_ns,
+        record.content_hash,
+        record.outcome,
+        record.reason,
+    )

@@ -1,26 +1,29 @@
-"""The one way to `store.sqlite3`: a connection whose transactions survive a crash or did not happen."""
+"""The SQLite file `store.sqlite3`: crash-safe transactions, schema migrations, and the backups made before them."""
 
 import os
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pysqlite3.dbapi2 as sqlite
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.store.disk import require_space, sync_file
+from elt_llm_core.utilities import Failpoint, failpoint
 
 STORE_NAME = "store.sqlite3"
-MINIMUM_SQLITE = (3, 51, 3)  # fixes a corruption of write-ahead logs that older ones can meet
+MIN_SQLITE = (3, 51, 3)  # fixes a corruption of write-ahead logs in older versions
 Row = tuple[Any, ...]
 
 T = TypeVar("T")
 
 _BUSY_MILLISECONDS = 20_000
-_BATCH = 500
-_ROOM_TO_WRITE = 1 << 20  # bytes of log that a small change may take
+_BATCH_SIZE = 500
+_ROOM_TO_WRITE = 1 << 20  # bytes of log for a small change
 
 
 def sqlite_version() -> tuple[int, int, int]:
@@ -30,16 +33,16 @@ def sqlite_version() -> tuple[int, int, int]:
 
 
 class Database:
-    """A connection that threads may share. Outside `transaction` each statement stands alone.
+    """A connection shared by threads. Outside `transaction`, each statement commits by itself.
 
-    No statement leaves a read transaction open behind it: rows are always fetched whole.
+    No statement leaves a read transaction open: rows are always fetched completely.
     """
 
     def __init__(self, path: Path, *, for_writing: bool) -> None:
         """Open `path`; create it if `for_writing`. Raises StoreError if it cannot be opened."""
-        if for_writing and sqlite_version() < MINIMUM_SQLITE:
+        if for_writing and sqlite_version() < MIN_SQLITE:
             raise StoreError(
-                f"SQLite {sqlite.sqlite_version} can corrupt a write-ahead log; {MINIMUM_SQLITE} or newer is needed.",
+                f"SQLite {sqlite.sqlite_version} can corrupt a write-ahead log; {MIN_SQLITE} or newer is needed.",
                 hint="Run: uv sync --reinstall-package pysqlite3",
             )
         self.path = path
@@ -61,7 +64,7 @@ class Database:
         return found[0] if found else None
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
-        """Run one statement; returns the id of the row it inserted, if it did."""
+        """Run one statement; return the id of the inserted row, if any."""
         with self._mutex, self._named_errors():
             return int(self._connection.execute(statement, parameters).lastrowid or 0)
 
@@ -72,19 +75,19 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All statements within happen, or none. Not nested."""
+        """Run the statements of the block atomically. Cannot be nested."""
         with self._mutex:
             self.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self.execute("COMMIT")  # fails on a full disk, and then leaves the transaction open
+                self.execute("COMMIT")  # fails on a full disk and leaves the transaction open
             except BaseException:
                 if self._connection.in_transaction:
                     self.execute("ROLLBACK")
                 raise
 
     def backup_to(self, target: Path) -> None:
-        """A consistent copy of the whole file, also while others write."""
+        """Write a consistent copy of the whole file, even during other writes."""
         with self._mutex, self._named_errors():
             other = sqlite.connect(target)
             try:
@@ -103,34 +106,34 @@ class Database:
             yield
         except sqlite.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite.SQLITE_FULL:
-                raise _full(self.path) from error
-            # Of bytes that are no text SQLite quotes all: a whole document, in a terminal or a log.
+                raise _disk_full(self.path) from error
+            # SQLite's message quotes invalid text completely: a whole document in a terminal or log.
             what = str(error).partition(" with text ")[0]
             raise StoreError(f"{self.path}: {what}.", hint="Run: elt-llm doctor") from None
 
 
-def _full(path: Path) -> StoreError:
+def _disk_full(path: Path) -> StoreError:
     free = shutil.disk_usage(path.parent).free
     return StoreError(
-        f"{path} has too little room: {_ROOM_TO_WRITE} bytes or more are needed, {free} are free.",
-        hint="Readers keep what is published. Make room on that disk, then run the same command again.",
+        f"{path} has too little space: {_ROOM_TO_WRITE} bytes or more are needed, {free} are free.",
+        hint="Readers keep the published generation. Free space on that disk, then run the same command again.",
     )
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Slices small enough for one statement's parameters."""
-    return (values[start : start + _BATCH] for start in range(0, len(values), _BATCH))
+    """Batches small enough for one statement's parameters."""
+    return (values[start : start + _BATCH_SIZE] for start in range(0, len(values), _BATCH_SIZE))
 
 
-def marks(values: Sequence[object]) -> str:
-    """One question mark a value, for IN (...)."""
+def placeholders(values: Sequence[object]) -> str:
+    """One question mark per value, for IN (...)."""
     return ", ".join("?" * len(values))
 
 
 def _connect(path: Path, for_writing: bool) -> Any:
     mode = "rwc" if for_writing else _reading_mode(path)
     connection = sqlite.connect(
-        f"file:{_quoted(path)}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}",
+        f"file:{_quoted_path(path)}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}",
         uri=True,
         isolation_level=None,
         check_same_thread=False,
@@ -148,9 +151,248 @@ def _connect(path: Path, for_writing: bool) -> Any:
 
 
 def _reading_mode(path: Path) -> str:
-    """A reader of a write-ahead log needs to write its index; on a read-only disk nobody else can write either."""
+    """The open mode of a reader: immutable on a read-only disk, where the index of the log cannot be written."""
     return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "immutable"
 
 
-def _quoted(path: Path) -> str:
+def _quoted_path(path: Path) -> str:
     return str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+BACKUPS_FOLDER = "backups"
+_MAX_BACKUPS = 2
+_UNFINISHED = ".tmp"
+
+
+def back_up(database: Database, schema: int) -> Path:
+    """Copy the whole store durably to `backups/store-schema-N-TIME.sqlite3` and return that path.
+
+    Raises StoreError, changing nothing, if the disk is full.
+    """
+    folder = database.path.parent / BACKUPS_FOLDER
+    target = folder / f"store-schema-{schema}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.sqlite3"
+    with failpoint(Failpoint.BACKUP):
+        require_space(folder, _store_size(database), "a backup of the store")
+        try:
+            _copy_database(database, target)
+        except OSError as error:
+            raise StoreError(
+                f"{target} cannot be written: {error}.",
+                hint="Free space on that disk, then run the same command again.",
+            ) from error
+    for superseded in list_backups(database.path.parent)[:-_MAX_BACKUPS]:
+        superseded.unlink()
+    return target
+
+
+def list_backups(data_dir: Path) -> list[Path]:
+    """The finished backups of a data directory, oldest first."""
+    return sorted((data_dir / BACKUPS_FOLDER).glob("store-schema-*.sqlite3"), key=lambda path: path.name[-24:])
+
+
+def backup_faults(data_dir: Path) -> list[str]:
+    """Unreadable backups, each as 'path: reason'."""
+    found = []
+    for path in list_backups(data_dir):
+        try:
+            database = Database(path, for_writing=False)
+            try:
+                told = [str(row[0]) for row in database.rows("PRAGMA quick_check")]
+            finally:
+                database.close()
+        except StoreError as error:
+            told = [str(error)]
+        found += [f"{path}: {fault}" for fault in told if fault != "ok"]
+    return found
+
+
+def _copy_database(database: Database, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    for left in target.parent.glob(f"*{_UNFINISHED}*"):  # left by an interrupted run
+        left.unlink()
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    database.backup_to(unfinished)
+    unfinished.chmod(0o600)
+    sync_file(unfinished)
+    unfinished.rename(target)
+    sync_file(target.parent)
+    sync_file(target.parent.parent)
+
+
+def _store_size(database: Database) -> int:
+    [(pages,)], [(size,)] = database.rows("PRAGMA page_count"), database.rows("PRAGMA page_size")
+    return int(pages) * int(size)
+
+
+_FIRST_SCHEMA = """
+CREATE TABLE collections (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    created_at TEXT NOT NULL,
+    published INTEGER,
+    previous INTEGER,
+    last_number INTEGER NOT NULL DEFAULT 0,
+    rolled_back INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE roots (
+    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    whole INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (collection, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE files (
+    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    document_id TEXT NOT NULL,
+    root TEXT NOT NULL,
+    path TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified_ns INTEGER NOT NULL,
+    checked_ns INTEGER NOT NULL,
+    content_hash BLOB NOT NULL,
+    outcome TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (collection, document_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    text TEXT NOT NULL
+) STRICT;
+CREATE TABLE document_versions (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    document_id TEXT NOT NULL,
+    root TEXT NOT NULL,
+    path TEXT NOT NULL,
+    content_hash BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    reader TEXT NOT NULL,
+    chunker TEXT NOT NULL,
+    tokeniser TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    title TEXT NOT NULL,
+    text INTEGER NOT NULL REFERENCES texts,
+    pages TEXT NOT NULL,
+    sections TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    notes TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX versions_by_document ON document_versions (collection, document_id);
+CREATE INDEX versions_by_text ON document_versions (text);
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL REFERENCES document_versions ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    node_id TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    page INTEGER,
+    section TEXT,
+    text TEXT NOT NULL,
+    context TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    embedded_hash BLOB NOT NULL,
+    stems TEXT NOT NULL,
+    UNIQUE (version, ordinal)
+) STRICT;
+CREATE INDEX nodes_by_node_id ON nodes (node_id);
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    vector BLOB NOT NULL
+) STRICT;
+CREATE TABLE generations (
+    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    created_at TEXT NOT NULL,
+    fresh_base INTEGER NOT NULL,
+    changed_since_fresh INTEGER NOT NULL,
+    documents INTEGER NOT NULL,
+    nodes INTEGER NOT NULL,
+    collection_hash BLOB NOT NULL,
+    passport TEXT NOT NULL,
+    PRIMARY KEY (collection, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE generation_documents (
+    collection INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    version INTEGER NOT NULL REFERENCES document_versions,
+    PRIMARY KEY (collection, generation, version),
+    FOREIGN KEY (collection, generation) REFERENCES generations (collection, number) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX generations_of_version ON generation_documents (version);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    command TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    finished_at TEXT,
+    report TEXT
+) STRICT;
+"""
+
+_SECOND_SCHEMA = """
+ALTER TABLE collections ADD COLUMN job TEXT;
+ALTER TABLE document_versions ADD COLUMN part_of INTEGER REFERENCES document_versions ON DELETE CASCADE;
+ALTER TABLE document_versions ADD COLUMN part TEXT NOT NULL DEFAULT '';
+ALTER TABLE document_versions ADD COLUMN extraction TEXT NOT NULL DEFAULT '';
+ALTER TABLE document_versions ADD COLUMN modified_at TEXT;
+CREATE INDEX versions_by_file ON document_versions (part_of);
+CREATE INDEX versions_by_content ON document_versions (content_hash, part);
+CREATE TABLE artefacts (
+    version INTEGER NOT NULL REFERENCES document_versions ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (version, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE forgotten (
+    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    document_id TEXT NOT NULL,
+    content_hash BLOB NOT NULL,
+    name BLOB NOT NULL,
+    forgotten_at TEXT NOT NULL,
+    PRIMARY KEY (collection, document_id, content_hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE enrichments (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    text TEXT NOT NULL
+) STRICT;
+"""
+
+STORE_STEPS: tuple[str, ...] = (_FIRST_SCHEMA, _SECOND_SCHEMA)
+
+
+def schema_version(database: Database) -> int:
+    """The schema version of the store; 0 for an empty file."""
+    row = database.row("PRAGMA user_version")
+    return int(row[0]) if row else 0
+
+
+def migrate(database: Database) -> None:
+    """Migrate the store to the current schema, one transaction per step, after a backup if it has data.
+
+    Raises StoreError if a newer program wrote the store, or if there is no space for the backup.
+    """
+    check_not_newer(database)
+    present = schema_version(database)
+    if 0 < present < len(STORE_STEPS):
+        back_up(database, present)
+    for number, step in enumerate(STORE_STEPS[present:], start=present + 1):
+        with failpoint(Failpoint.MIGRATE), database.transaction():
+            for statement in filter(None, map(str.strip, step.split(";\n"))):
+                database.execute(statement)
+            database.execute(f"PRAGMA user_version = {number}")
+
+
+def check_not_newer(database: Database) -> None:
+    """Raise StoreError if a newer program wrote this store."""
+    if schema_version(database) > len(STORE_STEPS):
+        raise StoreError(
+            f"{database.path} has schema {schema_version(database)}; this program knows up to {len(STORE_STEPS)}.",
+            hint="Use the newer version of elt-llm that wrote it.",
+        )

@@ -1,23 +1,27 @@
-"""Generations: what each contains, and the one pointer that says which of them readers see."""
+"""Generations: their contents, the published one, and the pins by which readers keep one on disk."""
 
-from collections.abc import Sequence
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.store.clock import now
-from elt_llm_core.store.database import Database, batches, marks
-from elt_llm_core.store.records import GenerationRecord
+from elt_llm_core.store.database import Database, batches, placeholders
+from elt_llm_core.store.records import GenerationRecord, utc_now
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
 
 
-class Generations:
-    """Rows of generations and their membership; their directories are somebody else's."""
+class GenerationTable:
+    """Rows of generations and their document versions; directories are handled elsewhere."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, collection: int, number: int) -> GenerationRecord:
-        """One generation. Raises StoreError if there is none of that number."""
+        """Return one generation. Raises StoreError for an unknown number."""
         found = [record for record in self.of_collection(collection) if record.number == number]
         if not found:
             raise StoreError(f"Generation {number} is not in the store.")
@@ -39,7 +43,7 @@ class Generations:
         return [int(version) for (version,) in rows]
 
     def pointer(self, collection: int) -> int | None:
-        """The number of the generation readers see, read anew."""
+        """The number of the published generation, read from the database."""
         row = self._database.row("SELECT published FROM collections WHERE id = ?", (collection,))
         return None if row is None or row[0] is None else int(row[0])
 
@@ -52,9 +56,9 @@ class Generations:
         built_upon: int | None,
         rolled_back: bool = False,
     ) -> None:
-        """Add a generation and point at it, in one transaction; `rolled_back` says whether that still is a rollback.
+        """Add a generation and publish it in one transaction; `rolled_back` keeps the mark of a rollback.
 
-        Raises StoreError, changing nothing, if the pointer is no longer `built_upon`.
+        Raises StoreError, changing nothing, if the published generation is no longer `built_upon`.
         """
         with self._database.transaction():
             if self.pointer(collection) != built_upon:
@@ -69,7 +73,7 @@ class Generations:
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Point where an old generation was at a rebuilt one, in one transaction; the old one stays until collected."""
+        """Replace an old generation by a rebuilt one in one transaction; the old one is kept until collected."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -79,10 +83,10 @@ class Generations:
                 )
 
     def point_at(self, collection: int, number: int) -> None:
-        """Point at another kept generation, in one transaction.
+        """Publish another kept generation in one transaction.
 
-        The one left becomes the previous one; a second step back keeps as previous what was there before the first.
-        Going to the previous one ends a rollback. Raises UsageError if there is no generation of that number.
+        The former one becomes the previous one; a second rollback keeps the previous one of the first. Publishing the
+        previous one ends a rollback. Raises UsageError if there is no generation of that number.
         """
         with self._database.transaction():
             if number not in {record.number for record in self.of_collection(collection)}:
@@ -95,12 +99,12 @@ class Generations:
             )
 
     def delete(self, collection: int, number: int) -> None:
-        """Forget a generation; its document versions stay until they are swept."""
+        """Delete a generation; its document versions are kept until they are swept."""
         with self._database.transaction():
             self.delete_within(collection, number)
 
     def delete_within(self, collection: int, number: int) -> None:
-        """As `delete`, within a transaction that the caller began."""
+        """Like `delete`, within the caller's transaction."""
         self._database.execute("DELETE FROM generations WHERE collection = ? AND number = ?", (collection, number))
         self._database.execute(
             "UPDATE collections SET previous = NULL WHERE id = ? AND previous = ?", (collection, number)
@@ -112,7 +116,7 @@ class Generations:
         for batch in batches(versions):
             rows = self._database.rows(
                 "SELECT DISTINCT generation FROM generation_documents"
-                f" WHERE collection = ? AND version IN ({marks(batch)})",
+                f" WHERE collection = ? AND version IN ({placeholders(batch)})",
                 (collection, *batch),
             )
             found.update(int(number) for (number,) in rows)
@@ -124,7 +128,7 @@ class Generations:
             (
                 collection,
                 record.number,
-                now(),
+                utc_now(),
                 record.fresh_base,
                 record.changed_since_fresh,
                 record.documents,
@@ -137,3 +141,89 @@ class Generations:
             "INSERT INTO generation_documents (collection, generation, version) VALUES (?, ?, ?)",
             [(collection, record.number, version) for version in versions],
         )
+
+
+PIN_NAME = "pin"
+_ATTEMPTS = 100
+
+
+class GenerationPin:
+    """A reader's pin of one generation; it ends with `release` or with the process."""
+
+    def __init__(self, number: int, descriptor: int) -> None:
+        self.number = number
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Release the pin; calling it twice is harmless."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def pin_published(folder: Path, pointer: Callable[[], int | None]) -> GenerationPin | None:
+    """Pin the generation that `pointer` names below `folder`; return None if it names none.
+
+    The pointer is read again under the lock: if it moved meanwhile, the newer generation is pinned instead. Raises
+    StoreError if the directory is missing.
+    """
+    number = pointer()
+    for _ in range(_ATTEMPTS):
+        if number is None:
+            return None
+        descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
+        if descriptor is not None:
+            if pointer() == number:
+                return GenerationPin(number, descriptor)
+            os.close(descriptor)
+        elif pointer() == number and not (folder / str(number) / PIN_NAME).exists():
+            break
+        number = pointer()
+    raise StoreError(
+        f"The published generation {number} of '{folder.name}' is not in {folder}.",
+        hint=f"Run: elt-llm verify -c {folder.name}",
+    )
+
+
+def discard_generation(directory: Path, trash: Path) -> bool:
+    """Delete a generation's directory unless a reader pins it; return whether it was deleted.
+
+    It is renamed first, so that a crash leaves litter in `trash` and never half a generation.
+    """
+    if not directory.exists():
+        return True
+    descriptor = _lock(directory / PIN_NAME, fcntl.LOCK_EX)
+    if descriptor is None and (directory / PIN_NAME).exists():
+        return False
+    try:
+        trash.mkdir(mode=0o700, exist_ok=True)
+        target = trash / f"{directory.parent.name}-{directory.name}-{uuid.uuid4().hex[:8]}"
+        directory.rename(target)
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    shutil.rmtree(target)
+    return True
+
+
+def pin_holders(path: Path) -> list[int]:
+    """Ids of the processes that lock a pin file; empty if the system does not report them."""
+    locks = Path("/proc/locks")
+    if not locks.exists():
+        return []
+    inode = f":{path.stat().st_ino}"
+    rows = (line.split() for line in locks.read_text(encoding="ascii", errors="replace").splitlines())
+    return sorted({int(row[4]) for row in rows if len(row) > 5 and row[1] == "FLOCK" and row[5].endswith(inode)})
+
+
+def _lock(path: Path, kind: int) -> int | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor

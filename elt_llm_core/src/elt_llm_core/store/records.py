@@ -1,19 +1,21 @@
-"""The shapes that go into the store and come out of it."""
+"""The records of the store, with their hashes, fingerprints and timestamps."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Literal
 
-from elt_llm_core.outline import Section
+from elt_llm_core.text.outline import Section
 
 Outcome = Literal["ok", "empty"]
 MetadataValue = str | int | float | bool | list[str]
 
 
 def sha256(*parts: bytes | str) -> bytes:
-    """Digest of parts, each preceded by its length, so that no two lists of parts look alike."""
+    """Digest of parts, each preceded by its length, so that different lists never collide."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -29,7 +31,7 @@ def canonical_json(value: Any) -> str:
 
 @dataclass(frozen=True)
 class NewNode:
-    """One chunk to be stored: text == document text[start:end]; `stems` are its keyword terms, joined by spaces."""
+    """A chunk to store: text == document text[start:end]; `stems` are its keyword terms, joined by spaces."""
 
     node_id: str
     start: int
@@ -43,17 +45,17 @@ class NewNode:
 
     @property
     def embedded_text(self) -> str:
-        """What is embedded and indexed: context, then text."""
+        """The embedded and indexed text: context, then text."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
 @dataclass(frozen=True)
 class NewDocument:
-    """One version of a document to be stored, with its nodes in order.
+    """A document version to store, with its nodes in order.
 
-    `part` names a document within a file, such as one fact sheet; empty for the file itself. `extraction` is what
-    metadata was made by. `modified_at` is when the file was last written (ISO 8601, UTC), which is no change.
-    `artefacts` are JSON values by name, kept with every generation that contains the version.
+    `part` names a part of a file, such as one fact sheet; empty for the file itself. `extraction` identifies how
+    metadata was extracted. `modified_at` is the file's modification time (ISO 8601, UTC), which makes no new version.
+    `artefacts` are JSON values by name, stored with every generation that contains the version.
     """
 
     document_id: str
@@ -79,7 +81,7 @@ class NewDocument:
 
     @property
     def key(self) -> bytes:
-        """What makes this version this one; a version with the same key is never parsed again."""
+        """The identity of the version; a version with the same key is never parsed again."""
         return version_key(self.document_id, self.content_hash, self.reader, self.chunker, self.extraction)
 
 
@@ -89,13 +91,13 @@ def version_key(document_id: str, content_hash: bytes, reader: str, chunker: str
 
 
 def document_id(collection: str, root: str, path: str) -> str:
-    """Identity of a document: 32 hex digits, equal for the same place in the same collection."""
+    """Identity of a document: 32 hex digits, equal for the same path in the same collection."""
     return sha256(collection, root, path).hex()[:32]
 
 
 @dataclass(frozen=True)
 class StoredNode:
-    """A chunk with what is needed to read and cite it."""
+    """A stored chunk with what is needed to show and cite it."""
 
     node_id: str
     document_id: str
@@ -114,7 +116,7 @@ class StoredNode:
 
 @dataclass(frozen=True)
 class StoredDocument:
-    """A document as its readers see it. `text` is empty where only a listing was asked for."""
+    """A stored document. `text` is empty in listings."""
 
     version: int
     document_id: str
@@ -134,7 +136,7 @@ class StoredDocument:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What the last scan saw of one file; `outcome` is of that attempt, perhaps later than what is published."""
+    """A file in the last scan; `outcome` is that of the scan, perhaps later than the published version."""
 
     document_id: str
     root: str
@@ -149,7 +151,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class GenerationRecord:
-    """One generation's row. `fresh_base` is the last generation whose Chroma index was built from nothing."""
+    """The row of a generation. `fresh_base` is the last generation whose Chroma index was not copied."""
 
     number: int
     created_at: str
@@ -163,7 +165,7 @@ class GenerationRecord:
 
 @dataclass(frozen=True)
 class CollectionRecord:
-    """One collection's row. `published` is what readers see; None until something is."""
+    """The row of a collection. `published` is the published generation, None before the first."""
 
     id: int
     name: str
@@ -183,3 +185,31 @@ class RunRecord:
     command: str
     started_at: str
     finished_at: str | None
+
+
+def utc_now() -> str:
+    """The current time in UTC, as ISO 8601 to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class EmbeddingFingerprint:
+    """Everything that changes a vector. `digest` is the sha256 of the model's bytes, or the server's digest."""
+
+    provider: str
+    model: str
+    digest: str
+    dimension: int
+    query_prefix: str
+    text_prefix: str
+    normalised: bool
+    token_limit: int
+
+    @cached_property
+    def key(self) -> bytes:
+        """32 bytes, equal for equal fingerprints on every machine."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).digest()
+
+    def __str__(self) -> str:
+        """The name in messages: model, dimension and the first digits of the digest."""
+        return f"{self.provider} {self.model} ({self.dimension}-d, {self.digest[:8]})"

@@ -1,47 +1,47 @@
-"""A data directory: its database, its folders, and the rows in it by concern."""
+"""An open data directory: its database, folders and tables, and the status of a collection."""
 
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import OutdatedStore, StoreError
-from elt_llm_core.store.collections import Collections, is_collection_name
-from elt_llm_core.store.database import STORE_NAME, Database
-from elt_llm_core.store.documents import Documents
-from elt_llm_core.store.files import Files
-from elt_llm_core.store.forgotten import Forgotten
-from elt_llm_core.store.generations import Generations
-from elt_llm_core.store.migrations import STEPS, check_not_newer, migrate, schema_version
-from elt_llm_core.store.mounts import refuse_network_file_system
-from elt_llm_core.store.nodes import Nodes
-from elt_llm_core.store.vectors import Vectors
+from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
+from elt_llm_core.store.database import STORE_NAME, STORE_STEPS, Database, check_not_newer, migrate, schema_version
+from elt_llm_core.store.disk import refuse_network_file_system
+from elt_llm_core.store.documents import DocumentTable, ForgottenTable
+from elt_llm_core.store.generations import GenerationTable
+from elt_llm_core.store.nodes import NodeTable, VectorTable
+from elt_llm_core.store.records import CollectionRecord
+from elt_llm_core.utilities import Closeable
 
 
 class Store(Closeable):
-    """An open data directory. Writers hold `writer_lock` for as long as they have it open for writing."""
+    """An open data directory. Writers hold `writer_lock` while it is open for writing."""
 
     def __init__(self, data_dir: Path, database: Database) -> None:
         self.data_dir = data_dir
         self.database = database
-        self.collections = Collections(database)
-        self.documents = Documents(database)
-        self.files = Files(database)
-        self.forgotten = Forgotten(database)
-        self.nodes = Nodes(database)
-        self.vectors = Vectors(database)
-        self.generations = Generations(database)
+        self.collections = CollectionTable(database)
+        self.documents = DocumentTable(database)
+        self.files = FileTable(database)
+        self.forgotten = ForgottenTable(database)
+        self.nodes = NodeTable(database)
+        self.vectors = VectorTable(database)
+        self.generations = GenerationTable(database)
 
     def folder(self, collection: str) -> Path:
-        """Where the generations of a collection are."""
+        """The folder of a collection's generations."""
         return self.data_dir / "collections" / collection
 
     def is_half_dropped(self, collection: str) -> bool:
-        """Whether a collection was dropped, but for files that were still there when that was cut off."""
+        """Whether an interrupted drop left files of a collection."""
         known = is_collection_name(collection) and self.folder(collection).is_dir()
         return known and self.collections.find(collection) is None
 
     @property
     def trash(self) -> Path:
-        """Where directories go to be deleted; whatever is in it may be deleted at any time."""
+        """The trash folder; its contents may be deleted at any time."""
         return self.data_dir / "trash"
 
     def close(self) -> None:
@@ -50,9 +50,9 @@ class Store(Closeable):
 
 
 def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
-    """Open a data directory; for writing it is created and migrated if need be, and the caller holds its lock.
+    """Open a data directory. For writing, it is created or migrated if needed, and the caller holds its lock.
 
-    Raises StoreError if there is nothing to read, or if it was written by a newer program.
+    Raises StoreError if there is no data to read, or if a newer program wrote it.
     """
     path = data_dir / STORE_NAME
     if for_writing:
@@ -66,12 +66,12 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
         migrate(store.database)
         return store
     if not path.exists():
-        raise _no_data(data_dir)
+        raise _no_data_error(data_dir)
     store = Store(data_dir, Database(path, for_writing=False))
     check_not_newer(store.database)
     if not schema_version(store.database):
-        raise _no_data(data_dir)
-    if schema_version(store.database) < len(STEPS):
+        raise _no_data_error(data_dir)
+    if schema_version(store.database) < len(STORE_STEPS):
         store.close()
         raise OutdatedStore(
             f"{path} was written by an older version.", hint="Run: elt-llm verify   (it makes a backup and migrates it)"
@@ -79,7 +79,7 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     return store
 
 
-def _no_data(data_dir: Path) -> StoreError:
+def _no_data_error(data_dir: Path) -> StoreError:
     _refuse_lost_record(data_dir)
     return StoreError(
         f"There is no data in {data_dir} yet.", hint="Run: elt-llm ingest PATH -c NAME   (or: elt-llm demo)"
@@ -87,9 +87,84 @@ def _no_data(data_dir: Path) -> StoreError:
 
 
 def _refuse_lost_record(data_dir: Path) -> None:
-    """Raise StoreError if there are generations that no record names: an empty record would have them deleted."""
+    """Raise StoreError if there are generations without a store: an empty store would delete them."""
     if any(path.name.isdecimal() for path in data_dir.glob("collections/*/*")):
         raise StoreError(
-            f"{data_dir / STORE_NAME} is lost or empty, though there are collections.",
-            hint=f"Restore it from a backup, or move {data_dir} away and ingest anew.",
+            f"{data_dir / STORE_NAME} is missing or empty although there are collections.",
+            hint=f"Restore it from a backup, or move {data_dir} away and ingest again.",
         )
+
+
+@dataclass(frozen=True)
+class CollectionStatus:
+    """The status of a collection. Sizes are in bytes.
+
+    `artefacts` are their kinds; `duplicates` counts documents identical to another one, which are indexed once;
+    `forgotten` counts documents that ingest skips.
+    """
+
+    collection: str
+    generation: int | None
+    published_at: str | None
+    rolled_back: bool
+    documents: int
+    nodes: int
+    collection_hash: str
+    kept_generations: tuple[int, ...]
+    embedding: str
+    dimension: int
+    language: str
+    chunker: str
+    size: int
+    roots: tuple[str, ...]
+    last_run: str | None
+    unfinished_run: bool
+    artefacts: tuple[str, ...]
+    duplicates: int
+    forgotten: int
+    files_in_trouble: tuple[dict[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the status as plain values."""
+        return asdict(self)
+
+
+def collection_status(store: Store, record: CollectionRecord) -> CollectionStatus:
+    """Compute the status of a collection from its rows and the size of its folder."""
+    rows = store.generations.of_collection(record.id)
+    seen = next((row for row in rows if row.number == record.published), None)
+    passport: dict[str, Any] = json.loads(seen.passport) if seen else {}
+    embedding = passport.get("fingerprint", {})
+    last = store.collections.last_run(record.id)
+    versions = store.generations.versions(record.id, seen.number) if seen else []
+    return CollectionStatus(
+        collection=record.name,
+        generation=record.published,
+        published_at=seen.created_at if seen else None,
+        rolled_back=record.rolled_back,
+        documents=seen.documents if seen else 0,
+        nodes=seen.nodes if seen else 0,
+        collection_hash=seen.collection_hash.hex() if seen else "",
+        kept_generations=tuple(row.number for row in rows),
+        embedding=f"{embedding.get('provider')} {embedding.get('model')}" if embedding else "-",
+        dimension=int(embedding.get("dimension", 0)),
+        language=passport.get("language", "-"),
+        chunker=passport.get("chunker", "-"),
+        size=_size(store, record.name),
+        roots=tuple(f"{name} = {path}" for name, (path, _) in store.collections.roots(record.id).items()),
+        last_run=(last.finished_at or last.started_at) if last else None,
+        unfinished_run=bool(last and not last.finished_at),
+        artefacts=tuple(sorted({name for name, _, _ in store.documents.artefacts(versions)})),
+        duplicates=len(versions) - len(store.documents.indexed(versions)),
+        forgotten=store.forgotten.count(record.id),
+        files_in_trouble=tuple(
+            {"path": file.path, "outcome": file.outcome, "reason": file.reason}
+            for file in store.files.of_collection(record.id).values()
+            if file.outcome in ("failed", "empty")
+        ),
+    )
+
+
+def _size(store: Store, name: str) -> int:
+    folder = store.folder(name)
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0

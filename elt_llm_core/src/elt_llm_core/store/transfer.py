@@ -1,4 +1,4 @@
-"""Reading whole document versions for an export, and writing those of an import."""
+"""Read whole document versions in the order and format of an export."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ _NODE = ("node_id", "start", "end", "page", "section", "context", "metadata", "s
 _JSON = ("pages", "sections", "metadata", "notes")
 
 
-def in_export_order(store: Store, versions: Sequence[int]) -> list[int]:
-    """Versions with each file before its parts, else as they were stored, so that an import stores them likewise."""
+def export_order(store: Store, versions: Sequence[int]) -> list[int]:
+    """Versions in storage order with each file before its parts, so that an import stores them alike."""
     wanted = set(versions)
     rows = store.database.rows("SELECT id, part_of FROM document_versions ORDER BY id")
     chosen = [(int(version), part_of) for version, part_of in rows if version in wanted]
@@ -23,7 +23,7 @@ def in_export_order(store: Store, versions: Sequence[int]) -> list[int]:
 
 
 def document_values(store: Store, version: int, lines: dict[int, int]) -> dict[str, Any]:
-    """One version as plain values; `lines` tells on which line each earlier version stands."""
+    """One version as plain values; `lines` maps each earlier version to its line."""
     [row] = store.database.rows(f"SELECT {', '.join(_DOCUMENT)} FROM document_versions WHERE id = ?", (version,))
     values = dict(zip(_DOCUMENT, row, strict=True))
     values |= {name: json.loads(values[name]) for name in _JSON}
@@ -39,7 +39,7 @@ def document_values(store: Store, version: int, lines: dict[int, int]) -> dict[s
 
 
 def content_size(store: Store, versions: Sequence[int]) -> int:
-    """About how many bytes these versions take as text."""
+    """Estimated size of these versions as text, in bytes."""
     wanted = set(versions)
     rows = store.database.rows("SELECT v.id, length(t.text) FROM document_versions v JOIN texts t ON t.id = v.text")
     return sum(int(length) for version, length in rows if version in wanted)

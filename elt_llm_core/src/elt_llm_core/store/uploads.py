@@ -1,7 +1,4 @@
-"""Files that people brought: kept below the data directory by collection, under the names they are shown by.
-
-What a collection loses, its uploads lose too: they are the only files outside the store that are ours to delete.
-"""
+"""Uploaded files, stored below the data directory by collection and deleted with their documents."""
 
 import shutil
 import time
@@ -13,19 +10,19 @@ from elt_llm_core.store.store import Store
 
 UPLOADS_FOLDER = "uploads"
 INCOMING = ".incoming"
-"""Folder beside those of the collections where files are while they come in."""
-_SECONDS_CUT_OFF = 3600.0  # a file that has been coming in for so long does so no more
+"""Folder, beside those of the collections, of files still being uploaded."""
+_SECONDS_CUT_OFF = 3600.0  # an upload older than this was interrupted
 
 
 def uploads_folder(data_dir: Path, collection: str) -> Path:
-    """Where the uploads of a collection are; the folder need not exist."""
+    """The upload folder of a collection, which may not exist."""
     return data_dir / UPLOADS_FOLDER / collection
 
 
 def delete_forgotten_uploads(store: Store, collection: str, *, before: float) -> int:
-    """Delete the uploads whose documents were forgotten, those last written after `before` (seconds since 1970) spared.
+    """Delete the uploads of forgotten documents, except files written after `before` (seconds since 1970).
 
-    Returns how many were deleted. To be repeated if it was cut off. Raises UnknownCollection.
+    Returns the number of deleted files. Run it again after an interruption. Raises UnknownCollection.
     """
     record = store.collections.get(collection)
     remembered = store.forgotten.all(record.id).document_ids
@@ -41,9 +38,9 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
 
 
 def unpublished_uploads(store: Store, collections: Collection[str], pending: Collection[tuple[str, str]]) -> list[Path]:
-    """Uploads that no reader sees: of these collections, of collections that there are not, and those cut off.
+    """Unpublished uploads of these collections and of unknown ones, and interrupted uploads.
 
-    `pending` are (collection, name) of uploads that wait to be read, and are left out.
+    `pending` are (collection, name) of uploads that wait to be read; they are skipped.
     """
     known = {record.name for record in store.collections.all()}
     found: list[Path] = []
@@ -58,7 +55,7 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
 
 
 def _published_paths(store: Store, folder: Path) -> set[Path]:
-    """The uploads in the folder of a collection that readers see."""
+    """The published uploads in the folder of a collection."""
     record = store.collections.find(folder.name)
     if record is None or record.published is None:
         return set()
@@ -68,11 +65,11 @@ def _published_paths(store: Store, folder: Path) -> set[Path]:
 
 
 def _roots(store: Store, record: CollectionRecord) -> list[str]:
-    """The names by which a collection knows the folder of its uploads."""
+    """The root names of a collection's upload folder."""
     folder = uploads_folder(store.data_dir, record.name).resolve()
     return [name for name, (path, _) in store.collections.roots(record.id).items() if path == folder]
 
 
 def drop_uploads(data_dir: Path, collection: str) -> None:
-    """Delete every upload of a collection that is dropped."""
+    """Delete every upload of a dropped collection."""
     shutil.rmtree(uploads_folder(data_dir, collection), ignore_errors=True)

@@ -1,17 +1,15 @@
-"""Guessing the language of a text by its script, the share of its stopwords and letters that no other language has."""
+"""Detect the language of a text by its script, its share of stopwords, and letters that no other language has."""
 
 from collections import Counter
 from functools import cache
 
-from elt_llm_core.text.normalise import lower, without_diacritics, words_of
-from elt_llm_core.text.stems import UNSPACED
-from elt_llm_core.text.stopwords import LISTS_OF_BM25S, OWN_LISTS, stopwords_of
+from elt_llm_core.text.languages import languages, load_language
+from elt_llm_core.text.normalise import lower, split_words, without_diacritics
+from elt_llm_core.text.stems import UNSPACED, stopwords_of
 
 SAMPLE_CHARACTERS = 20_000
-LEAST_SHARE = 0.15  # of all words; running text has between a third and a half
-LEAST_WORDS = 10
-# Lithuanian says with endings what others say with small words: a rule may hold none. Words with these letters tell it.
-TELLING_LETTERS = {"lt": frozenset("ėįų"), "hu": frozenset("őű"), "ro": frozenset("țţă"), "tr": frozenset("ğı")}
+MIN_SHARE = 0.15  # of all words; in running text between a third and a half are stopwords
+MIN_WORDS = 10
 
 
 def detect_language(text: str) -> str:
@@ -20,19 +18,23 @@ def detect_language(text: str) -> str:
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):
         return _unspaced_language(unspaced)
-    spelled = Counter(words_of(lower(sample)))
-    total = spelled.total()
-    if total < LEAST_WORDS:
+    counts = Counter(split_words(lower(sample)))
+    total = counts.total()
+    if total < MIN_WORDS:
         return "en"
-    shares = {code: _share(spelled, stopwords) / total for code, stopwords in _lists().items()}
-    for code, letters in TELLING_LETTERS.items():
-        shares[code] += sum(count for word, count in spelled.items() if not letters.isdisjoint(word)) / total
+    shares = {code: _evidence(counts, code) / total for code in _candidates()}
     best = max(shares, key=lambda code: (shares[code], code == "en"))
-    return best if shares[best] >= LEAST_SHARE else "en"
+    return best if shares[best] >= MIN_SHARE else "en"
 
 
-def _share(counts: Counter[str], stopwords: frozenset[str]) -> int:
-    return sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
+def _evidence(counts: Counter[str], code: str) -> int:
+    """The number of stopwords, plus the number of words with a distinctive letter.
+
+    Such letters matter to inflected languages: a Lithuanian sentence may hold no stopword.
+    """
+    stopwords, letters = stopwords_of(code), frozenset(load_language(code).distinctive_letters)
+    listed = sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
+    return listed + sum(count for word, count in counts.items() if not letters.isdisjoint(word))
 
 
 def _unspaced_language(characters: list[str]) -> str:
@@ -44,5 +46,7 @@ def _unspaced_language(characters: list[str]) -> str:
 
 
 @cache
-def _lists() -> dict[str, frozenset[str]]:
-    return {code: stopwords_of(code) for code in (*LISTS_OF_BM25S, *OWN_LISTS)}
+def _candidates() -> tuple[str, ...]:
+    """Languages with stopwords; of two with equal shares, those with a list in bm25s come first."""
+    codes = filter(stopwords_of, languages())
+    return tuple(sorted(codes, key=lambda code: (not load_language(code).bm25s_stopwords, code)))

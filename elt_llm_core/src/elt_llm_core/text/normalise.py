@@ -1,4 +1,4 @@
-"""One spelling for what readers see as the same: folded text, and the words and codes in it."""
+"""Normal forms of text: folding of case and diacritics, words and codes, replacement of lone surrogates."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ SPELLINGS = str.maketrans(
 LETTERS_WITHOUT_DECOMPOSITION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}  # noqa: RUF001
 )
-# Marks are dropped from Latin and Greek letters only: elsewhere they tell letters apart, as in the Cyrillic й.
+# Marks are dropped from Latin and Greek letters only: elsewhere they distinguish letters, as in the Cyrillic й.
 MARKED_LETTER = re.compile(r"([a-z\u03b1-\u03c9])[\u0300-\u036f]+")
 
 # Letters and digits of all scripts, with the vowel signs that Python's \w leaves out.
@@ -39,41 +39,41 @@ THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def fold(text: str) -> str:
-    """The text in lower case without diacritics, with one kind of quote and dash (Unicode NFKC; may change length)."""
+    """Return the text in lower case without diacritics, with one kind of quote and dash (NFKC; length may change)."""
     return without_diacritics(lower(text))
 
 
 def words(text: str) -> list[str]:
     """The folded words in order; codes such as c++, v1.2.3, a3.1, u-21 and 12.3 stay whole, 1,000 becomes 1000."""
-    return words_of(fold(text))
+    return split_words(fold(text))
 
 
 def lower(text: str) -> str:
-    """As `fold`, but with the diacritics, which stemmers need."""
+    """Fold the text as `fold` does, but keep the diacritics, which stemmers need."""
     if text.isascii():
         return text.lower().replace("`", "'")
     composed = unicodedata.normalize("NFKC", text.translate(SPELLINGS))
-    # Once more at the end: compatibility forms, such as the superscript minus, become further quotes and dashes.
+    # Translated again: NFKC turns compatibility forms, such as the superscript minus, into further quotes and dashes.
     return unicodedata.normalize("NFKC", composed.casefold()).translate(SPELLINGS)
 
 
 def without_diacritics(lowered: str) -> str:
-    """Lower-case text with the marks of Latin and Greek letters taken off."""
+    """Remove the marks of Latin and Greek letters from lower-case text."""
     if lowered.isascii():
         return lowered
     bare = MARKED_LETTER.sub(r"\1", unicodedata.normalize("NFD", lowered))
     return unicodedata.normalize("NFC", bare).translate(LETTERS_WITHOUT_DECOMPOSITION)
 
 
-def words_of(lowered: str) -> list[str]:
-    """The words of text that is already in lower case, as `words` cuts them."""
-    found: list[str] = []
+def split_words(lowered: str) -> list[str]:
+    """Split text that is already in lower case into words, as `words` does."""
+    result: list[str] = []
     for word in WORD.findall(lowered):
         if word.isalnum():
-            found.append(word)
+            result.append(word)
         else:
-            found.extend(_pieces(word))
-    return found
+            result.extend(_pieces(word))
+    return result
 
 
 def _pieces(word: str) -> list[str]:
@@ -90,3 +90,11 @@ def _pieces(word: str) -> list[str]:
 def is_code(word: str) -> bool:
     """Whether a word mixes letters and digits, as designations do."""
     return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace each lone surrogate by the replacement character U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)

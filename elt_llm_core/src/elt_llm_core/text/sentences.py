@@ -1,19 +1,34 @@
-"""Where the sentences of a text lie; made for rule books, whose numbers and abbreviations are full of full stops."""
+"""Sentence spans of a text, aware of abbreviations, numbered rules, lists and tables; made for rule books."""
 
-# ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
 import re
 from collections.abc import Iterator
 
-from elt_llm_core.text.abbreviations import CONJUNCTIONS, MONTHS, NUMBERED, OPEN, REFERENCES, STARTERS, TITLES
+from elt_llm_core.text.languages import languages, load_language, month_numbers, words
+
+
+def _words(name: str) -> frozenset[str]:
+    return words(name, languages())
+
+
+TITLES = _words("title_abbreviations")
+REFERENCES = _words("reference_abbreviations")
+OPEN_ABBREVIATIONS = _words("open_abbreviations")
+STARTERS = _words("sentence_starters")
+NUMBERED = _words("words_before_numbers")
+ITEM_CONJUNCTIONS = _words("item_conjunctions")
+_DATED = [code for code in languages() if load_language(code).full_stop_after_day]
+MONTHS = frozenset(month_numbers(_DATED))
+
+# ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
 
 CLOSERS = "\"'”’»)\\]*_"
-# Possessive, and never from the middle of a run: else a long row of dots would take quadratic time.
+# Possessive, and never from the middle of a run: a long row of dots would otherwise take quadratic time.
 END = re.compile(rf"(?<![.!?…])[.!?…]++[{CLOSERS}]*+(?=\s)|(?<![。！？｡])[。！？｡]++[」』”’）]*+")
 FIRST_WORD = re.compile(r"[\s\"'“‘«„(\[*_]*((?:l')?[^\W_]+|)")
 LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]{0,24}\Z")
 INITIAL = re.compile(r"[A-Z]|(?:[A-Z]\.)+[A-Z]", re.ASCII)
 BARE_MARKER = re.compile(r"\W*(?:(?:\d{1,4}\.)*\d{1,4}|[A-Za-z]|[ivxIVX]{1,6})[.)]\W*")
-ABBREVIATION_REACH = 24  # characters looked back at; no abbreviation is longer
+ABBREVIATION_REACH = 24  # characters searched before a full stop; no abbreviation is longer
 
 ITEM_LINE = re.compile(r"\s*(?:[-*+•–▪◦‣●○■□·]\s|#{1,6}\s|>|\|)")
 NUMBER_LINE = re.compile(
@@ -27,7 +42,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the sentences, in order and stripped; each visible character lies in exactly one.
 
     Ends are full stops, question and exclamation marks that close a sentence, blank lines, headings, table rows and
-    the lines before list items and numbered rules. A line break within a sentence is no end. Linear in the length.
+    the lines before list items and numbered rules. A line break does not end a sentence. Linear in the length.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _blocks(text):
@@ -54,9 +69,8 @@ def _starts_block(line: str, previous: str) -> bool:
         return True
     if CLOSED_LINE.match(before) or CLOSED_LINE.match(line) or ITEM_LINE.match(line):
         return True
-    if _is_capital_heading(before):
-        return True
-    return _is_numbered(line, before)
+    is_capital_heading = len(before) <= 80 and before.isupper() and before[-1] not in ",;:-" and " " in before.strip()
+    return is_capital_heading or _is_numbered(line, before)
 
 
 def _is_numbered(line: str, before: str) -> bool:
@@ -68,30 +82,26 @@ def _is_numbered(line: str, before: str) -> bool:
 
 
 def _asks_for_number(before: str, in_brackets: bool) -> bool:
-    """Whether a line ends as in "... according to rule", so that the number on the next one belongs to it."""
+    """Whether a line ends as in "... according to rule", so that the number on the next line belongs to it."""
     if before[-1] in "(,":
         # Items in brackets may end with commas: "(a) pays," / "(b) plays".
         return before[-1] == "(" or not in_brackets
     rest, _, word = before.rpartition(" ")
-    if word in CONJUNCTIONS and rest.rstrip().endswith((";", ",")):
+    if word in ITEM_CONJUNCTIONS and rest.rstrip().endswith((";", ",")):
         return False
     return word.lower() in NUMBERED
-
-
-def _is_capital_heading(line: str) -> bool:
-    return len(line) <= 80 and line.isupper() and line[-1] not in ",;:-" and " " in line.strip()
 
 
 def _sentences_of(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if TABLE_ROW.match(text, start, end):
         yield from _stripped(text, start, end)
         return
-    begin = start
+    sentence_start = start
     for match in END.finditer(text, start, end):
-        if _ends_sentence(text, begin, match, end):
-            yield from _stripped(text, begin, match.end())
-            begin = match.end()
-    yield from _stripped(text, begin, end)
+        if _ends_sentence(text, sentence_start, match, end):
+            yield from _stripped(text, sentence_start, match.end())
+            sentence_start = match.end()
+    yield from _stripped(text, sentence_start, end)
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -102,7 +112,7 @@ def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield first, first + len(bare)
 
 
-def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> bool:
+def _ends_sentence(text: str, sentence_start: int, match: re.Match[str], end: int) -> bool:
     mark = match.group()
     following = FIRST_WORD.match(text, match.end(), end)
     word = following.group(1) if following else ""
@@ -111,16 +121,16 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
     if mark.startswith(("..", "…")):
         return not word[:1].islower()
     if mark[0] in "!?":
-        # He asked "Why?" and left.
+        # A sentence may continue after a quoted question: He asked "Why?" and left.
         return not (word[:1].islower() and mark[-1] not in "!?")
     if word[:1].islower():
         return False
-    return not _is_abbreviated(text, begin, match.start(), word)
+    return not _is_abbreviated(text, sentence_start, match.start(), word)
 
 
-def _is_abbreviated(text: str, begin: int, stop: int, following: str) -> bool:
+def _is_abbreviated(text: str, sentence_start: int, stop: int, following: str) -> bool:
     """Whether the full stop at `stop` belongs to the word before it."""
-    before = text[max(begin, stop - ABBREVIATION_REACH) : stop]
+    before = text[max(sentence_start, stop - ABBREVIATION_REACH) : stop]
     if len(before) < ABBREVIATION_REACH and BARE_MARKER.fullmatch(before.strip() + "."):
         return True
     found = LAST_WORD.search(before)
@@ -130,6 +140,6 @@ def _is_abbreviated(text: str, begin: int, stop: int, following: str) -> bool:
         return True
     if lowered in REFERENCES:
         return following[:1].isdigit() or (len(following) == 1 and following.lower() not in STARTERS)
-    if lowered in OPEN or INITIAL.fullmatch(word):
+    if lowered in OPEN_ABBREVIATIONS or INITIAL.fullmatch(word):
         return following != "" and following.lower() not in STARTERS
     return word.isdigit() and len(word) <= 2 and following.lower() in MONTHS

@@ -1,94 +1,73 @@
-"""Words as keyword search compares them: stopwords dropped, endings cut, codes and numbers untouched."""
+"""Keyword terms of a text: stopwords dropped, diacritics restored, words stemmed, codes and numbers kept."""
 
 import hashlib
 import re
+from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import SettingsError
-from elt_llm_core.text.endings import unsoftened, with_letters, with_likely_ending
-from elt_llm_core.text.normalise import lower, without_diacritics, words_of
-from elt_llm_core.text.stopwords import stopwords_of
+from elt_llm_core.text.languages import Language, load_language
+from elt_llm_core.text.normalise import fold, lower, split_words, without_diacritics
 
-if TYPE_CHECKING:
-    from Stemmer import Stemmer
+_MIN_STEM = 3  # letters before an ending
 
-ALGORITHM_VERSION = 2  # to be raised whenever the same text could give other stems
+
+@cache
+def stopwords_of(language: str) -> frozenset[str]:
+    """The folded stopwords of a language; empty where its file names none."""
+    from bm25s import stopwords
+
+    record = load_language(language)
+    listed = getattr(stopwords, record.bm25s_stopwords) if record.bm25s_stopwords else record.stopwords
+    return frozenset(map(fold, listed))
+
+
+ALGORITHM_VERSION = 2  # raise this whenever the same text could give other stems
 CACHED_WORDS = 200_000
 # Chinese, Japanese and Korean are written without spaces or with particles attached: pairs of characters are compared.
-UNSPACED_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-VERSION = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-
-# Code of the language: the Snowball algorithm; empty where there is none.
-LANGUAGES = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "ja": "",
-    "ko": "",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-    "zh": "",
-}
+_UNSPACED_RUN = re.compile(rf"{UNSPACED.pattern}+|[^{UNSPACED.pattern[1:]}+")
+_VERSION_CODE = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 
 
 class KeywordTokeniser:
     """Cuts text into stems by the Snowball algorithm of one language; safe to share between threads.
 
-    Raises SettingsError for a language that has no algorithm here.
+    Raises SettingsError for a language that has no file in `text/languages`.
     """
 
     def __init__(self, language: str = "en") -> None:
-        if language not in LANGUAGES:
-            raise SettingsError(f"There is no stemmer for language '{language}'", hint=f"Use {', '.join(LANGUAGES)}")
+        import Stemmer
+
+        record = load_language(language)
         self.language = language
         self._stopwords = stopwords_of(language)
-        self._stemmer = _open_stemmer(LANGUAGES[language])
+        self._stemmer = Stemmer.Stemmer(record.snowball, maxCacheSize=0) if record.snowball else None
+        self._diacritics = _DiacriticsRestorer(record)
         self._stems: dict[str, tuple[str, ...]] = {}
         self._latest: tuple[str, tuple[str, ...]] = ("", ())
         self._lock = Lock()
 
     def stems(self, text: str) -> list[str]:
         """The stems in the order of the text, repeated as often as they occur."""
-        latest, stems_of_it = self._latest  # a question is cut once for each of many collections
-        if text == latest:
-            return list(stems_of_it)
-        known = self._stems
-        found: list[str] = []
-        for word in words_of(lower(text)):
-            stems = known.get(word)
-            found.extend(self._learn(word) if stems is None else stems)
-        self._latest = (text, tuple(found))
-        return found
+        latest_text, latest_stems = self._latest  # a question is cut once for each of many collections
+        if text == latest_text:
+            return list(latest_stems)
+        cached = self._stems
+        result: list[str] = []
+        for word in split_words(lower(text)):
+            stems = cached.get(word)
+            if stems is None:
+                stems = tuple(self._cut(word))
+                if len(cached) < CACHED_WORDS:
+                    cached[word] = stems
+            result.extend(stems)
+        self._latest = (text, tuple(result))
+        return result
 
     def stems_of_guess(self, word: str) -> list[str]:
-        """As `stems` of one word in lower case, which is not kept in memory: for words that are only tried."""
-        known = self._stems.get(word)
-        return self._cut(word) if known is None else list(known)
+        """Return the stems of one lower-case word without caching them, for words that are only tried."""
+        cached = self._stems.get(word)
+        return self._cut(word) if cached is None else list(cached)
 
     @property
     def fingerprint(self) -> str:
@@ -99,30 +78,19 @@ class KeywordTokeniser:
         parts = (str(ALGORITHM_VERSION), self.language, stopwords, Stemmer.version())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-    def _learn(self, word: str) -> tuple[str, ...]:
-        stems = tuple(self._cut(word))
-        if len(self._stems) < CACHED_WORDS:
-            self._stems[word] = stems
-        return stems
-
     def _cut(self, word: str) -> list[str]:
         bare = without_diacritics(word)
         if any(map(str.isdigit, word)) and not UNSPACED.search(word):
-            return code_forms(bare)
-        spelled = with_letters(word, self.language)
+            return _code_forms(bare)
+        spelled = self._diacritics.restore_letters(word)
         if bare in self._stopwords or without_diacritics(spelled) in self._stopwords:
             return []
         if UNSPACED.search(word):
-            return [stem for run in UNSPACED_RUN.findall(bare) for stem in self._cut_run(run)]
-        # The algorithms know endings by their diacritics; a question is often typed without them. Both stems are kept
-        # where they differ, so that either way of writing finds the other.
-        likely = self._stem(with_likely_ending(spelled, self.language))
-        return list(dict.fromkeys((self._stem(spelled), unsoftened(likely, self.language))))
-
-    def _cut_run(self, run: str) -> list[str]:
-        if UNSPACED.match(run) and len(run) > 1:
-            return [run[start : start + 2] for start in range(len(run) - 1)]
-        return [run]
+            return [pair for run in _UNSPACED_RUN.findall(bare) for pair in _character_pairs(run)]
+        # Snowball recognises endings by their diacritics, which questions often lack. Where the two stems differ, both
+        # are kept, so that either spelling matches the other.
+        likely = self._stem(self._diacritics.restore_ending(spelled))
+        return list(dict.fromkeys((self._stem(spelled), _unsoften_stem(likely, self.language))))
 
     def _stem(self, word: str) -> str:
         if self._stemmer is None:
@@ -132,15 +100,48 @@ class KeywordTokeniser:
         return without_diacritics(stem) or without_diacritics(word)
 
 
-def code_forms(code: str) -> list[str]:
-    """The ways a designation is written and asked for: u-21 whole, in parts and as u21; v1.2.3 also as 1.2.3."""
+class _DiacriticsRestorer:
+    """Spells lower-case words that were typed without diacritics as the language most likely does."""
+
+    def __init__(self, language: Language) -> None:
+        self._letters = dict(pair.split() for pair in language.letter_pairs)
+        after = f"(?<![{language.no_letter_pair_after}])" if language.no_letter_pair_after else ""
+        self._pair = re.compile(f"{after}(?:{'|'.join(self._letters)})") if self._letters else None
+        self._endings = [tuple(pair.split()) for pair in language.endings]
+
+    def restore_letters(self, word: str) -> str:
+        """Replace pairs of letters by the letters they are typed for: `aerzte` by `ärzte` in German."""
+        return self._pair.sub(lambda match: self._letters[match.group()], word) if self._pair else word
+
+    def restore_ending(self, word: str) -> str:
+        """Remove the diacritics but for those of the likely ending; any others are folded after stemming."""
+        bare = without_diacritics(word)
+        for typed, spelled in self._endings:
+            if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:
+                return bare[: -len(typed)] + spelled
+        return bare
+
+
+def _unsoften_stem(stem: str, language: str) -> str:
+    """Return a folded stem with the last letter of its other cases: Lithuanian `medz` as `med`.
+
+    Snowball softens no letter that has its mark; `c` and `dz` are what folding leaves of `č` and `dž`.
+    """
+    if language != "lt" or len(stem) <= _MIN_STEM:
+        return stem
+    if stem.endswith("dz"):
+        return stem[:-1]
+    return f"{stem[:-1]}t" if stem.endswith("c") else stem
+
+
+def _code_forms(code: str) -> list[str]:
+    """The ways a designation is written and queried: u-21 whole, in parts and as u21; v1.2.3 also as 1.2.3."""
     if "-" in code:
         return list(dict.fromkeys((code, *code.split("-"), code.replace("-", ""))))
-    version = VERSION.fullmatch(code)
+    version = _VERSION_CODE.fullmatch(code)
     return [code, version.group(1)] if version else [code]
 
 
-def _open_stemmer(algorithm: str) -> "Stemmer | None":
-    import Stemmer
-
-    return Stemmer.Stemmer(algorithm, maxCacheSize=0) if algorithm else None
+def _character_pairs(run: str) -> list[str]:
+    is_split = UNSPACED.match(run) and len(run) > 1
+    return [run[start : start + 2] for start in range(len(run) - 1)] if is_split else [run]

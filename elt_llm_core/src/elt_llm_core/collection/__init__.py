@@ -1,0 +1,1 @@
+"""A collection over time: open, publish, verify, forget, purge, export, import."""

@@ -1,0 +1,268 @@
+"""The export file: a zip with a manifest, documents as JSON lines, and vectors. Reading enforces size limits."""
+
+import hashlib
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from elt_llm_core.errors import ImportRefused
+from elt_llm_core.utilities import Closeable
+
+FORMAT = "elt-llm-collection"
+FORMAT_VERSION = 1
+MANIFEST, DOCUMENTS, KEYS, VECTORS = "manifest.json", "documents.jsonl", "vectors.keys", "vectors.f32"
+MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in writing order
+KEY_BYTES = 32
+_MAX_COUNT = 2**62  # fits SQLite's integers, with room for sums
+
+NonNegativeCount = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _check_relative_path(path: str) -> str:
+    """Raise ValueError unless the path leads down from its folder."""
+    steps = path.split("/")
+    if "\0" in path or not steps[0] or ".." in steps:
+        raise ValueError("is not a path below a folder")
+    return path
+
+
+def _check_timestamp(text: str) -> str:
+    """Raise ValueError unless the text is a date and time with an offset."""
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("has no offset from UTC")
+    return text
+
+
+RelativePath = Annotated[str, Field(max_length=4096), AfterValidator(_check_relative_path)]
+Timestamp = Annotated[str, Field(max_length=40), AfterValidator(_check_timestamp)]
+ArtefactName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class _StrictModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class ArchiveMember(_StrictModel):
+    """Unpacked size in bytes and sha256 in hex of one archive member."""
+
+    size: NonNegativeCount
+    sha256: Digest
+
+
+class ExportedFingerprint(_StrictModel):
+    """The fields of an EmbeddingFingerprint."""
+
+    provider: str
+    model: str
+    digest: str
+    dimension: Annotated[int, Field(ge=1, le=65536)]
+    query_prefix: str
+    text_prefix: str
+    normalised: bool
+    token_limit: NonNegativeCount
+
+
+class ExportedForgottenFile(_StrictModel):
+    """A forgotten file, by id and digests, never by name. An empty digest matches no content."""
+
+    document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    content_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+    name: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+
+
+class ExportManifest(_StrictModel):
+    """The manifest of the file. `collection_hash` is the hash of the collection published from it."""
+
+    format: Literal["elt-llm-collection"]
+    version: Literal[1]
+    collection: str
+    collection_hash: Digest
+    fingerprint: ExportedFingerprint
+    chunker: str
+    language: str
+    chroma: dict[str, str | int]
+    library_versions: dict[str, str]
+    roots: tuple[RelativePath, ...]
+    documents: NonNegativeCount
+    nodes: NonNegativeCount
+    vectors: NonNegativeCount
+    members: dict[str, ArchiveMember]
+    forgotten: tuple[ExportedForgottenFile, ...] = ()
+
+
+class ExportedNode(_StrictModel):
+    """One chunk; its text is `document.text[start:end]`."""
+
+    node_id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")]
+    start: NonNegativeCount
+    end: NonNegativeCount
+    page: NonNegativeCount | None
+    section: str | None
+    context: str
+    metadata: dict[str, str | int | float | bool | list[str]]
+    stems: str
+
+
+class ExportedDocument(_StrictModel):
+    """One document version. For a part of a file, `part_of` is the line number of that file, from 0."""
+
+    part_of: NonNegativeCount | None
+    document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    root: RelativePath
+    path: RelativePath
+    content_hash: Digest
+    size: NonNegativeCount
+    reader: str
+    chunker: str
+    tokeniser: str
+    outcome: Literal["ok", "empty"]
+    title: str
+    text: str
+    pages: tuple[NonNegativeCount, ...]
+    sections: tuple[tuple[NonNegativeCount, NonNegativeCount, str], ...]
+    metadata: dict[str, str | int | float | bool | list[str]]
+    notes: tuple[str, ...]
+    part: str
+    extraction: str
+    modified_at: Timestamp | None
+    created_at: Timestamp
+    artefacts: dict[ArtefactName, Any]
+    nodes: tuple[ExportedNode, ...]
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+MAX_UNPACKED = 64 << 30  # bytes, all members
+_MAX_MANIFEST = 4 << 20
+_MAX_LINE = 256 << 20
+_MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20  # unpacked size by packed size
+_MAX_DIRECTORY = 1 << 16  # bytes; four members need 400
+_END, _END_64, _TAIL = b"PK\x05\x06", b"PK\x06\x06", 66_000
+_FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
+
+
+class ExportPackage(Closeable):
+    """An opened export file with checked members and a parsed manifest."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file. Raises ImportRefused if it is not an export."""
+        self.path = path
+        self._streams = ExitStack()
+        with self._named_failures():
+            _refuse_large_directory(path)
+            self._zip = zipfile.ZipFile(path)
+        try:
+            self._check_members()
+            self.manifest = self.parse(ExportManifest, self._read_manifest(), MANIFEST)
+            self._check_sizes()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file and all open members."""
+        self._streams.close()
+        self._zip.close()
+
+    def refuse(self, why: str) -> ImportRefused:
+        """Return the error for this fault."""
+        return ImportRefused(
+            f"{self.path} cannot be imported: {why}.", hint="Nothing was imported. Export the collection again."
+        )
+
+    def parse(self, model: type[Model], text: bytes, where: str) -> Model:
+        """Parse the JSON `text` as this model. Raises ImportRefused with the first fault."""
+        try:
+            return model.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise self.refuse(f"{where}: {place + ': ' if place else ''}{first['msg']}") from error
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the document lines, then check their hash. Raises ImportRefused."""
+        with self._member(DOCUMENTS) as stream:
+            digest = hashlib.sha256()
+            while line := stream.readline(_MAX_LINE + 1):
+                if len(line) > _MAX_LINE:
+                    raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")
+                digest.update(line)
+                yield line
+            self._compare(DOCUMENTS, digest.hexdigest())
+
+    def pieces(self, name: str, size: int) -> Iterator[bytes]:
+        """Yield a member in pieces of at most `size` bytes, then check its hash."""
+        with self._member(name) as stream:
+            digest = hashlib.sha256()
+            while piece := stream.read(size):
+                digest.update(piece)
+                yield piece
+            self._compare(name, digest.hexdigest())
+
+    def _compare(self, name: str, digest: str) -> None:
+        if self.manifest.members[name].sha256 != digest:
+            raise self.refuse(f"{name} does not match its sha256 in the manifest")
+
+    def _read_manifest(self) -> bytes:
+        with self._member(MANIFEST) as stream:
+            return stream.read(_MAX_MANIFEST)
+
+    def _check_members(self) -> None:
+        members = self._zip.infolist()
+        if sorted(member.filename for member in members) != sorted(MEMBERS):
+            raise self.refuse(f"its members are not {', '.join(MEMBERS)}, each once")
+        for member in members:
+            if member.flag_bits & 0x1:
+                raise self.refuse(f"{member.filename} is encrypted")
+            if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise self.refuse(f"{member.filename} is packed in an unknown way")
+            ratio = member.file_size / max(1, member.compress_size)
+            if member.file_size > _ANY_RATIO_BELOW and ratio > _MOST_RATIO:
+                raise self.refuse(f"{member.filename} unpacks to {ratio:.0f} times its size")
+        if sum(member.file_size for member in members) > MAX_UNPACKED:
+            raise self.refuse(f"it unpacks to more than {MAX_UNPACKED} bytes")
+        if self._zip.getinfo(MANIFEST).file_size > _MAX_MANIFEST:
+            raise self.refuse(f"{MANIFEST} has more than {_MAX_MANIFEST} bytes")
+
+    def _check_sizes(self) -> None:
+        said = {name: member.size for name, member in self.manifest.members.items()}
+        there = {name: self._zip.getinfo(name).file_size for name in MEMBERS if name != MANIFEST}
+        if said != there:
+            raise self.refuse("its member sizes do not match the manifest")
+
+    @contextmanager
+    def _member(self, name: str) -> Iterator[IO[bytes]]:
+        with self._named_failures():
+            yield self._streams.enter_context(self._zip.open(name))
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except _FAILURES as error:
+            raise self.refuse(f"it is damaged, or no zip file ({error})") from error
+        except OSError as error:
+            raise self.refuse(error.strerror or str(error)) from error
+
+
+def _refuse_large_directory(path: Path) -> None:
+    """Raise BadZipFile if the member list is long, since reading it would allocate the size it claims."""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - _TAIL))
+        tail = stream.read()
+    end, end_64 = tail.rfind(_END), tail.rfind(_END_64)
+    if end < 0:
+        raise zipfile.BadZipFile("it has no list of members")
+    sizes = [struct.unpack_from("<L", tail, end + 12)[0]]
+    if end_64 >= 0:
+        sizes.append(struct.unpack_from("<Q", tail, end_64 + 40)[0])
+    if any(size > _MAX_DIRECTORY for size in sizes if size != 0xFFFFFFFF):
+        raise zipfile.BadZipFile("it has a list of too many members")

@@ -1,0 +1,112 @@
+"""Forget a document: remove it from every index, text and vector, and keep it out of later ingests."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elt_llm_core.collection.lifecycle import generation_recipe, open_generation, publish, remove_leftovers
+from elt_llm_core.errors import StoreError
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.state.erasure import erase_forgotten
+from elt_llm_core.store.erasure import store_samples, take_samples
+from elt_llm_core.store.forget_selection import (
+    delete_forgotten_versions,
+    known_files,
+    select_to_forget,
+    versions_to_forget,
+)
+from elt_llm_core.store.generations import discard_generation
+from elt_llm_core.store.records import CollectionRecord
+from elt_llm_core.store.store import Store
+from elt_llm_core.store.uploads import delete_forgotten_uploads
+from elt_llm_core.utilities import Failpoint, failpoint
+
+
+@dataclass(frozen=True)
+class ForgetReport:
+    """The result of forgetting. `pinned` generations are still open in a reader and are deleted when it closes them."""
+
+    collection: str
+    documents: tuple[str, ...]
+    passages: int
+    generation: int | None
+    deleted_generations: tuple[int, ...]
+    pinned: tuple[int, ...]
+    turns: int = 0
+    """Deleted conversation turns that showed the document."""
+    rows: int = 0
+    """Deleted job rows that quoted the document."""
+    reviews: int = 0
+    """Reviews of such rows, deleted or stripped of their comments."""
+    uploads: int = 0
+    """Deleted uploaded files."""
+
+
+def forget(
+    store: Store, name: str, reference: str, progress: ProgressListener, *, asked_at: float | None = None
+) -> ForgetReport:
+    """Remove the chosen documents: publish a generation without them and delete every generation that contains them.
+
+    Uploads of the documents are deleted too, unless they are newer than `asked_at` (seconds since 1970; default now).
+    The caller holds the writer's lock. After a crash, run it again. Raises StoreError if a trace is left.
+    """
+    remove_leftovers(store)
+    record = store.collections.get(name)
+    choice = select_to_forget(store, name, reference)
+    with failpoint(Failpoint.FORGET):
+        store.forgotten.add(record.id, [file.forgotten() for file in choice.files])
+    remembered = store.forgotten.all(record.id)  # also of an earlier interrupted run
+    known = [file for file in known_files(store, record.id) if file.document_id in remembered.document_ids]
+    identities = sorted({file.document_id for file in known})
+    doomed = versions_to_forget(store, record.id, identities, remembered.content_hashes)
+    node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
+    with failpoint(Failpoint.FORGET):
+        _publish_without_versions(store, record, doomed, progress)
+    store_samples(store, take_samples(store, doomed))
+    with failpoint(Failpoint.FORGET):
+        numbers = delete_forgotten_versions(store, record.id, identities, doomed)
+        erased = erase_forgotten(store, name, remembered.document_ids)
+        uploads = delete_forgotten_uploads(store, name, before=time.time() if asked_at is None else asked_at)
+    pinned = [it for it in numbers if not discard_generation(store.folder(name) / str(it), store.trash)]
+    _check_no_traces(store, name, identities, node_ids)
+    return ForgetReport(
+        collection=name,
+        documents=tuple(dict.fromkeys(file.path for file in known)),
+        passages=len(node_ids),
+        generation=store.collections.get(name).published,
+        deleted_generations=tuple(numbers),
+        pinned=tuple(pinned),
+        turns=erased.turns,
+        rows=erased.rows,
+        reviews=erased.reviews,
+        uploads=uploads,
+    )
+
+
+def _publish_without_versions(
+    store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener
+) -> None:
+    """Publish the current contents without these versions, if it contains any of them."""
+    if record.published is None:
+        return
+    present = store.generations.versions(record.id, record.published)
+    left = sorted(set(present) - set(doomed))
+    if len(left) < len(present):
+        recipe = generation_recipe(store.generations.get(record.id, record.published))
+        publish(store, record.name, left, recipe, progress, rolled_back=record.rolled_back)
+
+
+def _check_no_traces(store: Store, name: str, identities: Sequence[str], node_ids: Sequence[str]) -> None:
+    """Raise StoreError if the published generation still contains one of these documents or nodes."""
+    if store.collections.get(name).published is None:
+        return
+    with open_generation(store, name) as generation:
+        ids = getattr(generation.vector_store, "all_ids", lambda: generation.ids)()
+        kept = {path.stem for path in (generation.directory / "artefacts").glob("*/*.json")}
+        documents = {document.document_id for document in generation.documents()}
+        left = {*node_ids} & {*generation.ids, *ids} | {*identities} & (kept | documents)
+        if left:
+            raise StoreError(
+                f"{len(left)} traces are left in generation {generation.number} of '{name}'.",
+                hint=f"Run: elt-llm verify -c {name}, then the same command again.",
+            )

@@ -1,0 +1,229 @@
+"""A published generation as readers use it: pinned and read-only."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from llama_index.core.vector_stores.types import BasePydanticVectorStore
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import CorruptIndex, UsageError
+from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
+from elt_llm_core.index.contents import (
+    ARTEFACTS_FOLDER,
+    FIELDS_NAME,
+    IDS_NAME,
+    VECTORS_NAME,
+    GenerationArrays,
+    artefact_names,
+    node_stems,
+    read_arrays,
+    read_artefacts,
+    read_contents,
+)
+from elt_llm_core.index.fields import FilterFields, open_fields
+from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
+from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity
+from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
+from elt_llm_core.store.generations import GenerationPin
+from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
+from elt_llm_core.store.store import Store
+from elt_llm_core.text.outline import Outline
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Closeable, nearest_names
+
+
+class Generation(Closeable):
+    """One pinned generation of one collection. Closing it, or leaving its `with` block, releases the pin."""
+
+    def __init__(
+        self,
+        store: Store,
+        record: CollectionRecord,
+        pin: GenerationPin,
+        passport: Passport,
+        indexes: VectorIndexPool | None = None,
+        tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
+    ) -> None:
+        """`indexes` shares a limited number of open vector indexes; without it, the index is opened now.
+
+        `tokeniser_of` returns the tokeniser of a language, so that generations can share one.
+        """
+        self.collection = record.name
+        self.number = pin.number
+        self.passport = passport
+        self.directory = store.folder(record.name) / str(pin.number)
+        self._store, self._record, self._pin = store, record, pin
+        _refuse_damaged_arrays(self.directory, passport)
+        self._arrays: GenerationArrays = read_arrays(self.directory)
+        self.filter_fields: FilterFields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
+        self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
+        self.keyword, keyword_notes = self._open_keyword(tokeniser_of(passport.language))
+        self._tokeniser_fingerprint = self.keyword.tokeniser.fingerprint
+        self._chroma: ChromaIndex | None = None
+        self.vector_store, vector_notes = self._open_vectors(ExactVectorStore(self._arrays), indexes)
+        self._opening_notes = (*keyword_notes, *vector_notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is degraded, found when the generation or its lazily opened vector index was opened."""
+        lent = self.vector_store.notes if isinstance(self.vector_store, PooledVectorStore) else ()
+        return (*self._opening_notes, *lent)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.ids)
+
+    @property
+    def identity(self) -> str:
+        """Unique for each published state; generation numbers alone restart when a collection is dropped."""
+        return generation_identity(self.collection, self.number, self.passport)
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Vectors in the order of `ids`, shape (size, dimension), rows of length 1, memory-mapped."""
+        return self._arrays.vectors
+
+    @property
+    def fields(self) -> Mapping[str, NDArray[np.int64]]:
+        """Filterable fields in the order of `ids`, each of shape (size,)."""
+        return self._arrays.fields
+
+    def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
+        """The positions of these ids in `ids`."""
+        return self._arrays.positions(node_ids)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
+        """Return these nodes with their texts, in the given order. Raises CorruptIndex if one is not in the store."""
+        found = self._store.nodes.in_generation(self._record.id, self.number, node_ids)
+        missing = [node_id for node_id in node_ids if node_id not in found]
+        if missing:
+            raise CorruptIndex(
+                f"Node {missing[0]} of '{self.collection}' is not in the store.",
+                hint=f"Run: elt-llm verify -c {self.collection}",
+            )
+        return [found[node_id] for node_id in node_ids]
+
+    def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
+        """The stems of these nodes, context first, in the given order; empty for a node missing from the store."""
+        tokeniser = self.keyword.tokeniser
+        found = self._store.nodes.stems_in_generation(
+            self._record.id, self.number, node_ids, self._tokeniser_fingerprint
+        )
+        both = (found.get(node_id, ("", None)) for node_id in node_ids)
+        return [tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
+
+    def documents(self) -> list[StoredDocument]:
+        """The documents by path, without their texts."""
+        return self._store.documents.in_generation(self._record.id, self.number)
+
+    def document(self, reference: str) -> StoredDocument:
+        """Return the document of this id, path, file name or title, with text. Raises UsageError with similar names."""
+        documents = self.documents()
+        for matches in _matching_documents(documents, reference):
+            if len(matches) == 1:
+                return self._with_text(matches[0])
+            if matches:
+                raise UsageError(
+                    f"'{reference}' names {len(matches)} documents of '{self.collection}'.",
+                    hint="Use an id: " + ", ".join(f"{d.document_id} ({d.source})" for d in matches[:5]),
+                )
+        raise UsageError(
+            f"There is no document '{reference}' in '{self.collection}'.",
+            hint=nearest_names(reference, [document.source for document in documents]),
+        )
+
+    def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """Texts of these documents by id; unknown ids are skipped."""
+        wanted = frozenset(document_ids)
+        versions = {one.document_id: one.version for one in self.documents() if one.document_id in wanted}
+        return {identity: self._store.documents.text(version) for identity, version in versions.items()}
+
+    def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
+        """Pages and sections of these documents by id; unknown ids are skipped."""
+        return self._store.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
+
+    @property
+    def artefact_names(self) -> list[str]:
+        """Names of the artefacts that readers stored besides text, such as `enterprise_model`."""
+        return artefact_names(self.directory)
+
+    def artefacts(self, name: str) -> dict[str, Any]:
+        """The artefacts of one name as JSON values, by document id.
+
+        Raises CorruptIndex if one differs from what was published.
+        """
+        if faults := damaged_files_in(self.directory, f"{ARTEFACTS_FOLDER}/{name}", self.passport):
+            raise CorruptIndex(f"{self.directory / faults[0]}.", hint=f"Run: elt-llm verify -c {self.collection}")
+        return read_artefacts(self.directory, name)
+
+    def close(self) -> None:
+        """Close the indexes and release the pin."""
+        if self._chroma:
+            self._chroma.close()
+            self._chroma = None
+        if isinstance(self.vector_store, PooledVectorStore):
+            self.vector_store.let_go()
+        self._pin.release()
+
+    def _open_keyword(self, tokeniser: KeywordTokeniser) -> tuple[KeywordIndex, tuple[str, ...]]:
+        """Open the stored keyword index, or build one in memory if another tokeniser built it or it is damaged."""
+        if tokeniser.fingerprint != self.passport.tokeniser:
+            return self._keyword_from_store(tokeniser), (
+                f"The keyword index of '{self.collection}' was built by another tokeniser; it was rebuilt in memory."
+                f" Run: elt-llm ingest -c {self.collection}",
+            )
+        try:
+            if faults := damaged_files_in(self.directory, BM25_FOLDER, self.passport):
+                raise CorruptIndex(f"{self.directory / faults[0]}.")
+            return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
+        except CorruptIndex as error:
+            return self._keyword_from_store(tokeniser), (
+                f"{error} It was rebuilt in memory. Run: elt-llm verify -c {self.collection}",
+            )
+
+    def _keyword_from_store(self, tokeniser: KeywordTokeniser) -> KeywordIndex:
+        versions = self._store.generations.versions(self._record.id, self.number)
+        contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
+        return build_keyword_index(node_stems(self._store, contents, tokeniser), tokeniser)
+
+    def _open_vectors(
+        self, exact: ExactVectorStore, indexes: VectorIndexPool | None
+    ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
+        """Return the vector search, and a note if exact search replaces a damaged Chroma index."""
+        if self.passport.exact:
+            return exact, ()
+        folder = self.directory / CHROMA_FOLDER
+        try:
+            # A torn file can crash Chroma and this process, so its bytes are checked first.
+            if faults := damaged_files_in(self.directory, CHROMA_FOLDER, self.passport):
+                raise CorruptIndex(f"{self.directory / faults[0]}.")
+            if indexes and self.size < indexes.exact_below:
+                return exact, ()  # also checked here, so that damage is reported early
+            if indexes:
+                return PooledVectorStore(indexes, folder, exact, self.collection), ()
+            self._chroma = open_chroma(folder, exact)
+        except CorruptIndex as error:
+            return exact, (exact_search_note(error, self.collection),)
+        return self._chroma.store, ()
+
+    def _with_text(self, document: StoredDocument) -> StoredDocument:
+        values: dict[str, Any] = {**vars(document), "text": self._store.documents.text(document.version)}
+        return StoredDocument(**values)
+
+
+def _matching_documents(documents: Sequence[StoredDocument], reference: str) -> Iterator[list[StoredDocument]]:
+    """Documents that `reference` names; exact matches come first."""
+    yield [document for document in documents if document.document_id == reference]
+    yield [document for document in documents if document.source == reference]
+    yield [document for document in documents if reference in (Path(document.source).name, document.title)]
+
+
+def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
+    """Raise CorruptIndex if an array is damaged: changed bytes would change answers."""
+    for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
+        if faults := damaged_files_in(directory, part, passport):
+            hint = f"Run: elt-llm verify -c {passport.collection}"
+            raise CorruptIndex(f"{directory / faults[0]}.", hint=hint)

@@ -1,0 +1,218 @@
+"""Import an exported collection. Everything is checked before anything is stored."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from elt_llm_core.collection.export_format import KEY_BYTES, KEYS, VECTORS, ExportedDocument, ExportPackage
+from elt_llm_core.collection.lifecycle import PublishedGeneration, drop, publish
+from elt_llm_core.collection.verification import UNIT_TOLERANCE
+from elt_llm_core.errors import StoreError, UsageError
+from elt_llm_core.index.builder import GenerationRecipe
+from elt_llm_core.index.contents import collection_hash, read_contents
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.store.collections import check_collection_name
+from elt_llm_core.store.disk import generation_size, require_space
+from elt_llm_core.store.documents import ForgottenDocument
+from elt_llm_core.store.records import EmbeddingFingerprint, NewDocument, NewNode, document_id, sha256
+from elt_llm_core.store.store import Store
+from elt_llm_core.text.languages import languages
+from elt_llm_core.text.outline import Section
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Failpoint, failpoint
+
+IMPORT_COMMAND = "elt-llm import"
+_VECTOR_BATCH = 1000
+
+
+@dataclass
+class _CheckedContents:
+    """What the checks of the documents have collected so far."""
+
+    documents: dict[str, bool] = field(default_factory=dict)  # ids in line order: whether the document is a whole file
+    nodes: set[str] = field(default_factory=set)
+    embedded: set[bytes] = field(default_factory=set)
+
+
+def import_collection(store: Store, source: Path, progress: ProgressListener) -> PublishedGeneration:
+    """Store and publish the collection in `source` under its exported name.
+
+    The caller holds the writer's lock. After a crash, run it again. Raises ImportRefused, before anything is stored, if
+    the file is invalid; UsageError if the collection already exists.
+    """
+    with ExportPackage(source) as package:
+        name = check_collection_name(package.manifest.collection)
+        if (done := _finished_import(store, name, package.manifest.collection_hash)) is not None:
+            return done
+        recipe = _package_recipe(package)
+        with failpoint(Failpoint.IMPORT):
+            _check_package(package)
+            unpacked = sum(member.size for member in package.manifest.members.values())
+            size = unpacked + generation_size(package.manifest.nodes, recipe.fingerprint.dimension)
+            require_space(store.data_dir, 2 * size, f"the import of '{name}'")
+        with failpoint(Failpoint.IMPORT), store.database.transaction():
+            versions = _insert_package(store, package, recipe)
+        forgotten = [
+            ForgottenDocument(it.document_id, bytes.fromhex(it.content_hash), bytes.fromhex(it.name))
+            for it in package.manifest.forgotten
+        ]
+    store.forgotten.add(store.collections.get(name).id, forgotten)
+    with failpoint(Failpoint.IMPORT):
+        published = publish(store, name, versions, recipe, progress)
+    store.collections.finish_run(store.collections.get(name).id, "{}")
+    return published
+
+
+def _finished_import(store: Store, name: str, digest: str) -> PublishedGeneration | None:
+    """Finish an interrupted import that had already published; delete the rows of one that had not."""
+    record = store.collections.find(name)
+    if record is None:
+        return None
+    last = store.collections.last_run(record.id)
+    if last is None or last.finished_at or last.command != IMPORT_COMMAND:
+        raise UsageError(f"There is already a collection '{name}' already.", hint=f"To replace it: elt-llm drop {name}")
+    row = store.generations.get(record.id, record.published) if record.published is not None else None
+    if row is None or row.collection_hash.hex() != digest:
+        drop(store, name)
+        return None
+    store.collections.finish_run(record.id, "{}")
+    return PublishedGeneration(name, row.number, row.documents, row.nodes, digest, afresh=True)
+
+
+def _package_recipe(package: ExportPackage) -> GenerationRecipe:
+    manifest = package.manifest
+    try:
+        chroma = ChromaSettings.model_validate(manifest.chroma)
+    except ValidationError as error:
+        raise package.refuse("its index settings are not valid") from error
+    if manifest.language not in languages():
+        raise package.refuse(f"its language '{manifest.language}' is not known")
+    fingerprint = EmbeddingFingerprint(**manifest.fingerprint.model_dump())
+    return GenerationRecipe(fingerprint, manifest.chunker, KeywordTokeniser(manifest.language), chroma)
+
+
+def _check_package(package: ExportPackage) -> None:
+    """Check the whole package without storing anything."""
+    manifest, seen = package.manifest, _CheckedContents()
+    for _ in _checked_documents(package, seen):
+        pass
+    if len(seen.documents) != manifest.documents:
+        raise package.refuse(f"it has {len(seen.documents)} documents, not {manifest.documents}")
+    if len(seen.nodes) < manifest.nodes:
+        raise package.refuse(f"it has {len(seen.nodes)} passages, not {manifest.nodes}")
+    for keys, _ in _vector_batches(package):
+        if not seen.embedded.issuperset(keys):
+            raise package.refuse("a vector belongs to no chunk")
+
+
+def _checked_documents(
+    package: ExportPackage, seen: _CheckedContents
+) -> Iterator[tuple[ExportedDocument, NewDocument]]:
+    """Yield each checked line with the document to store."""
+    for number, line in enumerate(package.lines()):
+        value = package.parse(ExportedDocument, line, f"document {number}")
+        if fault := _document_fault(value, package, seen):
+            raise package.refuse(f"document {number}: {fault}")
+        document = _new_document(value)
+        seen.documents[value.document_id] = value.part_of is None
+        seen.nodes.update(node.node_id for node in document.nodes)
+        seen.embedded.update(sha256(node.embedded_text) for node in document.nodes)
+        yield value, document
+
+
+def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _CheckedContents) -> str:
+    """Return the fault of a well-formed document, or an empty string."""
+    manifest, length = package.manifest, len(value.text)
+    ids = [node.node_id for node in value.nodes]
+    whole = list(seen.documents.values())
+    checks = {
+        "its id does not match its path": value.document_id == document_id(manifest.collection, value.root, value.path),
+        "its folder is not in the manifest": value.root in manifest.roots,
+        "it appears twice": value.document_id not in seen.documents,
+        "a chunk appears twice": len(set(ids)) == len(ids) and not seen.nodes.intersection(ids),
+        "a chunk is outside its text": all(0 <= it.start < it.end <= length for it in value.nodes),
+        "a page or section is outside its text": max([0, *value.pages, *(it[0] for it in value.sections)]) <= length,
+        "it is part of a document that is not a file": value.part_of is None
+        or (value.part_of < len(whole) and whole[value.part_of]),
+        "it has only one of part name and file": (value.part_of is None) or bool(value.part),
+        "an artefact is not plain JSON": _is_finite(value.artefacts),
+    }
+    return next((fault for fault, holds in checks.items() if not holds), "")
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _new_document(value: ExportedDocument) -> NewDocument:
+    nodes = tuple(
+        NewNode(
+            node_id=node.node_id,
+            start=node.start,
+            end=node.end,
+            text=value.text[node.start : node.end],
+            context=node.context,
+            page=node.page,
+            section=node.section,
+            metadata=node.metadata,
+            stems=node.stems,
+        )
+        for node in value.nodes
+    )
+    taken = value.model_dump(exclude={"part_of", "created_at", "content_hash", "sections", "nodes"})
+    return NewDocument(
+        **taken,
+        content_hash=bytes.fromhex(value.content_hash),
+        sections=tuple(Section(*section) for section in value.sections),
+        nodes=nodes,
+    )
+
+
+def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    """Yield batches of ascending keys and finite unit vectors of shape (n, dimension)."""
+    dimension, last = package.manifest.fingerprint.dimension, b""
+    keys = package.pieces(KEYS, KEY_BYTES * _VECTOR_BATCH)
+    rows = package.pieces(VECTORS, 4 * dimension * _VECTOR_BATCH)
+    sizes = (package.manifest.members[KEYS].size, package.manifest.members[VECTORS].size)
+    if sizes != (package.manifest.vectors * KEY_BYTES, package.manifest.vectors * 4 * dimension):
+        raise package.refuse("number or length of its vectors does not match the manifest")
+    for piece, row in zip(keys, rows, strict=True):
+        found = [piece[start : start + KEY_BYTES] for start in range(0, len(piece), KEY_BYTES)]
+        matrix = np.frombuffer(row, dtype="<f4").reshape(len(found), dimension).astype(np.float32, copy=False)
+        if any(first >= second for first, second in zip([last, *found], found, strict=False)):
+            raise package.refuse(f"{KEYS} is not in order")
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.linalg.norm(matrix, axis=1)
+        if not np.all(np.abs(lengths - 1) <= UNIT_TOLERANCE):
+            raise package.refuse("a vector is not of length 1")
+        last = found[-1]
+        yield found, matrix
+
+
+def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
+    """Insert everything in one transaction, checking the file again, since it may have changed."""
+    record = store.collections.create(package.manifest.collection)
+    store.collections.begin_run(record.id, IMPORT_COMMAND)
+    versions: list[int] = []
+    for value, document in _checked_documents(package, _CheckedContents()):
+        file = versions[value.part_of] if value.part_of is not None else None
+        versions.append(store.documents.add_within(record.id, document, file, value.created_at))
+    for keys, matrix in _vector_batches(package):
+        store.vectors.add_within(recipe.fingerprint.key, keys, matrix)
+    try:
+        contents = read_contents(store, versions, recipe.fingerprint)
+    except StoreError as error:
+        raise package.refuse("a chunk has no vector") from error
+    if collection_hash(store, contents).hex() != package.manifest.collection_hash:
+        raise package.refuse("its contents do not match the hash in the manifest")
+    return versions

@@ -1,0 +1,275 @@
+"""The life cycle of a collection: open, publish, roll back, drop, collect garbage."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
+from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
+from elt_llm_core.index.contents import collection_hash
+from elt_llm_core.index.passport import Passport
+from elt_llm_core.index.vector_index import VectorIndexPool
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.state.erasure import erase_dropped
+from elt_llm_core.store.disk import generation_size, require_space, sync_file
+from elt_llm_core.store.erasure import SweepCounts, sweep
+from elt_llm_core.store.generations import discard_generation, pin_published
+from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord, utc_now
+from elt_llm_core.store.store import Store
+from elt_llm_core.store.uploads import drop_uploads
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Failpoint, failpoint
+
+
+@dataclass(frozen=True)
+class PublishedGeneration:
+    """The result of publishing. `collection_hash` is equal for equal contents."""
+
+    collection: str
+    number: int
+    documents: int
+    nodes: int
+    collection_hash: str
+    afresh: bool
+
+
+def open_generation(
+    store: Store,
+    name: str,
+    fingerprint: EmbeddingFingerprint | None = None,
+    indexes: VectorIndexPool | None = None,
+    tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
+) -> Generation:
+    """Pin and open the published generation of a collection; see `Generation` for `indexes` and `tokeniser_of`.
+
+    Raises UnknownCollection; UsageError if nothing was ever published; FingerprintMismatch if the generation was not
+    built with `fingerprint`; CorruptIndex if it cannot be read.
+    """
+    record = store.collections.get(name)
+    pin = pin_published(store.folder(name), lambda: store.generations.pointer(record.id))
+    if pin is None:
+        raise UsageError(
+            f"Collection '{name}' is empty: nothing is published yet.", hint=f"Run: elt-llm ingest PATH -c {name}"
+        )
+    try:
+        passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
+        if fingerprint is not None:
+            check_fingerprint(passport, fingerprint)
+        return Generation(store, record, pin, passport, indexes, tokeniser_of)
+    except BaseException:
+        pin.release()
+        raise
+
+
+def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
+    """Raise FingerprintMismatch, with the command that rebuilds, unless the passport has this fingerprint."""
+    if passport.fingerprint != fingerprint:
+        raise FingerprintMismatch(
+            f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
+            f" {fingerprint}.",
+            hint=f"Run: elt-llm ingest -c {passport.collection} --rebuild   (or use the former model again)",
+        )
+
+
+def publish(
+    store: Store,
+    name: str,
+    versions: Sequence[int],
+    recipe: GenerationRecipe,
+    progress: ProgressListener,
+    *,
+    afresh: bool = False,
+    rolled_back: bool = False,
+) -> PublishedGeneration:
+    """Build a generation of these document versions beside the published one, verify it, and publish it.
+
+    `rolled_back` keeps the mark of a rollback, so that the next ingest still asks. The caller holds the writer's lock.
+    After a crash, readers see either the former generation or this one.
+    """
+    record = store.collections.get(name)
+    base = None if afresh else published_base(store, record)
+    built = build_next_generation(store, record, versions, recipe, base, progress)
+    row = generation_row(store, built)
+    with failpoint(Failpoint.PUBLISH):
+        store.generations.publish(
+            record.id, row, built.contents.versions, built_upon=record.published, rolled_back=rolled_back
+        )
+    return PublishedGeneration(
+        collection=name,
+        number=row.number,
+        documents=row.documents,
+        nodes=row.nodes,
+        collection_hash=row.collection_hash.hex(),
+        afresh=built.fresh_base == row.number,
+    )
+
+
+def published_base(store: Store, record: CollectionRecord) -> BaseGeneration | None:
+    """The published generation as the base of a copy."""
+    if record.published is None:
+        return None
+    return BaseGeneration(
+        record=store.generations.get(record.id, record.published),
+        directory=store.folder(record.name) / str(record.published),
+        versions=tuple(store.generations.versions(record.id, record.published)),
+    )
+
+
+def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = False) -> tuple[int, int]:
+    """Publish the previous generation, or number `to`; return the former and the new number.
+
+    A repetition changes nothing, unless `again` asks for the generation before the rollback. Raises UsageError if there
+    is no such generation.
+    """
+    record = store.collections.get(name)
+    published = record.published
+    if published is None or (to is None and record.previous is None):
+        raise UsageError("There is no earlier generation to publish.", hint="Run: elt-llm status")
+    if to == published or (to is None and record.rolled_back and not again):
+        return published, published
+    target = record.previous if to is None else to
+    numbers = [generation.number for generation in store.generations.of_collection(record.id)]
+    if target is None or target not in numbers:
+        kept = ", ".join(map(str, numbers))
+        raise UsageError(f"'{name}' has no generation {target}.", hint=f"Kept are: {kept}.")
+    if not (store.folder(name) / str(target)).is_dir():
+        raise StoreError(f"Generation {target} of '{name}' is no longer on the disk.")
+    store.generations.point_at(record.id, target)
+    return published, target
+
+
+def drop(store: Store, name: str) -> None:
+    """Delete a collection: first its rows, so that nobody can open it, then its data, its folder last.
+
+    Files uploaded into it are deleted too. A folder without rows is left from an interrupted drop and is deleted as
+    well. Raises UnknownCollection.
+    """
+    if store.is_half_dropped(name):
+        shutil.rmtree(store.trash, ignore_errors=True)
+    else:
+        store.collections.delete(store.collections.get(name).id)
+    sweep(store.database, store.collections.with_unfinished_runs())
+    drop_uploads(store.data_dir, name)
+    _trash_folder(store, store.folder(name))
+    erase_dropped(store, name)
+
+
+def remove_leftovers(store: Store) -> None:
+    """Delete what interrupted runs left: unfinished directories, directories without a row, and the trash."""
+    numbers = {
+        record.name: {str(generation.number) for generation in store.generations.of_collection(record.id)}
+        for record in store.collections.all()
+    }
+    parent = store.data_dir / "collections"
+    for folder in sorted(parent.iterdir()) if parent.is_dir() else []:
+        if folder.name not in numbers:
+            _trash_folder(store, folder)
+            continue
+        for directory in _subfolders(folder):
+            if directory.name not in numbers[folder.name]:
+                discard_generation(directory, store.trash)
+    shutil.rmtree(store.trash, ignore_errors=True)
+
+
+def collect_garbage(store: Store, keep: int) -> SweepCounts:
+    """Delete generations beyond the `keep` latest of each collection, and the rows that only they used.
+
+    The published, the previous and every pinned generation are kept. The rows of an interrupted run are kept, since its
+    repetition continues from them.
+    """
+    with failpoint(Failpoint.COLLECT):
+        for record in store.collections.all():
+            numbers = [generation.number for generation in store.generations.of_collection(record.id)]
+            kept = {record.published, record.previous, *numbers[-keep:]}
+            for number in numbers:
+                if number not in kept and discard_generation(store.folder(record.name) / str(number), store.trash):
+                    store.generations.delete(record.id, number)
+        return sweep(store.database, store.collections.with_unfinished_runs())
+
+
+def build_next_generation(
+    store: Store,
+    record: CollectionRecord,
+    versions: Sequence[int],
+    recipe: GenerationRecipe,
+    base: BaseGeneration | None,
+    progress: ProgressListener,
+) -> BuiltGeneration:
+    """Build a generation under an unused number and sync it to disk. No row names it yet, so a crash leaves leftovers.
+
+    Raises StoreError if the disk is full.
+    """
+    folder = store.folder(record.name)
+    size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
+    require_space(folder, size, f"a generation of '{record.name}'")
+    number = store.collections.take_number(record.id)
+    while (folder / str(number)).exists():  # left by a dropped collection of the same name with a reader
+        number = store.collections.take_number(record.id)
+    place = BuildTarget(record.name, number, folder / f"building-{number}")
+    try:
+        built = build_generation(store, place, versions, recipe, base, progress)
+        place.directory.rename(folder / str(number))
+        for parent in (folder, folder.parent, store.data_dir):
+            sync_file(parent)
+    except (OSError, CorruptIndex) as error:
+        raise StoreError(
+            f"{place.directory} cannot be written: {error}",
+            hint="Readers keep the published generation. Free space on that disk, then run the same command again.",
+        ) from error
+    return built
+
+
+def rebuild_generation(store: Store, name: str, number: int, progress: ProgressListener) -> int:
+    """Rebuild a generation from the store, replace it by the new one, and return the new number.
+
+    The old one is kept until garbage is collected.
+    """
+    record = store.collections.get(name)
+    generation = store.generations.get(record.id, number)
+    versions = store.generations.versions(record.id, number)
+    built = build_next_generation(store, record, versions, generation_recipe(generation), None, progress)
+    store.generations.replace(record.id, number, generation_row(store, built), versions)
+    return built.place.number
+
+
+def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
+    """The recipe of a generation, to build another of the same kind."""
+    passport = Passport.from_json(generation.passport)
+    return GenerationRecipe(
+        fingerprint=passport.fingerprint,
+        chunker=passport.chunker,
+        tokeniser=KeywordTokeniser(passport.language),
+        chroma=ChromaSettings.model_validate(passport.chroma),
+    )
+
+
+def generation_row(store: Store, built: BuiltGeneration) -> GenerationRecord:
+    """The store row of a finished directory."""
+    return GenerationRecord(
+        number=built.place.number,
+        created_at=utc_now(),
+        fresh_base=built.fresh_base,
+        changed_since_fresh=built.changed_since_fresh,
+        documents=len(built.contents.versions),
+        nodes=len(built.contents.nodes),
+        collection_hash=collection_hash(store, built.contents),
+        passport=built.passport.to_json(),
+    )
+
+
+def _trash_folder(store: Store, folder: Path) -> None:
+    """Delete a collection's folder, except for generations that a reader pins."""
+    if not folder.is_dir():
+        return
+    for directory in _subfolders(folder):
+        discard_generation(directory, store.trash)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    """The subfolders of a folder."""
+    return sorted(path for path in folder.iterdir() if path.is_dir())

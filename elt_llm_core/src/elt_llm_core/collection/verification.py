@@ -1,0 +1,176 @@
+"""Verify the files and rows of a collection, and repair damaged indexes from the store without embedding."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from elt_llm_core.collection.lifecycle import rebuild_generation, remove_leftovers
+from elt_llm_core.errors import CorruptIndex, StoreError
+from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
+from elt_llm_core.index.contents import collection_hash, read_arrays, read_contents
+from elt_llm_core.index.passport import Passport, damaged_files
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.store.database import backup_faults
+from elt_llm_core.store.disk import can_write
+from elt_llm_core.store.generations import discard_generation
+from elt_llm_core.store.records import CollectionRecord, GenerationRecord
+from elt_llm_core.store.store import Store
+from elt_llm_core.text.languages import languages
+from elt_llm_core.text.stems import KeywordTokeniser
+
+UNIT_TOLERANCE = 1e-3
+
+
+def find_unsound_rows(store: Store, record: CollectionRecord, generation: GenerationRecord) -> list[str]:
+    """Report vectors that are not finite unit vectors, and stems that do not match their text."""
+    passport = Passport.from_json(generation.passport)
+    versions = store.generations.versions(record.id, generation.number)
+    contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
+    lengths = np.linalg.norm(contents.vectors, axis=1)
+    wrong = ~np.isfinite(lengths) | (np.abs(lengths - 1) > UNIT_TOLERANCE)
+    found = [f"the vector of node {contents.ids[int(place)]} is not of length 1." for place in np.flatnonzero(wrong)]
+    return found + _find_wrong_stems(store, versions)
+
+
+def _find_wrong_stems(store: Store, versions: Sequence[int]) -> list[str]:
+    tokenisers = {tokeniser.fingerprint: tokeniser for tokeniser in map(KeywordTokeniser, languages())}
+    found = []
+    for node_id, (made_by, stems, text) in sorted(store.nodes.stems_of_versions(versions).items()):
+        tokeniser = tokenisers.get(made_by)  # stems of another version are recomputed whenever an index is built
+        if tokeniser is not None and " ".join(tokeniser.stems(text)) != stems:
+            found.append(f"the stems of node {node_id} do not match its text.")
+    return found
+
+
+_BYTES_TO_OPEN = 1 << 17  # Chroma may write these bytes when it opens
+
+
+@dataclass(frozen=True)
+class GenerationDamage:
+    """One fault of one generation. `healable` is false if the store itself is damaged."""
+
+    collection: str
+    generation: int
+    what: str
+    healable: bool = True
+
+
+@dataclass(frozen=True)
+class VerificationResult:
+    """The faults found, and sentences on what could not be checked."""
+
+    damage: tuple[GenerationDamage, ...]
+    unchecked: tuple[str, ...] = ()
+
+
+def find_damage(store: Store, name: str) -> list[GenerationDamage]:
+    """Compare the published and the previous generation with their passports, and these with the store."""
+    return list(verify_collection(store, name).damage)
+
+
+def verify_collection(store: Store, name: str, *, deep: bool = False) -> VerificationResult:
+    """Find damage as `find_damage` does, and report what could not be checked.
+
+    `deep` also checks every older generation and every vector, and recomputes all stems.
+    """
+    record = store.collections.get(name)
+    damage: list[GenerationDamage] = []
+    unchecked: list[str] = []
+    for generation in store.generations.of_collection(record.id):
+        if not deep and generation.number not in (record.published, record.previous):
+            continue
+        directory = store.folder(name) / str(generation.number)
+        faults = damaged_files(directory, generation.passport) or _index_damage(directory, generation, unchecked)
+        damage += [GenerationDamage(name, generation.number, fault) for fault in faults]
+        lost = _record_damage(store, record, generation)
+        if deep and not lost:
+            lost = find_unsound_rows(store, record, generation)
+        damage += [GenerationDamage(name, generation.number, fault, healable=False) for fault in lost]
+    return VerificationResult(tuple(damage), tuple(unchecked))
+
+
+def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
+    """Faults that SQLite finds in the store and, if `deep`, in its backups; empty without faults."""
+    rows = store.database.rows("PRAGMA integrity_check" if deep else "PRAGMA quick_check")
+    found = [str(row[0]) for row in rows if row[0] != "ok"]
+    return found + backup_faults(store.data_dir) if deep else found
+
+
+def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:
+    """Rebuild each damaged generation from the store and replace it.
+
+    The caller holds the writer's lock. Returns the damaged number and the new number of each. Raises StoreError if the
+    store itself is damaged, since nothing can be rebuilt then.
+    """
+    lost = [fault for fault in damage if not fault.healable]
+    if lost:
+        raise StoreError(
+            f"The store itself is damaged: {lost[0].what}",
+            hint=f"Restore the data directory from a backup, or read everything anew:"
+            f" elt-llm drop {lost[0].collection}, then elt-llm ingest PATH -c {lost[0].collection}",
+        )
+    remove_leftovers(store)
+    places = sorted({(fault.collection, fault.generation) for fault in damage})
+    return [(number, _rebuild(store, name, number, progress)) for name, number in places]
+
+
+def _rebuild(store: Store, name: str, number: int, progress: ProgressListener) -> int:
+    replacement = rebuild_generation(store, name, number, progress)
+    record = store.collections.get(name)
+    if discard_generation(
+        store.folder(name) / str(number), store.trash
+    ):  # otherwise a reader has it open and needs its rows
+        store.generations.delete(record.id, number)
+    return replacement
+
+
+def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
+    """Faults that file hashes cannot show, since Chroma's database may change when it opens."""
+    if Passport.from_json(generation.passport).exact:
+        return []
+    try:
+        with open_chroma(directory / CHROMA_FOLDER) as index:
+            return index_faults(index.store, read_arrays(directory), ())
+    except CorruptIndex as error:
+        database = directory / CHROMA_FOLDER / "chroma.sqlite3"
+        size = database.stat().st_size if database.is_file() else 0
+        if os.access(directory, os.W_OK) and can_write(directory, size + _BYTES_TO_OPEN):
+            return [str(error)]
+        unchecked.append(
+            f"{directory / CHROMA_FOLDER} cannot be checked, because opening it writes to a read-only folder;"
+            " its graph and the exact arrays are as published."
+        )
+        return []
+
+
+def _record_damage(store: Store, record: CollectionRecord, generation: GenerationRecord) -> list[str]:
+    try:
+        passport = Passport.from_json(generation.passport)
+        versions = store.generations.versions(record.id, generation.number)
+        contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
+        if collection_hash(store, contents) != generation.collection_hash:
+            return ["its texts or vectors in the store have changed since it was published."]
+        return _misplaced_spans(store, versions) + _changed_versions(store, record, versions)
+    except StoreError as error:
+        return [str(error)]
+
+
+def _misplaced_spans(store: Store, versions: Sequence[int]) -> list[str]:
+    faults = []
+    for version in versions:
+        text = store.documents.text(version)
+        spans = store.nodes.spans(version)
+        if any(text[start:end] != chunk for start, end, chunk in spans):
+            faults.append(f"the text of document version {version} and its chunks differ.")
+    return faults
+
+
+def _changed_versions(store: Store, record: CollectionRecord, versions: Sequence[int]) -> list[str]:
+    return [
+        f"document version {version} has changed since it was stored."
+        for version in versions
+        if not store.documents.is_consistent(version, record.name)
+    ]

@@ -1,0 +1,271 @@
+"""The enterprise model (entities, relationships), its graph of neighbours and paths, and the inventory."""
+
+import heapq
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.utilities import nearest_names
+
+Cardinality = Literal["", "1", "0..1", "*", "0..*", "1..*"]
+
+CARDINALITY_LABELS: Mapping[Cardinality, str] = {
+    "1": "one",
+    "0..1": "zero or one",
+    "*": "many",
+    "0..*": "zero or many",
+    "1..*": "one or many",
+}
+
+
+class EnterpriseRecord(BaseModel):
+    """An immutable record without extra fields; equal content gives equal JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON object for `from_json`."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote. Raises pydantic's ValidationError for other JSON."""
+        return cls.model_validate(value)
+
+
+class Entity(EnterpriseRecord):
+    """A shape in a model. `domain` is its outermost container, `subgroup` the next one."""
+
+    id: str = Field(description="Unique in its model: the fact sheet id if it has one, else the id of its shape.")
+    name: str
+    type: str = Field("", description="Type of the fact sheet, such as DataObject.")
+    fact_sheet_id: str = Field("", description="The label of the shape; empty if it has none.")
+    cell_id: str = Field("", description="Id of the first shape of the entity.")
+    domain: str = ""
+    subgroup: str = ""
+    container: bool = Field(False, description="Whether the entity contains other entities.")
+    page: int = Field(1, ge=1, description="Number of the diagram in the file, from 1.")
+    diagram: str = Field("", description="Name of that diagram.")
+
+
+class RelationshipEnd(EnterpriseRecord):
+    """One end of a relationship; the id is empty if no entity is attached."""
+
+    entity_id: str = ""
+    name: str = ""
+    cardinality: Cardinality = Field("", description="How many entities of this end belong to one of the other end.")
+
+
+class Relationship(EnterpriseRecord):
+    """A relationship between two entities, drawn from source to target."""
+
+    id: str = Field(description="Unique in its model: the relation's id if it has one, else the id of its line.")
+    source: RelationshipEnd
+    target: RelationshipEnd
+    name: str = ""
+    kind: str = Field("", description="Type of the relation, such as relApplicationToInterface.")
+    cell_id: str = ""
+    page: int = Field(1, ge=1)
+    diagram: str = ""
+
+    @property
+    def cardinality(self) -> str:
+        """Both ends in words, such as "one to many"; empty if neither end states it."""
+        ends = [(CARDINALITY_LABELS.get(end.cardinality, ""), end.name) for end in (self.source, self.target)]
+        if all(words for words, _ in ends):
+            return " to ".join(words for words, _ in ends)
+        return "".join(f"{words} at {name}" for words, name in ends if words)
+
+    @property
+    def sentence(self) -> str:
+        """The relationship as a sentence, such as "Member holds Membership (one to many)."."""
+        cardinality = f" ({self.cardinality})" if self.cardinality else ""
+        return f"{self.source.name} {self.name or 'is related to'} {self.target.name}{cardinality}."
+
+
+class EnterpriseModel(EnterpriseRecord):
+    """The model of a file. Entities are ordered by domain, subgroup, type and name; relationships by their ends."""
+
+    entities: tuple[Entity, ...] = ()
+    relationships: tuple[Relationship, ...] = ()
+    incomplete: tuple[Relationship, ...] = Field((), description="Relationships with an unattached end.")
+    diagrams: tuple[str, ...] = Field((), description="Names of the diagrams, in order.")
+    texts: tuple[str, ...] = Field((), description="Other text in the diagrams.")
+    notes: tuple[str, ...] = Field((), description="Problems found in the file.")
+
+    def in_order(self) -> "EnterpriseModel":
+        """Return the model with its entities and relationships sorted."""
+        return self.model_copy(
+            update={
+                "entities": tuple(sorted(self.entities, key=_entity_order)),
+                "relationships": tuple(sorted(self.relationships, key=_relationship_order)),
+                "incomplete": tuple(sorted(self.incomplete, key=_relationship_order)),
+            }
+        )
+
+
+class FactSheetRelation(EnterpriseRecord):
+    """One value of a relation column: `kind` is the column, such as relProjectToApplication."""
+
+    kind: str
+    name: str = Field(description="Display name of the other fact sheet.")
+    target_id: str = Field("", description="`FactSheet.id` of the other fact sheet; empty if not in the file.")
+    attributes: dict[str, str] = Field(default_factory=dict)
+
+
+class FactSheet(EnterpriseRecord):
+    """One row of an inventory."""
+
+    id: str = Field(description="Unique in its inventory: the exported id, or the row number without one.")
+    fact_sheet_id: str = Field("", description="The exported id; empty for a fact sheet still to be created.")
+    type: str = ""
+    name: str = ""
+    display_name: str = Field("", description="The name with the names of its ancestors, joined by ' / '.")
+    parent: str = Field("", description="Display name of the parent.")
+    description: str = ""
+    level: int | None = Field(None, description="Depth in the hierarchy, from 1.")
+    status: str = ""
+    quality: str = Field("", description="State of the quality seal.")
+    row: int = Field(0, description="Row of the sheet, from 1.")
+    relations: tuple[FactSheetRelation, ...] = ()
+    fields: dict[str, str] = Field(default_factory=dict, description="Further columns by their label.")
+
+
+class Inventory(EnterpriseRecord):
+    """The fact sheets of an export, ordered by type and display name; their JSON is keyed by id."""
+
+    fact_sheets: tuple[FactSheet, ...] = ()
+    notes: tuple[str, ...] = Field((), description="Problems found in the file.")
+
+    @property
+    def by_type(self) -> dict[str, list[FactSheet]]:
+        """Fact sheets by their type, types in alphabetical order."""
+        found: dict[str, list[FactSheet]] = {}
+        for sheet in self.fact_sheets:
+            found.setdefault(sheet.type, []).append(sheet)
+        return dict(sorted(found.items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"fact_sheets": {id: {...}}, "notes": [...]}`."""
+        sheets = {sheet.id: sheet.model_dump(mode="json", exclude={"id"}) for sheet in self.fact_sheets}
+        return {"fact_sheets": sheets, "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Inventory":
+        """Read what `to_json` wrote, in any order of keys."""
+        sheets = [FactSheet.model_validate({"id": key, **sheet}) for key, sheet in value["fact_sheets"].items()]
+        return cls(fact_sheets=tuple(sorted(sheets, key=fact_sheet_order)), notes=tuple(value.get("notes", ())))
+
+
+def fact_sheet_order(sheet: FactSheet) -> tuple[str, str, str]:
+    """Sort key: type, display name and id."""
+    return sheet.type, sheet.display_name, sheet.id
+
+
+def _entity_order(entity: Entity) -> tuple[str, ...]:
+    return entity.domain, entity.subgroup, entity.type, entity.name, entity.id
+
+
+def _relationship_order(relationship: Relationship) -> tuple[str, ...]:
+    return relationship.source.name, relationship.target.name, relationship.name, relationship.id
+
+
+_Links = dict[str, tuple[str, ...]]
+
+
+class ModelGraph:
+    """A graph with entities as nodes and relationships as edges; `directed` follows edges from source to target only.
+
+    Results are ordered by entity id, so that equal models give equal results. An unknown id raises UsageError.
+    """
+
+    def __init__(self, model: EnterpriseModel) -> None:
+        self._model = model
+        self._forwards = _build_links(model, backwards=False)
+        self._backwards = _build_links(model, backwards=True)
+        self._around = {key: tuple(sorted({*self._forwards[key], *self._backwards[key]})) for key in self._forwards}
+
+    def neighbours(self, entity_id: str, *, directed: bool = False) -> tuple[str, ...]:
+        """Ids of the entities one relationship away."""
+        self._demand(entity_id)
+        return self._links(directed=directed)[entity_id]
+
+    def paths(
+        self, start: str, end: str, most: int = 10, *, longest: int = 6, directed: bool = False
+    ) -> list[tuple[str, ...]]:
+        """Return at most `most` simple paths from `start` to `end` with at most `longest` relationships.
+
+        A path is the ids from start to end; shorter paths come first, ties ordered by id.
+        """
+        self._demand(start)
+        self._demand(end)
+        away = _distances(self._backwards if directed else self._around, end, longest)
+        found: list[tuple[str, ...]] = []
+        for path in _simple_paths(self._links(directed=directed), start, away, longest):
+            if len(found) >= most:
+                break
+            found.append(path)
+        return found
+
+    def ego_graph(self, entity_id: str, radius: int = 1, *, directed: bool = False) -> EnterpriseModel:
+        """Return the entities within `radius` relationships of an entity, with all relationships among them."""
+        self._demand(entity_id)
+        near = _distances(self._links(directed=directed), entity_id, radius)
+        return EnterpriseModel(
+            entities=tuple(entity for entity in self._model.entities if entity.id in near),
+            relationships=tuple(
+                relationship
+                for relationship in self._model.relationships
+                if relationship.source.entity_id in near and relationship.target.entity_id in near
+            ),
+            diagrams=self._model.diagrams,
+        )
+
+    def _links(self, *, directed: bool) -> _Links:
+        return self._forwards if directed else self._around
+
+    def _demand(self, entity_id: str) -> None:
+        if entity_id not in self._around:
+            hint = nearest_names(entity_id, sorted(self._around))
+            raise UsageError(f"The model has no entity with the id '{entity_id}'.", hint=hint)
+
+
+def _build_links(model: EnterpriseModel, *, backwards: bool) -> _Links:
+    links: dict[str, set[str]] = {entity.id: set() for entity in model.entities}
+    for relationship in model.relationships:
+        ends = relationship.source.entity_id, relationship.target.entity_id
+        here, there = reversed(ends) if backwards else ends
+        if here != there and here in links and there in links:
+            links[here].add(there)
+    return {key: tuple(sorted(others)) for key, others in links.items()}
+
+
+def _distances(links: _Links, start: str, most: int) -> dict[str, int]:
+    distances = {start: 0}
+    waiting = deque([start])
+    while waiting:
+        here = waiting.popleft()
+        if distances[here] >= most:
+            continue
+        for there in links[here]:
+            if there not in distances:
+                distances[there] = distances[here] + 1
+                waiting.append(there)
+    return distances
+
+
+def _simple_paths(links: _Links, start: str, away: dict[str, int], longest: int) -> Iterator[tuple[str, ...]]:
+    """Search best first: a path's priority is the least length it can end with, so the shortest are found first."""
+    waiting: list[tuple[int, tuple[str, ...]]] = [(away[start], (start,))] if start in away else []
+    while waiting:
+        _, path = heapq.heappop(waiting)
+        if away[path[-1]] == 0:
+            yield path
+            continue
+        for there in links[path[-1]]:
+            least = len(path) + away.get(there, longest + 1)
+            if there not in path and least <= longest:
+                heapq.heappush(waiting, (least, (*path, there)))

@@ -1,0 +1,134 @@
+"""The keyword index of a generation: bm25s over stems, with its tokeniser's settings."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.contents import MAPPED_FROM
+from elt_llm_core.text.stems import KeywordTokeniser
+
+BM25_FOLDER = "bm25"
+SMALL_INDEX = 4000  # nodes
+
+
+class KeywordIndex:
+    """Scores every node of a generation for a question. `bm25` is None if no node has a word."""
+
+    def __init__(self, bm25: bm25s.BM25 | None, tokeniser: KeywordTokeniser, size: int) -> None:
+        self.bm25 = bm25
+        self.tokeniser = tokeniser
+        self.size = size
+
+    def scores(self, question: str) -> NDArray[np.float32]:
+        """BM25 score of each node, shape (size,), at least 0; 0 if no stem of the question occurs."""
+        known = self._token_ids(self.tokeniser.stems(question))
+        if self.bm25 is None or not known:
+            return np.zeros(self.size, dtype=np.float32)
+        if self.size <= SMALL_INDEX:
+            return self._summed(self.bm25, known)
+        scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
+        return scores
+
+    def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return exactly `scores(question)[positions]` without scoring every node."""
+        found = np.zeros(len(positions), dtype=np.float32)
+        if self.bm25 is None:
+            return found
+        if self.size <= SMALL_INDEX:
+            return self.scores(question)[positions]
+        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in self._token_ids(self.tokeniser.stems(question)):
+            start, end = int(starts[token]), int(starts[token + 1])
+            having = nodes[start:end]  # ascending, as bm25s sorts them
+            places = np.minimum(np.searchsorted(having, positions.astype(having.dtype)), end - start - 1)
+            found += np.where(having[places] == positions, weights[start:end][places], np.float32(0))
+        return found
+
+    def document_frequency(self, stem: str) -> int:
+        """The number of nodes with a stem."""
+        token = None if self.bm25 is None else self.bm25.vocab_dict.get(stem)
+        if self.bm25 is None or token is None:
+            return 0
+        starts = self.bm25.scores["indptr"]
+        return int(starts[token + 1] - starts[token])
+
+    def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """Score these stems as `scores` does, with these weights as inverse document frequencies.
+
+        Scores of several indexes become comparable, since each index otherwise weights a word by its own nodes.
+        """
+        scores = np.zeros(self.size, dtype=np.float32)
+        for stem, weight in weights.items():
+            nodes, shares = self._postings(stem)
+            if len(nodes):
+                own = math.log1p((self.size - len(nodes) + 0.5) / (len(nodes) + 0.5))
+                scores[nodes] += shares * np.float32(weight / own)
+        return scores
+
+    def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
+        """Positions of the nodes that have all of these stems, ascending."""
+        found = [self._postings(stem)[0] for stem in dict.fromkeys(stems)]
+        common = found[0] if found else np.zeros(0, dtype=np.int64)
+        for nodes in found[1:]:
+            common = np.intersect1d(common, nodes, assume_unique=True)
+        return np.sort(common).astype(np.int64)
+
+    def _summed(self, bm25: bm25s.BM25, token_ids: Sequence[int]) -> NDArray[np.float32]:
+        """Return exactly bm25s's scores for these postings, ten times faster for few nodes."""
+        scores = np.zeros(self.size, dtype=np.float32)
+        starts, nodes, weights = (bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in token_ids:
+            start, end = starts[token], starts[token + 1]
+            scores[nodes[start:end]] += weights[start:end]
+        return scores
+
+    def _postings(self, stem: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The nodes with a stem, and its contribution to the score of each."""
+        if self.bm25 is None or not (known := self._token_ids([stem])):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        index = self.bm25.scores
+        start, end = int(index["indptr"][known[0]]), int(index["indptr"][known[0] + 1])
+        return index["indices"][start:end], index["data"][start:end]
+
+    def _token_ids(self, stems: Sequence[str]) -> list[int]:
+        vocabulary = {} if self.bm25 is None else self.bm25.vocab_dict
+        return [vocabulary[stem] for stem in stems if stem in vocabulary]
+
+
+def build_keyword_index(stems: Sequence[Sequence[str]], tokeniser: KeywordTokeniser) -> KeywordIndex:
+    """Build an index in memory from one list of stems per node."""
+    vocabulary = {stem: number for number, stem in enumerate(sorted({stem for node in stems for stem in node}))}
+    if not vocabulary:
+        return KeywordIndex(None, tokeniser, len(stems))
+    bm25 = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+    token_ids = [[vocabulary[stem] for stem in node] for node in stems]
+    bm25.index((token_ids, vocabulary), create_empty_token=False, show_progress=False)
+    return KeywordIndex(bm25, tokeniser, len(stems))
+
+
+def write_keyword_index(directory: Path, index: KeywordIndex) -> None:
+    """Write an index to a new folder below `directory`; an index without words writes no folder."""
+    if index.bm25 is not None:
+        index.bm25.save(directory / BM25_FOLDER, show_progress=False, allow_pickle=False)
+
+
+def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) -> KeywordIndex:
+    """Open the memory-mapped index of a generation. Raises CorruptIndex if it cannot be read."""
+    folder = directory / BM25_FOLDER
+    if not folder.exists():
+        return KeywordIndex(None, tokeniser, size)
+    try:
+        mapped = max(path.stat().st_size for path in folder.iterdir()) >= MAPPED_FROM
+        bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=mapped, allow_pickle=False)
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise CorruptIndex(f"{folder} is damaged: {error}.", hint="Run: elt-llm verify") from error
+    if int(bm25.scores["num_docs"]) != size:
+        raise CorruptIndex(f"{folder} has {bm25.scores['num_docs']} nodes, not {size}.", hint="Run: elt-llm verify")
+    for name in ("indptr", "indices", "data"):  # still mapped, but plain arrays, which slice much faster
+        bm25.scores[name] = np.asarray(bm25.scores[name])
+    return KeywordIndex(bm25, tokeniser, size)

@@ -1,0 +1,331 @@
+"""Call a language model: stream its reply, separate thinking from answer, retry, time out, detect truncation."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from elt_llm_core.errors import EltError, ModelTimeout, UnusableReply
+from elt_llm_core.models.server import (
+    ANSWER_TIMEOUT,
+    FIRST_PAUSE,
+    MAX_ATTEMPTS,
+    MAX_PAUSE,
+    HasServer,
+    ModelServer,
+    client_errors,
+    prompt_too_long,
+    to_model_error,
+)
+from elt_llm_core.models.token_counts import HasPromptVerifier, is_truncated, min_tokens
+from elt_llm_core.models.transport import CancellableStream, StreamTimeout
+from elt_llm_core.text.normalise import replace_surrogates
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM, ChatMessage, ChatResponse
+
+_OPENING = "<think>"
+_CLOSING = "</think>"
+
+
+class ThinkingFilter:
+    """Removes a leading `<think>...</think>` from a text that arrives in arbitrary pieces.
+
+    Reasoning models write it when their server does not separate thinking from the answer. A tag within an answer is
+    text. A possible start of a tag is held back until the next pieces decide.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._state = "before"
+        self._thoughts: list[str] = []
+
+    @property
+    def thinking(self) -> str:
+        """The thinking so far."""
+        return "".join(self._thoughts).strip()
+
+    def feed(self, piece: str) -> str:
+        """Return the part of the answer that this piece completes; may be empty."""
+        if self._state == "answer":
+            return piece
+        self._held += piece
+        if self._state == "before":
+            self._look_for_opening()
+        if self._state == "thinking":
+            self._look_for_closing()
+        if self._state == "after" and (rest := self._held.lstrip()):
+            self._held, self._state = rest, "answer"
+        return self._released() if self._state == "answer" else ""
+
+    def finish(self) -> str:
+        """Return the text that was held back because it looked like the start of a tag."""
+        if self._state == "thinking":
+            self._thoughts.append(self._held)
+        if self._state != "before":
+            self._held = ""
+        self._state = "answer"
+        return self._released()
+
+    def _look_for_opening(self) -> None:
+        start = self._held.lstrip()
+        if start.startswith(_OPENING):
+            self._state, self._held = "thinking", start.removeprefix(_OPENING)
+        elif start and not _OPENING.startswith(start):
+            self._state = "answer"
+
+    def _look_for_closing(self) -> None:
+        thought, closed, rest = self._held.partition(_CLOSING)
+        # Without a closing tag, the end of the text may be the start of one.
+        complete = len(thought) if closed else max(0, len(thought) - len(_CLOSING) + 1)
+        self._thoughts.append(thought[:complete])
+        self._held = rest if closed else thought[complete:]
+        self._state = "after" if closed else "thinking"
+
+    def _released(self) -> str:
+        text, self._held = self._held, ""
+        return text
+
+
+FinishReason = Literal["stop", "length", "cut off"]
+_FINISH_REASONS: Mapping[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "": "stop",
+    "length": "length",
+}
+
+
+class ModelReply:
+    """Collects the pieces of one reply.
+
+    Ollama reports counts beside `done` and `done_reason`; OpenAI's protocol, which llama.cpp uses too, in `usage` and
+    in `finish_reason` of its only choice. The reply of a provider that reports neither ends with its last piece.
+    """
+
+    def __init__(self) -> None:
+        self._filter = ThinkingFilter()
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._reports_end = False
+        self._finish: FinishReason | None = None
+        self.pieces = 0
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+
+    def add(self, response: "ChatResponse") -> str:
+        """Add a piece and return the text of the answer in it, which may be empty."""
+        self.pieces += 1
+        raw = _as_mapping(response.raw)
+        if raw:
+            self._read(raw)
+        self._thoughts.append(replace_surrogates(response.additional_kwargs.get("thinking_delta") or ""))
+        return self._keep(self._filter.feed(replace_surrogates(response.delta or "")))
+
+    def end(self) -> str:
+        """Return the text that was held back, after the last piece."""
+        return self._keep(self._filter.finish())
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return "".join(self._texts)
+
+    @property
+    def thinking(self) -> str:
+        """The thinking of the model before its answer, if it is sent."""
+        return "".join(self._thoughts).strip() or self._filter.thinking
+
+    @property
+    def finish(self) -> FinishReason:
+        """How the reply ended; valid after the last piece."""
+        return self._finish or ("cut off" if self._reports_end else "stop")
+
+    def _keep(self, text: str) -> str:
+        self._texts.append(text)
+        return text
+
+    def _read(self, raw: Mapping[str, Any]) -> None:
+        usage = _as_mapping(raw.get("usage"))
+        # LlamaIndex repeats Ollama's counts as `usage`; the server's own counts are preferred.
+        self.prompt_tokens = _first_count(raw.get("prompt_eval_count"), usage.get("prompt_tokens"), self.prompt_tokens)
+        self.answer_tokens = _first_count(raw.get("eval_count"), usage.get("completion_tokens"), self.answer_tokens)
+        if "done" in raw:
+            self._reports_end = True
+            if raw["done"]:
+                self._finish = _FINISH_REASONS.get(str(raw.get("done_reason") or ""), "cut off")
+        for choice in raw.get("choices") or ():
+            self._reports_end = True
+            if reason := _as_mapping(choice).get("finish_reason"):
+                self._finish = _FINISH_REASONS.get(str(reason), "cut off")
+
+
+def _as_mapping(raw: object) -> Mapping[str, Any]:
+    if isinstance(raw, Mapping):
+        return raw
+    dump = getattr(raw, "model_dump", None)
+    dumped = dump() if callable(dump) else {}
+    return dumped if isinstance(dumped, Mapping) else {}
+
+
+def _first_count(*candidates: object) -> int | None:
+    """The first positive number of tokens; None if there is none, because every text has tokens."""
+    return next((count for count in candidates if isinstance(count, int) and count > 0), None)
+
+
+_ROLE_MARKER = re.compile(
+    r"<(?:[|\uff5c][\w\u2581/ :.-]{1,60}[|\uff5c]?|[\w\u2581/]{1,60}[|\uff5c])>"  # <|im_start|>, <|turn>, <turn|>
+    r"|</?(?:s|bos|eos|start_of_turn|end_of_turn|think|tool_call|tool_response)>"
+    r"|<</?SYS>>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
+)
+
+
+def escape_role_markers(text: str) -> str:
+    """Insert a space after the first character of each role marker, so that no model recognises it."""
+    return _ROLE_MARKER.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
+
+
+@dataclass(frozen=True)
+class LlmCompletion:
+    """The answer of a model."""
+
+    text: str
+    prompt_tokens: int | None
+    """Tokens of the prompt as the server counted them; None if it does not report them."""
+    answer_tokens: int | None
+    finish: FinishReason
+    """stop: the answer is complete; length: it reached its maximum length; cut off: it was cancelled, or the stream
+    ended early."""
+    thinking: str
+    """The thinking before the answer, if the model shows it; never part of `text`."""
+
+
+def complete(
+    llm: "LLM",
+    messages: "Sequence[ChatMessage]",
+    *,
+    on_piece: Callable[[str], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> LlmCompletion:
+    """Return the answer of `llm` to the messages.
+
+    `on_piece` receives the text as it arrives, in the caller's thread; `cancelled` is polled at least ten times a
+    second and ends the answer early. The call takes at most `llm.answer_timeout` seconds, whatever the server does.
+    A temporary failure (ModelUnavailable, ModelBroken) is retried up to three times, after random pauses, unless a
+    piece was delivered already. Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused,
+    PromptTooLong (refused, or truncated by the server), UnusableReply; each with a hint.
+    Role markers are escaped in all messages but the system's, because those quote documents.
+    """
+    from tenacity import Retrying, retry_if_exception, wait_random_exponential
+
+    plain = [_escape_message(message) for message in messages]
+    run = _CompletionRun(llm, plain, on_piece or (lambda _: None), cancelled or (lambda: False))
+    retrying = Retrying(
+        retry=retry_if_exception(run.may_retry),
+        stop=lambda state: state.attempt_number >= MAX_ATTEMPTS or run.is_out_of_time(),
+        wait=wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE),
+        reraise=True,
+    )
+    return retrying(run.attempt)
+
+
+def complete_prompt(llm: "LLM", prompt: str, cancelled: Callable[[], bool] | None = None) -> LlmCompletion:
+    """Return the answer of `llm` to one prompt, sent as a user message. Raises what `complete` raises."""
+    from llama_index.core.llms import ChatMessage, MessageRole
+
+    return complete(llm, [ChatMessage(role=MessageRole.USER, content=prompt)], cancelled=cancelled)
+
+
+@dataclass
+class _CompletionRun:
+    """One answer, with all its attempts."""
+
+    llm: "LLM"
+    messages: "Sequence[ChatMessage]"
+    on_piece: Callable[[str], None]
+    cancelled: Callable[[], bool]
+
+    def __post_init__(self) -> None:
+        self._delivered = False
+        self._server = model_server_of(self.llm)
+        self._deadline = time.monotonic() + self._server.answer_timeout
+
+    def attempt(self) -> LlmCompletion:
+        """Request the answer once. Raises an EltError."""
+        reply = ModelReply()
+        failures = client_errors()
+        replies: CancellableStream[ChatResponse] = CancellableStream(lambda: iter(self.llm.stream_chat(self.messages)))
+        stream = replies.pieces(self._deadline, self.cancelled)
+        while (response := self._next(stream, failures)) is not None:
+            self._deliver(reply.add(response))
+        self._deliver(reply.end())
+        return self._checked(reply)
+
+    def may_retry(self, error: BaseException) -> bool:
+        """Whether another attempt may succeed and would not deliver the same text twice."""
+        retryable = isinstance(error, EltError) and error.retryable
+        return retryable and not self._delivered and not self.cancelled()
+
+    def is_out_of_time(self) -> bool:
+        """Whether no further attempt could end before the deadline."""
+        return time.monotonic() + MAX_PAUSE >= self._deadline
+
+    def _next(self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...]) -> "ChatResponse | None":
+        """The next piece; errors of the model are converted, errors of the caller are not."""
+        try:
+            return next(stream, None)
+        except StreamTimeout as error:
+            raise ModelTimeout(
+                f"{self._server} was still writing after {self._server.answer_timeout:g} seconds",
+                hint="Raise llm.answer_timeout, or choose a smaller model",
+            ) from error
+        except failures as error:
+            raise to_model_error(error, self._server) from error
+
+    def _deliver(self, text: str) -> None:
+        if text:
+            self._delivered = True
+            self.on_piece(text)
+
+    def _checked(self, reply: ModelReply) -> LlmCompletion:
+        if self.cancelled():
+            return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, "cut off", reply.thinking)
+        if not reply.pieces:
+            raise UnusableReply(
+                f"{self._server} sent an empty reply", hint=f"Is {self._server.address} the right address?"
+            )
+        self._check_prompt_tokens(reply.prompt_tokens)
+        return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, reply.finish, reply.thinking)
+
+    def _check_prompt_tokens(self, prompt_tokens: int | None) -> None:
+        """Raise PromptTooLong if the count shows a truncated prompt; servers that do not count are trusted."""
+        if prompt_tokens is None:
+            return
+        texts = [message.content or "" for message in self.messages]
+        if is_truncated(prompt_tokens, self._server.context_window, texts):
+            least = sum(map(min_tokens, texts))
+            raise prompt_too_long(
+                f"{self._server} read {prompt_tokens} tokens of a longer prompt, which has {least} words or more",
+                self._server,
+            )
+        if isinstance(self.llm, HasPromptVerifier):
+            self.llm.prompt_verifier.check(self.messages, prompt_tokens, self.cancelled)
+
+
+def model_server_of(llm: "LLM") -> ModelServer:
+    """The server of a model: its own description, else the name in its metadata."""
+    if isinstance(llm, HasServer):
+        return llm.server
+    model = str(llm.metadata.model_name)
+    return ModelServer("The language model", model, model, "llm", "Start it", "Correct llm.model", ANSWER_TIMEOUT)
+
+
+def _escape_message(message: "ChatMessage") -> "ChatMessage":
+    from llama_index.core.llms import ChatMessage, MessageRole
+
+    content = message.content or ""
+    escaped = content if message.role == MessageRole.SYSTEM else escape_role_markers(content)
+    return message if escaped == content else ChatMessage(role=message.role, content=escaped)

@@ -1,0 +1,105 @@
+"""Create the embedding model and the language model of the settings."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import EltError, SettingsError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings.tree import Settings
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+MAX_THREADS = 8
+
+
+def create_embedding(settings: Settings) -> EmbeddingModel:
+    """Create the model of `embedding.provider`; a server is not contacted before the first vector or limit is needed.
+
+    Raises SettingsError for a model that the provider does not have, and for an address that is not allowed.
+    """
+    chosen = settings.embedding
+    match chosen.provider:
+        case "embedded":
+            from elt_llm_core.models.embedded import MODEL_NAME, EmbeddedMiniLm
+
+            if chosen.model not in (None, MODEL_NAME):
+                raise SettingsError(
+                    f"embedding.model is '{chosen.model}', but the embedded provider has only '{MODEL_NAME}'",
+                    hint=f"Set embedding.model to {MODEL_NAME} or remove it",
+                )
+            threads = min(os.cpu_count() or 1, MAX_THREADS)
+            return EmbeddedMiniLm(threads, query_prefix=chosen.query_prefix or "", text_prefix=chosen.text_prefix or "")
+        case "fake":
+            from elt_llm_core.models.fakes import FakeEmbedding
+
+            return FakeEmbedding()
+        case "ollama":
+            from elt_llm_core.models.ollama import OllamaEmbedding
+
+            return OllamaEmbedding(settings)
+        case "openai_like":
+            from elt_llm_core.models.openai_like import OpenAiLikeEmbedding
+
+            return OpenAiLikeEmbedding(settings)
+
+
+@dataclass(frozen=True)
+class LlmChoice:
+    """A language model, or None for extractive answers, and a note on why `auto` uses none; the note may be empty."""
+
+    llm: "LLM | None"
+    note: str = ""
+
+
+def create_llm(settings: Settings) -> "LLM | None":
+    """Create the model of `llm.provider`; None if answers are extracted from the chunks instead of written."""
+    return choose_llm(settings).llm
+
+
+def choose_llm(settings: Settings) -> LlmChoice:
+    """Create the model of `llm.provider`; `auto` contacts Ollama, for at most `ollama.connect_timeout` a request.
+
+    Raises SettingsError for a disallowed model or address and ModelError for a missing extra. Servers that the settings
+    name are not contacted before the first answer.
+    """
+    match settings.llm.provider:
+        case "extractive":
+            return LlmChoice(None)
+        case "auto" if problem := _ollama_problem(settings):
+            return LlmChoice(None, f"No language model is in use: the answer quotes the documents. {problem}.")
+        case "fake":
+            from elt_llm_core.models.fakes import ScriptedLLM
+
+            return LlmChoice(ScriptedLLM())
+        case "auto" | "ollama":
+            from elt_llm_core.models.ollama_llm import create_ollama_llm
+
+            return LlmChoice(create_ollama_llm(settings))
+        case "openai_like":
+            from elt_llm_core.models.openai_like import create_openai_like_llm
+
+            return LlmChoice(create_openai_like_llm(settings))
+        case "llama_cpp":
+            from elt_llm_core.models.llama_cpp import create_llama_cpp_llm
+
+            return LlmChoice(create_llama_cpp_llm(settings))
+
+
+def is_model_available(settings: Settings) -> bool:
+    """Whether `auto` would use a model now; contacts Ollama, for at most `ollama.connect_timeout` a request."""
+    return not _ollama_problem(settings)
+
+
+def _ollama_problem(settings: Settings) -> str:
+    """Why Ollama cannot be used, with the cure; empty if it has the model."""
+    from elt_llm_core.models.ollama import OllamaServer
+
+    model = settings.llm.model or settings.ollama.llm_model
+    try:
+        with OllamaServer(settings, model, patience=settings.ollama.connect_timeout) as server:
+            server.find()
+    except EltError as error:
+        return ". ".join(part.rstrip(".") for part in (str(error), error.hint) if part)
+    return ""

@@ -1,0 +1,261 @@
+"""A GGUF file run in this process by llama.cpp, as a LlamaIndex language model (extra `llama-cpp`)."""
+
+import os
+import queue
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.llms import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseGen,
+    CustomLLM,
+    LLMMetadata,
+    MessageRole,
+)
+from pydantic import PrivateAttr
+
+from elt_llm_core.errors import ModelBroken, ModelError, ModelMissing, ModelTimeout
+from elt_llm_core.models.model_files import model_folders
+from elt_llm_core.models.server import ModelServer, error_from_status
+from elt_llm_core.settings.tree import LlamaCppSettings, Settings
+
+MAX_THREADS = 8
+_LIBRARY = "xllamacpp"
+_SILENT = -1
+
+
+def require_library() -> None:
+    """Raise ModelError, with the install command, if the extra llama-cpp is missing."""
+    if util.find_spec(_LIBRARY) is None:
+        raise ModelError(
+            "llm.provider is llama_cpp, and llama.cpp is not installed", hint="Run: uv sync --inexact --extra llama-cpp"
+        )
+
+
+def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
+    """Load the model as an `xllamacpp.Server`, which takes seconds and about as much memory as the file has bytes.
+
+    Raises ModelBroken for a file that is not a model, or too large for the memory.
+    """
+    import xllamacpp
+
+    try:
+        return xllamacpp.Server(_parameters(xllamacpp.CommonParams(), path, chosen))
+    except RuntimeError as error:
+        raise ModelBroken(
+            f"llama.cpp cannot load {path}",
+            hint="Is it a complete GGUF file that fits into this machine's memory?",
+        ) from error
+
+
+def _parameters(parameters: Any, path: Path, chosen: LlamaCppSettings) -> Any:
+    threads = chosen.threads or min(os.cpu_count() or 1, MAX_THREADS)
+    parameters.model.path = str(path)
+    parameters.n_ctx = chosen.context_window
+    parameters.n_parallel = 1  # parallel answers would share the window
+    parameters.cpuparams.n_threads = threads
+    parameters.cpuparams_batch.n_threads = threads
+    parameters.verbosity = _SILENT
+    parameters.warmup = False
+    parameters.offline = True
+    # Long prompts are refused: a shifted context would lose the instructions at its start.
+    parameters.ctx_shift = False
+    parameters.cache_ram_mib = 0
+    # The library always opens a port of loopback: only this process has its key.
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [secrets.token_hex(32)]
+    parameters.ui = False
+    parameters.endpoint_slots = False
+    parameters.endpoint_props = False
+    parameters.endpoint_metrics = False
+    return parameters
+
+
+StreamChunk = dict[str, Any]
+ChunkCallback = Callable[[StreamChunk], bool]
+"""Receives each piece; returns whether to stop."""
+
+
+def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> Iterator[StreamChunk]:
+    """Yield the pieces that `run` passes to its callback as they arrive; `run` runs in its own thread.
+
+    Raises queue.Empty if `timeout` seconds pass without a piece. If the iterator is closed early, `run` stops at
+    its next piece.
+    """
+    pieces: queue.Queue[StreamChunk | None] = queue.Queue()
+    closed = threading.Event()
+
+    def take(chunk: StreamChunk | list[StreamChunk]) -> bool:
+        for piece in chunk if isinstance(chunk, list) else [chunk]:
+            pieces.put(piece)
+        return closed.is_set()
+
+    def work() -> None:
+        try:
+            run(take)
+        except (RuntimeError, ValueError, TypeError) as error:
+            pieces.put({"error": {"code": 500, "message": str(error)}})
+        finally:
+            pieces.put(None)
+
+    # Not a daemon: Python aborts if it exits while a thread computes in native code. The thread ends at its next word.
+    threading.Thread(target=work, name="llama.cpp", daemon=False).start()
+    try:
+        while (piece := pieces.get(timeout=timeout)) is not None:
+            yield piece
+    finally:
+        closed.set()
+
+
+_ENDING = ".gguf"
+
+
+class LlamaCppLlm(CustomLLM):
+    """Chats with the model's own template. The file is loaded once, at first use; answers are written one at a time."""
+
+    _settings: Settings = PrivateAttr()
+    _server: ModelServer = PrivateAttr()
+    _path: Path = PrivateAttr()
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    _engine: Any = PrivateAttr(default=None)
+
+    def __init__(self, settings: Settings, path: Path) -> None:
+        super().__init__()
+        self._settings = settings
+        self._path = path
+        self._server = ModelServer(
+            name="llama.cpp",
+            address=str(path),
+            model=path.name,
+            section="llama_cpp",
+            start="Check llama_cpp.model_path",
+            fetch="Set llama_cpp.model_path to a GGUF file",
+            answer_timeout=settings.llm.answer_timeout,
+            context_window=settings.llama_cpp.context_window,
+        )
+
+    @property
+    def server(self) -> ModelServer:
+        """The model and its settings, as messages name them."""
+        return self._server
+
+    def close(self) -> None:
+        """Release the model and its memory; the next request loads it again."""
+        with self._lock:
+            self._engine = None
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """Window and length of the settings, without loading the file."""
+        chosen = self._settings.llama_cpp
+        return LLMMetadata(
+            context_window=chosen.context_window,
+            num_output=chosen.num_predict,
+            model_name=self._path.name,
+            is_chat_model=True,
+        )
+
+    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
+        """Return the whole answer."""
+        pieces = list(self.stream_chat(messages))
+        raw = _join_endings([piece.raw for piece in pieces])
+        return ChatResponse(message=_assistant_message("".join(piece.delta or "" for piece in pieces)), raw=raw)
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponseGen:
+        """Yield the answer as it arrives. Raises ModelMissing, ModelBroken, PromptTooLong."""
+        text = ""
+        for chunk in self._chunks(messages):
+            piece = _chunk_text(chunk)
+            text += piece
+            yield ChatResponse(message=_assistant_message(text), delta=piece, raw=chunk)
+
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
+        """Return the answer to a prompt, sent as a user message."""
+        response = self.chat([ChatMessage(role=MessageRole.USER, content=prompt)])
+        return CompletionResponse(text=response.message.content or "", raw=response.raw)
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponseGen:
+        """Yield the answer to a prompt as it arrives."""
+        for piece in self.stream_chat([ChatMessage(role=MessageRole.USER, content=prompt)]):
+            yield CompletionResponse(text=piece.message.content or "", delta=piece.delta, raw=piece.raw)
+
+    def _chunks(self, messages: Sequence[ChatMessage]) -> Iterator[dict[str, Any]]:
+        engine, request = self._loaded(), self._request(messages)
+        waiting = self._settings.llama_cpp.request_timeout
+        try:
+            for chunk in iterate_callback(lambda take: engine.handle_chat_completions(request, take), waiting):
+                if error := chunk.get("error"):
+                    raise error_from_status(int(error.get("code") or 500), str(error.get("message")), self._server)
+                yield chunk
+        except queue.Empty as error:
+            raise ModelTimeout(
+                f"{self._server} computed for {waiting:g} seconds without output",
+                hint="Raise llama_cpp.request_timeout, or choose a smaller model",
+            ) from error
+
+    def _request(self, messages: Sequence[ChatMessage]) -> dict[str, Any]:
+        chosen, llm = self._settings.llama_cpp, self._settings.llm
+        return {
+            "messages": [{"role": message.role.value, "content": message.content or ""} for message in messages],
+            "max_tokens": chosen.num_predict,
+            "temperature": llm.temperature,
+            "top_p": llm.top_p,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **({} if chosen.seed is None else {"seed": chosen.seed}),
+        }
+
+    def _loaded(self) -> Any:
+        with self._lock:
+            if self._engine is None:
+                self._engine = open_engine(self._path, self._settings.llama_cpp)
+            return self._engine
+
+
+def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
+    """Create the model of the settings; its file is located but not loaded.
+
+    Raises ModelError without the extra llama-cpp, ModelMissing without the file.
+    """
+    require_library()
+    return LlamaCppLlm(settings, _model_file(settings))
+
+
+def _model_file(settings: Settings) -> Path:
+    chosen, name = settings.llama_cpp.model_path, settings.llm.model
+    if chosen is not None:
+        paths = [chosen.expanduser()]
+    else:
+        names = [name, f"{name}{_ENDING}"] if name else []
+        paths = [path for each in names for path in model_folders(each, settings.storage.models_dir)]
+    if (path := next((path for path in paths if path.is_file()), None)) is not None:
+        return path
+    searched = ", ".join(map(str, paths)) or "llama_cpp.model_path and llm.model are not set"
+    raise ModelMissing(
+        f"llm.provider is llama_cpp, and there is no model file: {searched}",
+        hint="Set llama_cpp.model_path to a GGUF file; nothing is downloaded",
+    )
+
+
+def _chunk_text(chunk: Mapping[str, Any]) -> str:
+    choices = chunk.get("choices") or []
+    return str((choices[0].get("delta") or {}).get("content") or "") if choices else ""
+
+
+def _assistant_message(text: str) -> ChatMessage:
+    return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+
+def _join_endings(chunks: Sequence[Any]) -> dict[str, Any]:
+    """The end and usage of a reply, from the chunks that report them."""
+    ended = [chunk["choices"] for chunk in chunks if chunk.get("choices") and chunk["choices"][0].get("finish_reason")]
+    usage = [chunk["usage"] for chunk in chunks if chunk.get("usage")]
+    return {"choices": ended[-1] if ended else [], "usage": usage[-1] if usage else {}}

@@ -1,0 +1,251 @@
+"""A local server that speaks OpenAI's protocol: embeddings, token counts and its language model."""
+
+import hashlib
+import json
+import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from pydantic import PrivateAttr
+
+from elt_llm_core.errors import ModelError, SettingsError, UnusableReply
+from elt_llm_core.models.ollama import loaded_context_window
+from elt_llm_core.models.server import ModelServer, check_address
+from elt_llm_core.models.server_embedding import ModelIdentity, ServerEmbedding
+from elt_llm_core.models.token_counts import PromptVerifier, WireMessage
+from elt_llm_core.models.transport import (
+    JsonServer,
+    async_reply_limit_hook,
+    attach_connection,
+    client_options,
+    reply_limit_hook,
+)
+from elt_llm_core.settings.tree import Settings
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+NO_KEY = "none"  # sent to servers without a key: the client requires one
+
+
+def describe_openai_like(settings: Settings, model: str | None, key: str) -> ModelServer:
+    """The server of the settings; `key` names the setting of the model.
+
+    Raises SettingsError without a model, and for an address outside the local network unless that is allowed.
+    """
+    if not model:
+        raise SettingsError(f"{key} is not set", hint=f"Set {key} to the name that the server gives its model")
+    chosen = settings.openai_like
+    address = check_address(chosen.base_url, "openai_like.base_url", allow_remote=settings.network.allow_remote_models)
+    return ModelServer(
+        name="The model server",
+        address=address,
+        model=model,
+        section="openai_like",
+        start=f"Start the server, or correct openai_like.base_url ({address})",
+        fetch=f"Load the model '{model}' in the server, or correct {key}",
+        answer_timeout=settings.llm.answer_timeout,
+        context_window=chosen.context_window,
+        key=_configured_key(settings),
+    )
+
+
+def api_key(settings: Settings) -> str:
+    """The key for the server, from the variable that the settings name, stripped of white space.
+
+    Raises ModelError if the variable is not set or holds characters that no header allows; the client would quote them.
+    """
+    variable, value = settings.openai_like.api_key_variable, _configured_key(settings)
+    if variable is None:
+        return NO_KEY
+    if not value:
+        raise ModelError(f"{variable} is not set", hint=f"Set {variable} to the key of your server")
+    if not (value.isascii() and value.isprintable()):
+        raise ModelError(
+            f"{variable} holds a character that no key has", hint=f"Set {variable} to the key alone, on one line"
+        )
+    return value
+
+
+def _configured_key(settings: Settings) -> str:
+    """The value of the variable; empty if none is named or set."""
+    variable = settings.openai_like.api_key_variable
+    return os.environ.get(variable, "").strip() if variable else ""
+
+
+class OpenAiLikeServer(JsonServer):
+    """Requests one server; every failure is a ModelError with a hint. Works without the OpenAI client."""
+
+    def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
+        options = client_options(settings.openai_like, described.address, patience=patience)
+        options["headers"] = {**options["headers"], "Authorization": f"Bearer {api_key(settings)}"}
+        limit = reply_limit_hook(options["timeout"].read)
+        hooks: dict[str, list[Any]] = {"request": [attach_connection], "response": [limit]}
+        super().__init__(described, httpx.Client(base_url=described.address, event_hooks=hooks, **options))
+
+    def models(self) -> list[Mapping[str, Any]]:
+        """The entry of each model in the server's list, with `id` among its keys."""
+        listed = self.request("GET", "/models").get("data")
+        return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+
+
+_API_PATH = "/v1"
+
+
+class OpenAiLikeTokenCounter:
+    """Counts prompts. The protocol does not define the context window; three servers report it in three ways."""
+
+    def __init__(self, settings: Settings, described: ModelServer) -> None:
+        self._settings = settings
+        self._described = described
+
+    def loaded_window(self) -> int | None:
+        """The `max_model_len` of vLLM, `n_ctx` of llama-server or `context_length` of Ollama; None of other servers.
+
+        On this path Ollama truncates long prompts, and no field of a request prevents it.
+        """
+        patience = self._settings.openai_like.connect_timeout
+        with OpenAiLikeServer(self._settings, self._described, patience=patience) as server:
+            root = self._described.address.rstrip("/").removesuffix(_API_PATH)
+            sources: tuple[tuple[str, Callable[[Mapping[str, Any]], int | None]], ...] = (
+                ("/models", self._vllm_window),
+                (f"{root}/props", lambda reply: _positive(reply.get("default_generation_settings"), "n_ctx")),
+                (f"{root}/api/ps", lambda reply: loaded_context_window(reply, self._described.model)),
+            )
+            for path, read in sources:
+                try:
+                    window = read(server.request("GET", path))
+                except ModelError:  # the server lacks this path
+                    continue
+                if window is not None:
+                    return window
+        return None
+
+    def count(self, messages: Sequence[WireMessage]) -> int | None:
+        """`prompt_tokens` of a request that writes one token."""
+        body = {"model": self._described.model, "messages": list(messages), "max_tokens": 1, "temperature": 0.0}
+        with OpenAiLikeServer(self._settings, self._described) as server:
+            usage = server.request("POST", "/chat/completions", body).get("usage")
+        return _positive(usage, "prompt_tokens")
+
+    def _vllm_window(self, reply: Mapping[str, Any]) -> int | None:
+        listed = reply.get("data")
+        entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+        entry = next((entry for entry in entries if entry.get("id") == self._described.model), {})
+        return _positive(entry, "max_model_len")
+
+
+def _positive(reply: object, key: str) -> int | None:
+    value = reply.get(key) if isinstance(reply, Mapping) else None
+    return value if isinstance(value, int) and value > 0 else None
+
+
+_IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
+
+
+class OpenAiLikeEmbedding(ServerEmbedding):
+    """Embeds through /v1/embeddings; the digest covers what the server lists of its model, often the name alone."""
+
+    _openai: OpenAiLikeServer = PrivateAttr()
+    _declared_context: int = PrivateAttr()
+
+    def __init__(self, settings: Settings) -> None:
+        chosen = settings.openai_like
+        model = settings.embedding.model or chosen.embedding_model
+        server = describe_openai_like(settings, model, "openai_like.embedding_model")
+        super().__init__("openai_like", server, settings.embedding, chosen.embed_batch_size)
+        self._openai = OpenAiLikeServer(settings, server)
+        self._declared_context = chosen.embedding_context
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._openai.close()
+
+    def _identify(self) -> ModelIdentity:
+        entry = next((entry for entry in self._openai.models() if entry.get("id") == self._server.model), {})
+        meta = entry.get("meta")
+        identity = {key: meta[key] for key in _IDENTITY_KEYS if key in meta} if isinstance(meta, Mapping) else {}
+        text = json.dumps([self._server.model, identity], sort_keys=True)
+        return ModelIdentity(hashlib.sha256(text.encode()).hexdigest(), self._declared_context)
+
+    def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        body = {"model": self._server.model, "input": texts, "encoding_format": "float"}
+        items = self._openai.request("POST", "/embeddings", body).get("data")
+        if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+            raise UnusableReply(f"{self._server} gives no vectors", hint="Is it started for embeddings?")
+        # Each item has the index of its text; without indexes the order of the reply counts.
+        indexes = [item.get("index", position) for position, item in enumerate(items)]
+        if sorted(indexes) != list(range(len(items))):
+            raise UnusableReply(f"{self._server} numbers its vectors {indexes[:9]}", hint="Use another server")
+        by_index = dict(zip(indexes, items, strict=True))
+        return [by_index[index].get("embedding") or [] for index in range(len(items))]
+
+
+def create_openai_like_llm(settings: Settings) -> "LLM":
+    """Create the model of the settings without a request. Raises SettingsError, or ModelError without the extra."""
+    model = settings.llm.model or settings.openai_like.llm_model
+    server = describe_openai_like(settings, model, "openai_like.llm_model")
+    # The class is defined here because its base is an optional extra, whose client nothing else may import.
+    try:
+        from llama_index.llms.openai_like import OpenAILike
+    except ImportError as error:
+        raise ModelError(
+            "The OpenAI client is not installed", hint="Run: uv sync --inexact --extra openai-like"
+        ) from error
+
+    class OpenAiLikeLlm(OpenAILike):
+        """Describes its server, verifies prompts, and closes its connections."""
+
+        _server: ModelServer = PrivateAttr()
+        _verifier: PromptVerifier = PrivateAttr()
+        _connections: Any = PrivateAttr()
+
+        @property
+        def server(self) -> ModelServer:
+            """The server that runs the model."""
+            return self._server
+
+        @property
+        def prompt_verifier(self) -> PromptVerifier:
+            """Verifies that prompts are read whole."""
+            return self._verifier
+
+        def close(self) -> None:
+            """Close the connections."""
+            self._connections.close()
+
+    options = _llm_options(settings, server)
+    llm = OpenAiLikeLlm(**options)
+    llm._server, llm._connections = server, options["http_client"]  # noqa: SLF001 - the class is defined above
+    llm._verifier = PromptVerifier(OpenAiLikeTokenCounter(settings, server), server)  # noqa: SLF001 - as above
+    weakref.finalize(llm, options["http_client"].close)  # for owners that do not close the model
+    return llm
+
+
+def _llm_options(settings: Settings, server: ModelServer) -> dict[str, Any]:
+    chosen, connection = settings.openai_like, client_options(settings.openai_like, server.address)
+    seconds = settings.llm.answer_timeout
+    seed = {} if chosen.seed is None else {"seed": chosen.seed}
+    return {
+        "model": server.model,
+        "api_base": server.address,
+        "api_key": api_key(settings),
+        # Without explicit headers the client would send the account that OPENAI_ORG_ID names.
+        "default_headers": {"OpenAI-Organization": "", "OpenAI-Project": ""},
+        "temperature": settings.llm.temperature,
+        "max_tokens": chosen.num_predict,
+        "context_window": chosen.context_window,
+        "is_chat_model": True,
+        "is_function_calling_model": False,
+        "timeout": chosen.request_timeout,
+        "max_retries": 0,
+        "additional_kwargs": {"top_p": settings.llm.top_p, "stream_options": {"include_usage": True}, **seed},
+        "http_client": httpx.Client(
+            event_hooks={"request": [attach_connection], "response": [reply_limit_hook(seconds)]}, **connection
+        ),
+        "async_http_client": httpx.AsyncClient(
+            event_hooks={"response": [async_reply_limit_hook(seconds)]}, **connection
+        ),
+    }

@@ -1,0 +1,294 @@
+"""Model servers: which one answers, whether its address is allowed, and a typed error for each failure."""
+
+import ipaddress
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Protocol, TypeVar, runtime_checkable
+from urllib.parse import quote, urlsplit
+
+from elt_llm_core.errors import (
+    EltError,
+    ModelBroken,
+    ModelError,
+    ModelMissing,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+    PromptTooLong,
+    SettingsError,
+    UnusableReply,
+)
+from elt_llm_core.text.normalise import replace_surrogates
+
+ANSWER_TIMEOUT = 1800.0
+_MIN_KEY_LENGTH = 6  # shorter keys protect nothing and occur in many words
+MASKED_KEY = "***"
+
+
+@dataclass(frozen=True)
+class ModelServer:
+    """A language or embedding model and the server (or library in this process) that runs it."""
+
+    name: str
+    """The product that runs the model, such as Ollama."""
+    address: str
+    model: str
+    section: str
+    """The section of the settings with its address, window and timeouts."""
+    start: str
+    """What to do when the server does not answer."""
+    fetch: str
+    """What to do when the server lacks the model."""
+    answer_timeout: float = ANSWER_TIMEOUT
+    """Seconds that one answer may take in total."""
+    context_window: int | None = None
+    """Tokens of prompt and answer together, if configured."""
+    key: str = field(default="", repr=False)
+    """The API key that is sent, if any; messages must not repeat it."""
+
+    @property
+    def in_a_sentence(self) -> str:
+        """The name as used within a sentence."""
+        return f"the {rest}" if (rest := self.name.removeprefix("The ")) != self.name else self.name
+
+    def masked(self, message: str) -> str:
+        """Replace the key in a message of the server, also as quoted in JSON or a URL, by `***`."""
+        if len(self.key) < _MIN_KEY_LENGTH:
+            return message
+        forms = {self.key, json.dumps(self.key)[1:-1], quote(self.key), quote(self.key, safe="")}
+        for form in sorted(forms, key=len, reverse=True):
+            message = message.replace(form, MASKED_KEY)
+        return message
+
+    def __str__(self) -> str:
+        """Name the server in messages."""
+        return f"{self.name} at {self.address}"
+
+
+@runtime_checkable
+class HasServer(Protocol):
+    """A language model that describes its server."""
+
+    @property
+    def server(self) -> ModelServer:
+        """The server that runs the model."""
+
+
+_LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+# Listed because what Python counts as private differs between its versions and includes tunnels to any address.
+_LOCAL_NUMBERS = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "0.0.0.0/32"),
+            *("::1/128", "::/128", "fc00::/7", "fe80::/10"),
+        ),
+    )
+)
+# Name lookup maps other letters to these, and the Chinese full stop to a dot: `example<U+3002>com` is public.
+_HOST_NAME = re.compile(r"[a-z0-9_.-]{1,253}")
+
+
+def is_local_host(host: str) -> bool:
+    """Whether a host is a loopback, private or link-local address, or a name that public name servers do not answer.
+
+    A name without a dot is local: containers and routers use such names, public names have a dot. Addresses that embed
+    another address for a tunnel or a translator (Teredo, 6to4, NAT64) may lead anywhere and are not local.
+    """
+    bare = host.rstrip(".").lower()
+    try:
+        number = ipaddress.ip_address(bare.partition("%")[0])
+    except ValueError:
+        local = "." not in bare or bare.endswith(_LOCAL_ENDINGS)
+        # 134744072 and 0x8080808 both mean 8.8.8.8.
+        is_number = bare.isdigit() or bare.startswith("0x")
+        return local and _HOST_NAME.fullmatch(bare) is not None and not is_number
+    # An IPv4 address may be written as IPv6: ::ffff:8.8.8.8 is 8.8.8.8.
+    number = getattr(number, "ipv4_mapped", None) or number
+    return any(number in network for network in _LOCAL_NUMBERS)
+
+
+def check_address(address: str, key: str, *, allow_remote: bool) -> str:
+    """Return the address without a trailing slash. `key` names its setting.
+
+    Raises SettingsError if it is not an http address, contains a user name or password (which messages would show), or
+    is outside the local network and `allow_remote` is false.
+    """
+    if "@" in address:
+        raise SettingsError(
+            f"{key} contains a user name or password before its '@'",
+            hint=f"Remove it from {key}: put a key into the variable that openai_like.api_key_variable names",
+        )
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not host:
+        raise SettingsError(
+            f"{key} is '{address}', which is not the address of a server",
+            hint=f"Set {key} to an address such as http://localhost:11434",
+        )
+    if not allow_remote and not is_local_host(host):
+        raise SettingsError(
+            f"{key} is '{address}', which is outside the local network, and network.allow_remote_models is false",
+            hint=f"Set {key} to a local address, or network.allow_remote_models to true if texts may leave",
+        )
+    return address.rstrip("/")
+
+
+_MAX_QUOTED = 300
+_MAX_READ = 1 << 16  # bytes; more than any key, so that no key is cut before it is masked
+_BUSY_STATUSES = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE}
+_LOADING_MESSAGES = ("loading", "server busy", "try again", "overloaded")
+_HINT_WITHOUT_KEY = {"openai_like": "Set openai_like.api_key_variable to the variable that holds the key"}
+_HINT_THINKING = {"ollama": "Set ollama.thinking to false"}
+_TOO_LONG_MESSAGES = re.compile(
+    "context length|context size|context window|maximum context|exceeds the|too large to process"
+)
+
+
+def client_errors() -> tuple[type[Exception], ...]:
+    """The exceptions of the clients in use: connection failures, error statuses, and malformed replies."""
+    import httpx
+    from ollama import RequestError, ResponseError
+
+    shapes = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError)
+    known = (EltError, OSError, httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, RequestError, ResponseError)
+    # The OpenAI client is an optional extra; a module that is not imported has raised nothing.
+    openai = sys.modules.get("openai")
+    return (*known, *shapes, *((openai.OpenAIError,) if openai else ()))
+
+
+def to_model_error(error: Exception, server: ModelServer) -> EltError:
+    """Convert one of `client_errors` to an error of this project; such errors are returned unchanged."""
+    for candidate in (error, error.__cause__):  # the OpenAI client wraps our errors in its own
+        if isinstance(candidate, EltError):
+            return candidate
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        message = getattr(error, "error", None) or getattr(error, "message", None)
+        return error_from_status(status, message if isinstance(message, str) else str(error), server)
+    return _error_from_connection(error, server) or _error_from_reply(error, server)
+
+
+def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
+    """The error for an HTTP status and message; -1 is Ollama's status for an error within an answer."""
+    lowered, text = message.lower(), f"{server} reports: {_shorten(message, server)}"
+    if status == HTTPStatus.NOT_FOUND:
+        return ModelMissing(f"{server} does not have the model '{server.model}'", hint=server.fetch)
+    if _TOO_LONG_MESSAGES.search(lowered):
+        return prompt_too_long(f"The text is longer than '{server.model}' reads. {text}", server)
+    if status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT}:
+        return _timeout(server)
+    if status in _BUSY_STATUSES or (status >= 500 and any(words in lowered for words in _LOADING_MESSAGES)):
+        return ModelUnavailable(text, hint="It may still be loading the model: try again in a minute")
+    return _error_from_other_status(status, lowered, text, server)
+
+
+def _error_from_other_status(status: int, lowered: str, text: str, server: ModelServer) -> ModelError:
+    if "memory" in lowered:
+        return ModelRefused(text, hint=f"Choose a smaller model, or a smaller {server.section}.context_window")
+    if status >= 500 or status < 0:
+        return ModelBroken(text, hint=f"Look at the log of {server.in_a_sentence}")
+    return ModelRefused(f"{text} (status {status})", hint=_refusal_hint(status, lowered, server))
+
+
+def error_text(content: bytes) -> str:
+    """The message of an error reply: its `error`, in the shape of either protocol, else the whole text."""
+    text = content[:_MAX_READ].decode("utf-8", "replace")
+    try:
+        error = json.loads(text)["error"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return text
+    return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+
+
+def prompt_too_long(message: str, server: ModelServer) -> PromptTooLong:
+    """The error for a text that was refused or truncated, with the settings that cure it."""
+    return PromptTooLong(
+        message,
+        hint=f"Raise {server.section}.context_window if the model reads more,"
+        f" or lower llm.max_context_tokens or {server.section}.num_predict",
+    )
+
+
+def _error_from_connection(error: Exception, server: ModelServer) -> ModelError | None:
+    import httpx
+
+    cause = error.__cause__ if isinstance(error.__cause__, httpx.HTTPError) else error
+    if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | ConnectionRefusedError):
+        return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
+    if isinstance(cause, httpx.TimeoutException | TimeoutError):
+        return _timeout(server)
+    # Ollama's client raises a plain ConnectionError if the port is closed; subclasses mean a break within the answer.
+    if type(cause) is ConnectionError:
+        return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
+    if isinstance(cause, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        return ModelRefused(
+            f"{server.address} is not a valid address: {server.masked(str(cause))}",
+            hint=f"Correct {server.section}.base_url",
+        )
+    if isinstance(cause, httpx.TransportError | OSError):
+        return ModelBroken(
+            f"{server} broke off its answer: {_shorten(str(cause) or type(cause).__name__, server)}",
+            hint=f"Look at the log of {server.in_a_sentence}: it may have run out of memory",
+        )
+    return None
+
+
+def _error_from_reply(error: Exception, server: ModelServer) -> ModelError:
+    if "openai" in sys.modules and isinstance(error, sys.modules["openai"].OpenAIError):
+        return ModelBroken(
+            f"{server} failed: {_shorten(str(error), server)}", hint=f"Look at the log of {server.in_a_sentence}"
+        )
+    return UnusableReply(
+        f"{server} gave a reply that cannot be read ({type(error).__name__}: {_shorten(str(error), server)})",
+        hint=f"Is {server.section}.base_url really the address of {server.in_a_sentence}?",
+    )
+
+
+def _timeout(server: ModelServer) -> ModelTimeout:
+    return ModelTimeout(
+        f"{server} sent nothing for the time allowed",
+        hint=f"Raise {server.section}.request_timeout, or choose a smaller model",
+    )
+
+
+def _refusal_hint(status: int, lowered: str, server: ModelServer) -> str:
+    if 300 <= status < 400:
+        return f"Set {server.section}.base_url to the final address: redirections are not followed"
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return _HINT_WITHOUT_KEY.get(server.section, f"Let {server.in_a_sentence} answer without a key")
+    if "think" in lowered:
+        return _HINT_THINKING.get(server.section, "Turn thinking off at the server, or choose another model")
+    return f"Check the section {server.section} of the settings"
+
+
+def _shorten(text: str, server: ModelServer) -> str:
+    """The start of a server's message, on one line and without the API key."""
+    line = " ".join(replace_surrogates(server.masked(text[:_MAX_READ])[: 2 * _MAX_QUOTED]).split())
+    return line if len(line) <= _MAX_QUOTED else f"{line[:_MAX_QUOTED]}..."
+
+
+Result = TypeVar("Result")
+MAX_ATTEMPTS = 3
+FIRST_PAUSE = 0.25  # seconds at most; doubled before each further attempt
+MAX_PAUSE = 2.0
+
+
+def call_with_retries(call: Callable[[], Result]) -> Result:
+    """Return the result of `call`, trying up to three times. Raises the error of the last attempt."""
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, EltError) and error.retryable),
+        stop=stop_after_attempt(MAX_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE),
+        reraise=True,
+    )
+    return retrying(call)

@@ -1,0 +1,302 @@
+"""Requests to model servers that can be cancelled at any moment, with limits on the size and duration of a reply."""
+
+import contextvars
+import json
+import math
+import queue
+import socket
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import httpx
+
+from elt_llm_core.errors import UnusableReply
+from elt_llm_core.models.server import ModelServer, client_errors, error_from_status, error_text, to_model_error
+from elt_llm_core.settings.tree import OllamaSettings, OpenAiLikeSettings
+from elt_llm_core.utilities import Closeable
+
+Result = TypeVar("Result")
+_CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+
+
+class CancellableConnection:
+    """The connection of one request. Servers stop computing only when their client closes the connection."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._cancelled = False
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Run `work`; clients with the hook `attach_connection` send its requests over this connection."""
+        reset = _CURRENT_CONNECTION.set(self)
+        try:
+            return work()
+        finally:
+            _CURRENT_CONNECTION.reset(reset)
+
+    def cancel(self) -> None:
+        """Close the connection, now or as soon as there is one; the reader sees it closed by the server."""
+        with self._lock:
+            self._cancelled = True
+            self._shut_down()
+
+    def on_event(self, event: str, details: Mapping[str, Any]) -> None:
+        """Receive a trace event of the client (https://www.encode.io/httpcore/extensions/#trace)."""
+        if event in _CONNECTED_EVENTS:
+            with self._lock:
+                self._socket = details["return_value"].get_extra_info("socket")
+                if self._cancelled:
+                    self._shut_down()
+
+    def _shut_down(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):  # already closed
+                # Not SSLSocket.shutdown, which removes the state that the other thread reads with.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+_CURRENT_CONNECTION: ContextVar[CancellableConnection | None] = ContextVar("connection", default=None)
+
+
+def attach_connection(request: httpx.Request) -> None:
+    """Give a request its own socket, known to the `CancellableConnection` it runs in; a request hook of clients."""
+    connection = _CURRENT_CONNECTION.get()
+    if connection is not None:
+        request.headers["Connection"] = "close"
+        request.extensions = {**request.extensions, "trace": connection.on_event}
+
+
+Piece = TypeVar("Piece")
+_POLL_SECONDS = 0.1  # between two checks for cancellation
+
+
+class StreamTimeout(TimeoutError):
+    """The deadline for reading a stream has passed."""
+
+
+class CancellableStream(Generic[Piece]):
+    """Pieces of the stream that `start` opens; `start` may block as well and runs in the same thread.
+
+    A silent server cannot block the reader: its connection is closed, which ends the thread. Where the connection
+    cannot be closed, the thread is left behind and ends with the next piece or with the timeout of its connection.
+    At most `_AHEAD` pieces are read ahead of the consumer.
+    """
+
+    _AHEAD = 64
+
+    def __init__(self, start: Callable[[], Iterator[Piece]]) -> None:
+        self._start = start
+        self._abandoned = threading.Event()
+        self._connection = CancellableConnection()
+        self._pieces: queue.Queue[Piece | BaseException | None] = queue.Queue(self._AHEAD)
+
+    def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
+        """The pieces in order, until the end or until `cancelled`; `deadline` is a moment of `time.monotonic`.
+
+        Raises StreamTimeout after the deadline, and whatever the stream raises.
+        """
+        if cancelled():
+            return
+        context = contextvars.copy_context()
+        thread = threading.Thread(
+            target=context.run, args=(self._connection.run, self._read), name="model", daemon=True
+        )
+        thread.start()
+        try:
+            while (piece := self._next(deadline, cancelled)) is not None:
+                yield piece
+        finally:
+            self._abandoned.set()
+            if thread.is_alive():
+                self._connection.cancel()
+            # Python crashes if it exits while such a thread computes; a thread that only waits is harmless.
+            thread.join(_POLL_SECONDS * 3)
+
+    def _next(self, deadline: float, cancelled: Callable[[], bool]) -> Piece | None:
+        while not cancelled():
+            if time.monotonic() >= deadline:
+                raise StreamTimeout
+            try:
+                piece = self._pieces.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if isinstance(piece, BaseException):
+                raise piece
+            return piece
+        return None
+
+    def _read(self) -> None:
+        with _CapturedError() as captured:
+            stream = self._start()
+            for piece in stream:
+                if not self._put(piece):
+                    break
+            if close := getattr(stream, "close", None):
+                close()  # releases the connection of an abandoned stream at once
+        self._put(captured.error)
+
+    def _put(self, piece: Piece | BaseException | None) -> bool:
+        while not self._abandoned.is_set():
+            try:
+                self._pieces.put(piece, timeout=_POLL_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+class _CapturedError:
+    """Captures any error, to be raised again in the waiting thread: no failure is lost in a thread."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self.error = error
+        return True
+
+
+MAX_REPLY_BYTES = 128 << 20
+"""Of one reply: a thousand vectors of 4096 numbers take 100 MB, an answer that fills a window of 128,000 tokens 50."""
+_GRACE_SECONDS = 10.0  # the reader's own deadline comes first and has the better message
+
+
+class _ReplyLimit:
+    """The size and deadline of one reply."""
+
+    def __init__(self, response: httpx.Response, seconds: float, max_bytes: int) -> None:
+        self._address = f"{response.url.scheme}://{response.url.netloc.decode()}"
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise UnusableReply(
+                f"The model server at {self._address} compresses its replies against the request",
+                hint="Turn off compression in the server, or in the proxy before it",
+            )
+        self._deadline = time.monotonic() + seconds + _GRACE_SECONDS
+        self._max_bytes = self._left = max_bytes
+
+    def check(self, piece: bytes) -> bytes:
+        """Return the piece. Raises UnusableReply or httpx.ReadTimeout beyond the limit."""
+        self._left -= len(piece)
+        if self._left < 0:
+            raise UnusableReply(
+                f"The model server at {self._address} sends more than {self._max_bytes >> 20} MB in one reply",
+                hint="Is this the address of a model server? Look at its log",
+            )
+        if time.monotonic() >= self._deadline:
+            raise httpx.ReadTimeout("The reply does not end")
+        return piece
+
+
+class _LimitedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The bytes of a reply, synchronous or asynchronous, within its limit."""
+
+    def __init__(self, stream: Any, limit: _ReplyLimit) -> None:
+        self._stream = stream
+        self._limit = limit
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from map(self._limit.check, self._stream)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            yield self._limit.check(piece)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def reply_limit_hook(seconds: float, max_bytes: int = MAX_REPLY_BYTES) -> Callable[[httpx.Response], None]:
+    """A response hook of clients that limits each reply to `seconds`, plus ten, and to `max_bytes`.
+
+    A reply beyond the limit raises UnusableReply or httpx.ReadTimeout as it is read; a compressed reply raises
+    UnusableReply, because it may be a thousand times as large as what is received.
+    """
+
+    def limit_reply(response: httpx.Response) -> None:
+        response.stream = _LimitedStream(response.stream, _ReplyLimit(response, seconds, max_bytes))
+
+    return limit_reply
+
+
+def async_reply_limit_hook(seconds: float) -> Callable[[httpx.Response], Awaitable[None]]:
+    """The hook `reply_limit_hook` for asynchronous clients."""
+    limit_reply = reply_limit_hook(seconds)
+
+    async def limit_async_reply(response: httpx.Response) -> None:
+        limit_reply(response)
+
+    return limit_async_reply
+
+
+def client_options(
+    chosen: OllamaSettings | OpenAiLikeSettings, address: str, *, patience: float | None = None
+) -> dict[str, Any]:
+    """Options of httpx clients that reach this address only: no proxy of the environment, no redirection.
+
+    `patience`: seconds between two reads, where less than `request_timeout` of the settings is wanted.
+    """
+    seconds = min(patience or chosen.request_timeout, chosen.request_timeout)
+    return {
+        "timeout": httpx.Timeout(seconds, connect=min(seconds, chosen.connect_timeout)),
+        "trust_env": False,
+        "follow_redirects": False,
+        # Without https there is no certificate to verify, and reading the list of authorities costs 20 ms a client.
+        "verify": address.startswith("https"),
+        "headers": {"Accept-Encoding": "identity"},
+    }
+
+
+def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
+    """Return the result of one blocking request, which may take three times `patience` seconds. Raises a ModelError."""
+
+    def results() -> Iterator[Result]:
+        yield call()
+
+    try:
+        deadline = time.monotonic() + 3 * (patience or math.inf)  # to connect, to wait for the reply, and to read it
+        return next(CancellableStream(results).pieces(deadline, lambda: False))
+    except client_errors() as error:
+        raise to_model_error(error, server) from error
+
+
+class JsonServer(Closeable):
+    """Requests one model server as JSON; every failure is a ModelError with a hint."""
+
+    def __init__(self, described: ModelServer, client: httpx.Client) -> None:
+        self.described = described
+        self._client = client
+        weakref.finalize(self, client.close)  # for owners that do not close the server
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON object of the reply. Raises a ModelError for anything else."""
+
+        def exchange() -> tuple[int, bytes, Any]:
+            reply = self._client.request(method, path, json=body)
+            return reply.status_code, reply.content, json.loads(reply.content) if reply.status_code == 200 else None
+
+        status, content, value = call_server(exchange, self._client.timeout.read, self.described)
+        if status != 200:
+            raise error_from_status(status, error_text(content), self.described)
+        if not isinstance(value, dict):
+            address_key = f"{self.described.section}.base_url"
+            raise UnusableReply(f"{self.described} replies with no JSON object", hint=f"Correct {address_key}")
+        return value

@@ -1,0 +1,329 @@
+"""Load settings and profiles: find the file, apply the environment, validate, report the line of each mistake."""
+
+import json
+import textwrap
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, Settings
+from elt_llm_core.settings.yaml_document import Location, YamlDocument, read_yaml
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, nearest_name
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_MAX_SHOWN = 20
+
+_NAMES: Mapping[object, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    type(None): "null",
+}
+
+
+def validate_model(
+    model: type[Model], value: Mapping[str, Any], origins: Mapping[Location, str], shown_as: str
+) -> Model:
+    """Validate a mapping as a model without conversions: "8" is not a number. Sections that are null have defaults.
+
+    Raises SettingsError that lists the first mistakes, each on its own line, and counts the others. `origins` maps each
+    key to its file and line; `shown_as` is used for keys without an origin, such as missing keys.
+    """
+    fields = model.model_fields
+    sections = {key for key, field in fields.items() if section_model(field.annotation) is not None}
+    content = {key: item for key, item in value.items() if item is not None or key not in sections}
+    try:
+        return model.model_validate_json(json.dumps(content, default=str), strict=True)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        mistakes = [_mistake_sentence(detail, model, origins, shown_as) for detail in details[:_MAX_SHOWN]]
+        if len(details) > _MAX_SHOWN:
+            mistakes.append(f"{shown_as}: and {len(details) - _MAX_SHOWN:,} more mistakes")
+        raise SettingsError("\n".join(mistakes)) from error
+
+
+def describe_allowed(field: FieldInfo) -> str:
+    """The values that a field accepts, in words: `a whole number from 1 to 1000`, `one of dense, sparse, hybrid`."""
+    return _describe(field.annotation, field.metadata)
+
+
+def section_model(annotation: object) -> type[BaseModel] | None:
+    """The model in an annotation, optional or not; None for a plain value."""
+    choices = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
+    return next((item for item in choices if isinstance(item, type) and issubclass(item, BaseModel)), None)
+
+
+def _mistake_sentence(
+    detail: ErrorDetails, model: type[BaseModel], origins: Mapping[Location, str], shown_as: str
+) -> str:
+    location: Location = detail["loc"]
+    if location[-1:] == ("[key]",) and detail["type"] != "extra_forbidden":
+        location = location[:-1]  # pydantic appends this to the location of a mapping's key
+    prefixes = (location[:end] for end in range(len(location), 0, -1))
+    where = next((origins[prefix] for prefix in prefixes if prefix in origins), shown_as)
+    name = ".".join(str(part) for part in location)
+    key = name if name.isprintable() else repr(name)
+    if detail["type"] == "missing":
+        return f"{where}: {key} is missing"
+    value = textwrap.shorten(json.dumps(detail["input"], ensure_ascii=False, default=str), 80, placeholder=" ...")
+    return f"{where}: {key} = {value}: {_reason(detail, model, location)}"
+
+
+def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) -> str:
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(model, location)
+    field, _ = _at(model, location)
+    if detail["type"] in {"value_error", "assertion_error"} or field is None:
+        return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if get_origin(field.annotation) is dict and detail["type"] != "dict_type":
+        # The mistake is in a name or value of the mapping, which the field does not describe.
+        return "must be a list" if detail["type"] == "list_type" else detail["msg"]
+    allowed = _describe(field.annotation, field.metadata)
+    meant = nearest_name(str(detail["input"]), _choices(field.annotation))
+    return f"must be {allowed}" + (f"; did you mean {meant}?" if meant else "")
+
+
+def _unknown_key(model: type[BaseModel], location: Location) -> str:
+    *sections, key = map(str, location)
+    siblings = list((_at(model, location[:-1])[1] or model).model_fields)
+    close = nearest_name(key, siblings)
+    meant = [".".join([*sections, close])] if close else _keys_in_other_sections(model, key)
+    return f"unknown key; did you mean {meant[0]}?" if meant else f"unknown key; known are {', '.join(siblings)}"
+
+
+def _keys_in_other_sections(model: type[BaseModel], key: str) -> list[str]:
+    """The full names of similar keys in the sections of a model."""
+    sections = {name: section_model(field.annotation) for name, field in model.model_fields.items()}
+    return [
+        f"{name}.{close}"
+        for name, section in sections.items()
+        if section is not None and (close := nearest_name(key, list(section.model_fields)))
+    ]
+
+
+def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
+    """The field at a location, or the field that contains it as an item, and the model in that field."""
+    field: FieldInfo | None = None
+    current: type[BaseModel] | None = model
+    for part in location:
+        if isinstance(part, str) and current is not None:
+            field = current.model_fields.get(part)
+            current = _nested_model(field.annotation) if field else None
+    return field, current
+
+
+def _nested_model(annotation: object) -> type[BaseModel] | None:
+    """The model in an annotation, also as an item of a list or tuple."""
+    return section_model(annotation) or next(filter(None, map(_nested_model, get_args(annotation))), None)
+
+
+def _describe(annotation: object, metadata: Sequence[object] = ()) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        choices = ", ".join(json.dumps(item) if not isinstance(item, str) else item for item in arguments)
+        return f"one of {choices}" if len(arguments) > 1 else choices
+    if origin in {Union, types.UnionType}:
+        return " or ".join(_describe(item, metadata if item is not type(None) else ()) for item in arguments)
+    if origin in {tuple, list, Sequence, frozenset}:
+        return f"a list, each item {_describe(arguments[0])}"
+    if origin is dict or section_model(annotation) is not None:
+        return "keys and values"
+    return _NAMES.get(annotation, "another value") + _bounds(metadata)
+
+
+def _bounds(metadata: Sequence[object]) -> str:
+    """The range of a number: ` from 1 to 1000`, ` above 0`."""
+    names = ("ge", "gt", "le", "lt")
+    limits = {name: getattr(item, name) for item in metadata for name in names if hasattr(item, name)}
+    least, most = limits.get("ge"), limits.get("le")
+    words = "" if least is None else f" from {least:g}" if most is not None else f", {least:g} or more"
+    words += f" above {limits['gt']:g}" if "gt" in limits else ""
+    words += "" if most is None else f" to {most:g}" if least is not None else f", at most {most:g}"
+    return words + (f" below {limits['lt']:g}" if "lt" in limits else "")
+
+
+def _choices(annotation: object) -> list[str]:
+    if get_origin(annotation) is Literal:
+        return [str(choice) for choice in get_args(annotation)]
+    return [choice for item in get_args(annotation) for choice in _choices(item)]
+
+
+SETTINGS_FILE = Path("config") / "rag_config.yaml"
+DATA_DIR_VARIABLE = "ELT_LLM_DATA_DIR"
+_PREFIX = "ELT_LLM_"
+_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS", "ELT_LLM_SERVE_TOKEN")
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """The effective settings and their sources."""
+
+    settings: Settings
+    source: Path | None
+    """The file they were read from; None for the built-in defaults."""
+    data_dir: Path
+    """Absolute; the directory need not exist yet."""
+    project: Path
+    """The folder that contains `config/`, else the working directory; relative paths in settings start here."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """The ELT_LLM variables that were applied; with the working directory, they allow to load the same again."""
+    working_directory: Path = field(default=Path(), repr=False, compare=False)
+
+    @property
+    def config_dir(self) -> Path:
+        """The folder of profiles, jobs and prompts; it need not exist."""
+        return self.source.parent if self.source else self.project / SETTINGS_FILE.parent
+
+
+def load_settings(config: Path | None, environment: Mapping[str, str], working_directory: Path) -> LoadedSettings:
+    """Load the settings of `config`, else of the nearest `config/rag_config.yaml` upwards, else the built-in defaults.
+
+    `ELT_LLM_<SECTION>__<KEY>` in the environment overrides one value, `ELT_LLM_DATA_DIR` the data directory.
+    Raises SettingsError that names the file and line, or the variable, of each mistake.
+    """
+    source = _resolve(config, working_directory) if config else find_settings_file(working_directory)
+    shown_as = shown_path(source, working_directory) if source else "built-in settings"
+    document = read_yaml(source, shown_as) if source else YamlDocument({}, {})
+    settings = _with_environment(document, environment, shown_as)
+    project = working_directory.absolute()
+    if source:
+        project = source.parent.parent if source.parent.name == SETTINGS_FILE.parent.name else source.parent
+    data_dir = _data_dir(settings, project, environment, working_directory)
+    if settings.storage.models_dir is not None:
+        start = working_directory if "ELT_LLM_STORAGE__MODELS_DIR" in environment else project
+        storage = settings.storage.model_copy(update={"models_dir": _resolve(settings.storage.models_dir, start)})
+        settings = settings.model_copy(update={"storage": storage})
+    return LoadedSettings(
+        settings, source, data_dir, project, _used_variables(environment), working_directory.absolute()
+    )
+
+
+def find_settings_file(working_directory: Path) -> Path | None:
+    """The nearest `config/rag_config.yaml` in the working directory or a folder above it."""
+    start = working_directory.absolute()
+    candidates = (folder / SETTINGS_FILE for folder in (start, *start.parents))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
+    """Read a YAML file as a model; messages name it relative to the folder `shown_from`. Raises SettingsError."""
+    shown_as = shown_path(path, shown_from)
+    document = read_yaml(path, shown_as)
+    return validate_model(model, document.value, document.origins, shown_as)
+
+
+def _with_environment(document: YamlDocument, environment: Mapping[str, str], shown_as: str) -> Settings:
+    """Validate file and environment together, so that one message lists the mistakes of both."""
+    value = {key: dict(part) if isinstance(part, Mapping) else part for key, part in document.value.items()}
+    origins = dict(document.origins)
+    mistakes: list[str] = []
+    for variable in sorted(name for name in environment if name.startswith(_PREFIX) and name not in _OTHER_VARIABLES):
+        try:
+            section, key, override = _override(variable, environment[variable])
+        except SettingsError as error:
+            mistakes.append(str(error))
+            continue
+        if isinstance(value.setdefault(section, {}) or {}, Mapping):
+            former = FORMER_QUERY_KEYS.get(key)
+            value[section] = {name: item for name, item in (value[section] or {}).items() if name != former}
+            value[section][key] = override
+            origins[section, key] = f"environment variable {variable}"
+    try:
+        settings = validate_model(Settings, value, origins, shown_as)
+    except SettingsError as error:
+        raise SettingsError("\n".join([str(error), *mistakes])) from error
+    if mistakes:
+        raise SettingsError("\n".join(mistakes))
+    return settings
+
+
+def _override(variable: str, text: str) -> tuple[str, str, object]:
+    """The section, key and value of an environment variable. Raises SettingsError for an unknown variable."""
+    known = _overridable_keys()
+    if variable not in known:
+        meant = nearest_name(
+            variable.removeprefix(_PREFIX), [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
+        )
+        advice = f"did you mean {_PREFIX}{meant}?" if meant else f"the form is {_PREFIX}<SECTION>__<KEY>"
+        raise SettingsError(f"environment variable {variable} = {text!r}: unknown; {advice}")
+    section, key, field = known[variable]
+    return section, key, _parse_scalar(variable, text, describe_allowed(field))
+
+
+def _overridable_keys() -> dict[str, tuple[str, str, FieldInfo]]:
+    """The section, key and field that each variable overrides, by variable; keys may have a former name."""
+    return {
+        f"{_PREFIX}{name}__{spelling}".upper(): (name, key, field)
+        for name, info in Settings.model_fields.items()
+        if (section := section_model(info.annotation))
+        for key, field in section.model_fields.items()
+        for spelling in (key, FORMER_QUERY_KEYS.get(key))
+        if spelling
+    }
+
+
+def _parse_scalar(variable: str, text: str, allowed: str) -> object:
+    """Parse the text as YAML; text stays text for keys that accept it, so that `no` can be a language."""
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise SettingsError(f"environment variable {variable} = {text!r}: must be {allowed}") from error
+    takes_text = allowed.startswith(("text", "a path", "one of"))
+    return text if takes_text and value is not None else value
+
+
+def _used_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that settings came from, without any others, which may be secrets."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name == DATA_DIR_VARIABLE or (name.startswith(_PREFIX) and name not in _OTHER_VARIABLES)
+    }
+
+
+def _data_dir(settings: Settings, project: Path, environment: Mapping[str, str], working_directory: Path) -> Path:
+    if environment.get(DATA_DIR_VARIABLE):
+        return _resolve(Path(environment[DATA_DIR_VARIABLE]), working_directory)
+    if settings.storage.data_dir is None:
+        return project / ".elt_llm"
+    start = working_directory if "ELT_LLM_STORAGE__DATA_DIR" in environment else project
+    return _resolve(settings.storage.data_dir, start)
+
+
+def _resolve(path: Path, start: Path) -> Path:
+    """An absolute path. Raises SettingsError for `~` of an unknown user."""
+    try:
+        return (start / path.expanduser()).absolute()
+    except RuntimeError as error:
+        raise SettingsError(f"{path}: the home folder is unknown", hint="Write the path without `~`.") from error
+
+
+def shown_path(path: Path, start: Path) -> str:
+    """The path relative to the folder `start` if it is inside, else absolute."""
+    absolute, here = path.absolute(), start.absolute()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(absolute)
+
+
+def find_yaml_file(given: str, folder: Path, working_directory: Path) -> Path:
+    """`folder`/NAME.yaml for a bare name, else the path. Raises UsageError with the nearest name, or all names."""
+    named = folder / f"{given}.yaml"
+    if Path(given).name == given and named.is_file():
+        return named
+    path = working_directory / given
+    if path.exists():
+        return path
+    known = sorted(path.stem for path in folder.glob("*.yaml"))
+    meant = nearest_name(given, known)
+    known_jobs = f"Jobs in {folder}: {', '.join(known)}." if known else f"There are no jobs in {folder}."
+    raise UsageError(f"There is no job {given!r}.", hint=f"Did you mean {meant}?" if meant else known_jobs)

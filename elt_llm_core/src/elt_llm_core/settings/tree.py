@@ -1,0 +1,330 @@
+"""The frozen tree of settings: each key, type, range and default is defined here once."""
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+
+def key(default: Any, description: str, **constraints: Any) -> Any:
+    """A field of a section; `description` explains it in `config/rag_config.yaml`."""
+    return Field(default, description=description, **constraints)
+
+
+class SettingsSection(BaseModel):
+    """An immutable section; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServeSettings(SettingsSection):
+    """HTTP for browsers, programs and agents; by default only this machine can connect."""
+
+    host: str = key("127.0.0.1", "Address to listen at; any but loopback needs a key, a flag and TLS.")
+    port: int = key(7860, "Port to listen at; 0: any that is free.", ge=0, le=65535)
+    allowed_hosts: tuple[str, ...] = key((), "Host names that requests may use besides loopback, such as rag.example.")
+    cors_origins: tuple[str, ...] = key((), "Origins whose pages may send requests, such as https://wiki.example.")
+    behind_proxy: bool = key(False, "A proxy in front terminates TLS and sends the caller's address.")
+    tls_certificate: Path | None = key(None, "File with the certificate chain, PEM.")
+    tls_key: Path | None = key(None, "File with its private key, PEM.")
+    max_body_mb: int = key(4, "Largest request body, except uploads, in megabytes.", ge=1, le=1024)
+    max_upload_mb: int = key(256, "Largest upload, in megabytes.", ge=1, le=4096)
+    upload_quota_mb: int = key(4096, "Total size of a collection's uploads, in megabytes.", ge=1)
+    workers: int = key(8, "Questions answered at the same time.", ge=1, le=256)
+    queue: int = key(32, "Questions that may wait; further ones are rejected.", ge=0, le=4096)
+    requests_per_minute: int = key(600, "Requests of one caller per minute.", ge=1)
+    tries: int = key(10, "Wrong keys from one address before it is locked out.", ge=1, le=1000)
+    lockout_seconds: int = key(300, "How long an address is locked out.", ge=1)
+    agents_may_ingest: bool = key(False, "Let agents (MCP) ingest files below ingest.roots and re-ingest collections.")
+    trace_questions: bool = key(False, "Store the text of questions and answers in traces.")
+    trace_files: int = key(30, "Trace files to keep, each at most 16 MB and one day; 0: none.", ge=0, le=1000)
+    metrics_hourly_days: int = key(14, "Days to keep hourly metrics.", ge=1, le=366)
+    metrics_daily_days: int = key(400, "Days to keep daily metrics.", ge=1, le=3660)
+    otel_endpoint: str | None = key(
+        None,
+        "Address of a trace collector (OTLP over HTTP): http://127.0.0.1:4318/v1/traces; another machine"
+        " needs network.allow_remote_traces. Unset: nothing is sent.",
+    )
+
+
+class OllamaSettings(SettingsSection):
+    """A local Ollama server."""
+
+    base_url: str = key("http://localhost:11434", "Address of the server; OLLAMA_HOST is not read.")
+    embedding_model: str = key("nomic-embed-text", "Model for embedding.provider ollama.")
+    llm_model: str = key("qwen2.5:14b", "Model used when llm.provider is ollama or auto.")
+    embed_batch_size: int = key(32, "Texts in one embedding request.", ge=1, le=512)
+    context_window: int = key(16384, "Tokens; sent as num_ctx with every request.", ge=512)
+    num_predict: int = key(1500, "Maximum tokens of an answer.", ge=1)
+    request_timeout: float = key(480.0, "Seconds between two pieces of an answer.", gt=0)
+    connect_timeout: float = key(3.0, "Seconds to reach the server.", gt=0)
+    keep_alive: str | None = key(None, "How long the server keeps the model loaded, such as 10m.")
+    thinking: bool = key(False, "Let reasoning models think before they answer.")
+    seed: int | None = key(None, "Seed of the sampling, for repeatable answers.")
+
+
+class OpenAiLikeSettings(SettingsSection):
+    """A local server that speaks OpenAI's protocol, such as llama-server, vLLM or LM Studio."""
+
+    base_url: str = key("http://localhost:8080/v1", "Address of the server, with its version.")
+    llm_model: str | None = key(None, "Model used when llm.provider is openai_like.")
+    embedding_model: str | None = key(None, "Model used when embedding.provider is openai_like.")
+    embedding_context: int = key(512, "Tokens that the embedding model reads.", ge=16)
+    embed_batch_size: int = key(32, "Texts in one embedding request.", ge=1, le=512)
+    context_window: int = key(8192, "Tokens of prompt and answer together.", ge=512)
+    num_predict: int = key(1500, "Maximum tokens of an answer.", ge=1)
+    request_timeout: float = key(480.0, "Seconds between two pieces of an answer.", gt=0)
+    connect_timeout: float = key(3.0, "Seconds to reach the server.", gt=0)
+    seed: int | None = key(None, "Seed of the sampling, for repeatable answers.")
+    api_key_variable: str | None = key(None, "Environment variable with the key, if the server needs one.")
+
+
+class LlamaCppSettings(SettingsSection):
+    """A GGUF file that runs in this process; needs the extra llama-cpp."""
+
+    model_path: Path | None = key(None, "The file; unset: llm.model in storage.models_dir.")
+    context_window: int = key(8192, "Tokens of prompt and answer together.", ge=512)
+    num_predict: int = key(1500, "Maximum tokens of an answer.", ge=1)
+    request_timeout: float = key(480.0, "Seconds between two pieces of an answer.", gt=0)
+    threads: int | None = key(None, "Threads; unset: one per processor, up to 8.", ge=1, le=256)
+    seed: int | None = key(None, "Seed of the sampling, for repeatable answers.")
+
+
+StrategyName = Literal["dense", "sparse", "hybrid", "multi_query", "hyde", "multi_hop", "auto"]
+SynthesisName = Literal["simple", "cot", "tot", "reflect"]
+STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
+
+
+class StorageSettings(SettingsSection):
+    """Where collections are stored."""
+
+    data_dir: Path | None = key(
+        None, "Data directory; unset: `.elt_llm` beside the nearest config folder upwards, else here."
+    )
+    models_dir: Path | None = key(None, "Folder of downloaded models; unset: `models` in the data directory.")
+    keep_generations: int = key(2, "Generations kept per collection, including the published one.", ge=2, le=50)
+
+
+class IngestSettings(SettingsSection):
+    """Which files may be read, and the limits for a single file."""
+
+    roots: tuple[Path, ...] = key(
+        (),
+        "Folders that jobs, HTTP and MCP may read; unset: jobs read below the folder of the configuration,"
+        " HTTP and MCP read uploads only.",
+    )
+    workers: int = key(2, "Processes that read files in parallel.", ge=1, le=32)
+    max_file_mb: int = key(256, "Largest file that is read, in megabytes.", ge=1, le=4096)
+    max_characters: int = key(20_000_000, "Maximum length of a file's text, in characters.", ge=1000)
+    parse_seconds: int = key(120, "Seconds to read one file, at most half of them CPU time.", ge=1, le=3600)
+    parse_memory_mb: int = key(1536, "Memory to read one file, in megabytes.", ge=512, le=65536)
+    pdf_reader: Literal["pdfium", "docling"] = key(
+        "pdfium", "PDF reader; docling is installed separately, see docs/ingestion.md."
+    )
+    ocr: bool = key(False, "Read scanned pages with tesseract, if it is installed.")
+    ocr_languages: str = key(
+        "eng", "Languages of scanned pages, such as eng+deu.", pattern=r"^[a-z_]{3,20}(\+[a-z_]{3,20}){0,9}$"
+    )
+    topics: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Words by topic; a chunk with one of the words has the topic."
+    )
+    organisations: tuple[str, ...] = key((), "Names to recognise besides those that the text marks as organisations.")
+
+
+class ChromaSettings(SettingsSection):
+    """The vector index; see the HNSW paper (Malkov and Yashunin, 2016) for the last three."""
+
+    space: Literal["cosine"] = key("cosine", "Distance; vectors are normalised, so cosine only.")
+    ef_construction: int = key(100, "Candidates examined when a vector is added.", ge=10, le=1000)
+    ef_search: int = key(100, "Candidates examined by a search.", ge=10, le=1000)
+    max_neighbors: int = key(16, "Links per vector.", ge=4, le=128)
+
+
+class EmbeddingSettings(SettingsSection):
+    """The model that turns text into vectors. It is recorded in each collection's passport."""
+
+    provider: Literal["embedded", "ollama", "openai_like", "fake"] = key("embedded", "Provider of embeddings.")
+    model: str | None = key(None, "Model name; unset: the provider's own.")
+    query_prefix: str | None = key(None, "Prefix of questions; unset: the prefix that the model needs, if known.")
+    text_prefix: str | None = key(None, "Prefix of chunks; unset: the prefix that the model needs, if known.")
+    batch_size: int = key(64, "Texts embedded and stored at a time.", ge=1, le=1024)
+
+
+class LlmSettings(SettingsSection):
+    """The model that writes answers."""
+
+    provider: Literal["auto", "extractive", "ollama", "openai_like", "llama_cpp", "fake"] = key(
+        "auto", "auto: Ollama if it runs and has the model, else extractive."
+    )
+    model: str | None = key(None, "Model name; unset: the provider's own.")
+    temperature: float = key(0.1, "Sampling temperature.", ge=0.0, le=2.0)
+    top_p: float = key(0.9, "Probability mass to sample from.", gt=0.0, le=1.0)
+    answer_timeout: float = key(1800.0, "Seconds that one answer may take in total.", gt=0)
+    max_context_tokens: int = key(4000, "Maximum tokens of chunks in a prompt.", ge=100)
+    answer_language: str | None = key(None, "Language of the answer; unset: language of the question.")
+
+
+class ChunkingSettings(SettingsSection):
+    """How documents are split. Sizes are tokens of the embedding model, never above its limit."""
+
+    strategy: Literal["markdown", "sentence", "recursive", "table_aware", "section_aware", "parent_child"] = key(
+        "markdown",
+        "markdown: by sections, then sentences; sentence: by sentences; recursive: by separators, coarse to"
+        " fine; table_aware: by sentences, with whole table rows; section_aware: whole rules and sections if they fit;"
+        " parent_child: small chunks to match, larger ones to read.",
+    )
+    chunk_size: int = key(200, "Maximum tokens of a chunk.", ge=16, le=8192)
+    chunk_overlap: int = key(32, "Maximum tokens that adjacent chunks share.", ge=0, le=4096)
+    table_chunk_size: int = key(512, "Maximum tokens of a chunk of table rows.", ge=16, le=8192)
+    separators: tuple[str, ...] = key(("\n\n", "\n", ". ", " "), "Separators of the recursive strategy.")
+    parent_size: int = key(600, "Maximum tokens of parents in parent_child.", ge=32, le=32768)
+    enrichment: Literal["none", "llm"] = key(
+        "none", "llm: the language model writes a sentence of context for each chunk, which is stored."
+    )
+
+
+# Former names of keys, still accepted in files and variables and used in stored keys and receipts.
+FORMER_QUERY_KEYS = {"retriever_top_k": "leg_top_k", "all_retrievers_top_k": "all_legs_top_k"}
+
+
+class QuerySettings(SettingsSection):
+    """How chunks are retrieved and ranked."""
+
+    model_config = ConfigDict(validate_by_name=True)
+
+    similarity_top_k: int = key(8, "Chunks kept without reranking.", ge=1, le=1000)
+    use_hybrid_search: bool = key(True, "Keyword and vector search; false: vectors only.")
+    use_reranker: bool = key(True, "Rerank the fused candidates.")
+    reranker_strategy: Literal["embedding", "cross-encoder", "llm", "cohere", "auto", "none"] = key(
+        "embedding", "The reranker; auto: a cross-encoder if available, else embedding."
+    )
+    reranker_model: str | None = key(
+        None, "Folder or name of the cross-encoder, or Cohere's model; unset: the default."
+    )
+    reranker_retrieve_k: int = key(20, "Candidates for rerankers that call a model.", ge=1, le=1000)
+    reranker_top_k: int = key(8, "Chunks kept after reranking.", ge=1, le=1000)
+    retriever_top_k: int = key(
+        50,
+        "Candidates that each retriever returns.",
+        ge=1,
+        le=10000,
+        validation_alias=AliasChoices("retriever_top_k", FORMER_QUERY_KEYS["retriever_top_k"]),
+    )
+    all_retrievers_top_k: int = key(
+        400,
+        "Candidates that each retriever returns from all collections, in equal shares of at least 8.",
+        ge=1,
+        le=100_000,
+        validation_alias=AliasChoices("all_retrievers_top_k", FORMER_QUERY_KEYS["all_retrievers_top_k"]),
+    )
+    collection_budget_min: int = key(1, "Minimum of candidates per collection to rerank.", ge=1, le=1000)
+    collection_budget_max: int = key(1000, "Maximum of candidates per collection to rerank.", ge=1, le=1000)
+    route_above: int = key(12, "Of more collections than this, only the best are searched; 0: always all.", ge=0)
+    route_to: int = key(5, "How many are then searched, besides those with a name of the question.", ge=1, le=1000)
+    fusion: Literal["reciprocal_rerank", "relative_score"] = key(
+        "reciprocal_rerank", "How the retrievers' results are fused."
+    )
+    dense_weight: float = key(0.5, "Weight of the dense retriever; the rest is for keywords.", ge=0.0, le=1.0)
+    rerank_weight: float = key(0.5, "Weight of the reranker; the rest is for keywords.", ge=0.0, le=1.0)
+    filters_from_question: Literal["off", "suggest", "apply"] = key(
+        "suggest",
+        "Years and names in a question that are values of fields; suggest: shown by --explain; apply:"
+        " used as filters unless nothing is left, with a note.",
+    )
+    strategy: StrategyName = key("hybrid", "How a question is searched.")
+    num_queries: int = key(4, "Maximum query variants of multi_query.", ge=1, le=10)
+    max_hops: int = key(3, "Maximum follow-up questions of multi_hop.", ge=1, le=10)
+    min_relevance_score: float = key(
+        0.0, "Minimum score of a chunk; if none has it, half of it applies, with a note.", ge=0.0, le=1.0
+    )
+    near_duplicate_cosine: float = key(
+        1.0, "Of chunks more similar than this, such as 0.95, one is kept; 1: all are kept.", ge=0.5, le=1.0
+    )
+    max_per_source: int = key(0, "Maximum chunks of one document; 0: no limit.", ge=0)
+    read_parents: bool = key(True, "Read the parents of matched chunks; with parent_child.")
+    merge_adjacent: bool = key(False, "Merge chunks that overlap or touch in their document.")
+    widen_sentences: int = key(
+        0, "Sentences added before and after each chunk; touching chunks are merged.", ge=0, le=20
+    )
+    use_mmr: bool = key(False, "Prefer chunks that differ (maximal marginal relevance).")
+    mmr_threshold: float = key(0.7, "1: relevance only; 0: variety only.", ge=0.0, le=1.0)
+    use_lost_in_middle: bool = key(True, "Put the best chunks first and last in a prompt.")
+    full_context_max_chunks: int = key(0, "Collections up to this many chunks are read whole.", ge=0)
+    cache_size: int = key(100, "Questions whose chunks and vectors are cached in memory; 0: none.", ge=0)
+    cache_ttl: float = key(600.0, "Seconds that the chunks of a question stay cached.", ge=0.0)
+    system_prompt: str | None = key(None, "System prompt of the model.")
+
+
+class AnswerSettings(SettingsSection):
+    """How an answer is written and checked."""
+
+    strategy: SynthesisName = key(
+        "simple",
+        "How a model writes: simple: directly; cot: reasoning steps first; tot: the best of several drafts;"
+        " reflect: a draft, corrected where the chunks do not support it.",
+    )
+    by_collection: bool = key(False, "Answer several collections one by one, then merge the answers.")
+    enable_citation: bool = key(True, "Number the sources in the answer.")
+    strict: bool = key(False, "Drop sentences that no chunk supports.")
+    max_reasoning_steps: int = key(5, "Maximum steps of cot.", ge=1, le=20)
+    branches: int = key(3, "Drafts that tot writes.", ge=1, le=10)
+    further_steps: int = key(3, "Maximum extra searches for an answer that is not good enough; 0: none.", ge=0, le=5)
+    reflect_steps: int = key(3, "Maximum rounds of correcting a draft.", ge=1, le=10)
+    abstain: bool = key(True, "Report when the documents do not contain the answer.")
+
+
+class NetworkSettings(SettingsSection):
+    """Which data may leave the machine."""
+
+    allow_remote_models: bool = key(False, "Allow hosted models; none is used unless true.")
+    allow_remote_traces: bool = key(
+        False, "Allow sending times and counts of questions, never their text, to another machine."
+    )
+
+
+class Settings(SettingsSection):
+    """All settings, immutable."""
+
+    storage: StorageSettings = Field(default_factory=StorageSettings, description="Where collections are stored.")
+    ingest: IngestSettings = Field(default_factory=IngestSettings, description="Which files may be read.")
+    chroma: ChromaSettings = Field(default_factory=ChromaSettings, description="The vector index.")
+    ollama: OllamaSettings = Field(default_factory=OllamaSettings, description="A local Ollama server.")
+    openai_like: OpenAiLikeSettings = Field(default_factory=OpenAiLikeSettings, description="Another local server.")
+    llama_cpp: LlamaCppSettings = Field(default_factory=LlamaCppSettings, description="A model in this process.")
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="Text to vectors.")
+    llm: LlmSettings = Field(default_factory=LlmSettings, description="The model that writes answers.")
+    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings, description="How documents are split.")
+    query: QuerySettings = Field(default_factory=QuerySettings, description="How chunks are retrieved.")
+    answer: AnswerSettings = Field(default_factory=AnswerSettings, description="How answers are written.")
+    network: NetworkSettings = Field(default_factory=NetworkSettings, description="Which data may leave the machine.")
+    serve: ServeSettings = Field(default_factory=ServeSettings, description="The server.")
+
+
+class PromptSettings(SettingsSection):
+    """Prompts of a profile."""
+
+    system: str | None = key(None, "System prompt of this profile.")
+
+
+class Profile(SettingsSection):
+    """A named set of collections and overrides of the settings."""
+
+    description: str = key("", "The purpose of the profile, in one sentence.")
+    collections: tuple[str, ...] = key((), "Collections to search when none are named.")
+    collection_prefixes: tuple[str, ...] = key((), "Prefixes of the names of further collections.")
+    query: QuerySettings | None = key(None, "Overrides of the query section.")
+    answer: AnswerSettings | None = key(None, "Overrides of the answer section.")
+    llm: LlmSettings | None = key(None, "Overrides of the llm section.")
+    prompt: PromptSettings | None = key(None, "Overrides of the prompts.")
+
+    def apply_to(self, settings: Settings) -> Settings:
+        """Return the settings with the keys of this profile applied; other keys stay."""
+        changed = {
+            name: getattr(settings, name).model_copy(update=section.model_dump(exclude_unset=True))
+            for name in ("query", "answer", "llm")
+            if (section := getattr(self, name)) is not None
+        }
+        if self.prompt and self.prompt.system:
+            query = changed.get("query", settings.query)
+            changed["query"] = query.model_copy(update={"system_prompt": self.prompt.system})
+        return settings.model_copy(update=changed)

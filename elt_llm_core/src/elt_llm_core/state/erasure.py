@@ -1,0 +1,222 @@
+"""Erase what conversations, feedback, rows, reviews and trace files quote of documents that are gone."""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
+from elt_llm_core.state.calibrations import CalibrationTable
+from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.jobs import ANY_DOCUMENT, JobQueue, JobReviewTable, JobRowTable, QuotedDocument
+from elt_llm_core.state.sessions import FeedbackTable, SessionTable
+from elt_llm_core.store.database import Database
+from elt_llm_core.store.erasure import is_text_published, vacuum
+from elt_llm_core.store.records import CollectionRecord
+from elt_llm_core.store.store import Store
+
+TRACES_FOLDER = "traces"
+MAX_FILE_BYTES = 16 << 20  # bytes per file
+TracedDocuments = frozenset[tuple[str, str, str]]
+"""Collection, document id and hash of each document that a line mentions."""
+
+
+class TraceFiles:
+    """Appends lines to the day's file, or to another when it is full; only the latest `most` files are kept.
+
+    Several processes may append to the same files.
+    """
+
+    def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
+        self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
+
+    def append(self, line: Mapping[str, Any]) -> None:
+        """Write one line. Raises OSError."""
+        content = json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._file(len(content))
+        is_new = not path.exists()
+        with _locked(path) as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.write(content)
+        if is_new:
+            for old in sorted(self._folder.glob("*.jsonl"))[: -self._most]:
+                old.unlink(missing_ok=True)
+
+    def _file(self, size: int) -> Path:
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        numbers = [int(path.stem[len(day) + 1 :]) for path in self._folder.glob(f"{day}-[0-9]*.jsonl")]
+        number = max(numbers, default=1)
+        path = self._folder / f"{day}-{number:04}.jsonl"
+        full = path.exists() and path.stat().st_size + size > self._largest
+        return self._folder / f"{day}-{number + 1:04}.jsonl" if full else path
+
+
+def erase_trace_lines(data_dir: Path, is_doomed: Callable[[TracedDocuments, str], bool]) -> int:
+    """Remove lines from every trace file, by their documents and text; return how many. Raises StoreError.
+
+    Files are rewritten, so that the bytes of removed lines are gone.
+    """
+    try:
+        return sum(_remove_lines(path, is_doomed) for path in sorted((data_dir / TRACES_FOLDER).glob("*.jsonl")))
+    except OSError as error:
+        raise StoreError(
+            f"{error.filename or data_dir / TRACES_FOLDER}: {error.strerror}; traces still contain text of removed"
+            " documents.",
+            hint="Delete that file, then run the same command again.",
+        ) from error
+
+
+def _remove_lines(path: Path, is_doomed: Callable[[TracedDocuments, str], bool]) -> int:
+    with _locked(path) as stream:
+        before = stream.read().splitlines(keepends=True)
+        kept = [line for line in before if not _is_line_erased(line, is_doomed)]
+        if len(kept) < len(before):
+            stream.seek(0)
+            stream.write(b"".join(kept))
+            stream.truncate()
+            stream.flush()
+            os.fsync(stream.fileno())
+        return len(before) - len(kept)
+
+
+def _is_line_erased(line: bytes, is_doomed: Callable[[TracedDocuments, str], bool]) -> bool:
+    """Whether to remove a line; a truncated line is always removed, since its documents are unknown."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return True
+    documents = frozenset((str(it[0]), str(it[1]), str(it[2])) for it in told.get("documents", ()))
+    return is_doomed(documents, line.decode("utf-8", "replace"))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """Open and lock the file, creating it with owner-only permissions if needed."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "r+b") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield stream
+
+
+ShownDocument = QuotedDocument
+"""Collection, document id and hash of a document that a result quotes or lists."""
+
+
+@dataclass(frozen=True)
+class ErasureCounts:
+    """The numbers of erased conversation turns, job rows and reviews."""
+
+    turns: int = 0
+    rows: int = 0
+    reviews: int = 0
+
+
+@dataclass(frozen=True)
+class _ErasureRule:
+    """What to erase: everything that quotes a document for which `is_gone` holds, or that contains one of the words."""
+
+    is_gone: Callable[[QuotedDocument], bool]
+    words: Sequence[str] = ()
+
+    def of_result(self, result: QueryResult) -> bool:
+        return any(map(self.is_gone, quoted_documents(result))) or self._says(
+            result.model_dump_json() if self.words else ""
+        )
+
+    def of_row(self, documents: frozenset[QuotedDocument], text: str) -> bool:
+        return any(map(self.is_gone, documents)) or self._says(text)
+
+    def erase(self, state: Database) -> ErasureCounts:
+        FeedbackTable(state).erase(self.of_row)
+        erase_trace_lines(state.path.parent, self.of_row)
+        return ErasureCounts(
+            SessionTable(state).erase(self.of_result),
+            JobRowTable(state).erase(self.of_row),
+            JobReviewTable(state).erase(self.of_row),
+        )
+
+    def _says(self, text: str) -> bool:
+        """Whether JSON or plain text contains one of the words."""
+        folded = text.casefold() if self.words else ""
+        return any(form.casefold() in folded for word in self.words for form in (word, _json_form(word)))
+
+
+def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> ErasureCounts:
+    """Delete every turn, row, review, feedback and trace that shows one of these documents. Raises StoreError."""
+
+    def is_gone(quoted: QuotedDocument) -> bool:
+        return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)
+
+    return _erase_from_state(store, _ErasureRule(is_gone).erase)
+
+
+def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples: Sequence[str]) -> ErasureCounts:
+    """Delete what shows unpublished documents of these collections, then erase its bytes.
+
+    Every turn, row and review with one of `samples`, words of erased text, is deleted, unless published text has the
+    same words. Returns the counts. Raises StoreError, as `compact` does.
+    """
+    published = {
+        (record.name, document.document_id, document.document_hash)
+        for record in chosen
+        for document in store.documents.in_generation(record.id, record.published or 0)
+    }
+    there = {record.name for record in store.collections.all()}
+    others = there - {record.name for record in chosen}
+
+    def is_gone(quoted: QuotedDocument) -> bool:
+        if quoted[1] == ANY_DOCUMENT:
+            return quoted[0] not in there or (bool(samples) and quoted[0] not in others)
+        return quoted not in published and quoted[0] not in others
+
+    def erase(state: Database) -> ErasureCounts:
+        erased = _ErasureRule(is_gone, [sample for sample in samples if not is_text_published(store, sample)]).erase(
+            state
+        )
+        JobQueue(state).forget_ended()  # they name files, and nobody waits for these jobs
+        vacuum(state)
+        return erased
+
+    return _erase_from_state(store, erase)
+
+
+def erase_dropped(store: Store, collection: str) -> ErasureCounts:
+    """Delete calibrations, rows and reviews of a dropped collection. Raises StoreError.
+
+    The next purge deletes conversation turns about it.
+    """
+    doom = _ErasureRule(lambda quoted: quoted[0] == collection)
+
+    def erase(state: Database) -> ErasureCounts:
+        CalibrationTable(state).forget(collection)
+        FeedbackTable(state).erase(doom.of_row)
+        return ErasureCounts(
+            rows=JobRowTable(state).erase(doom.of_row), reviews=JobReviewTable(state).erase(doom.of_row)
+        )
+
+    return _erase_from_state(store, erase)
+
+
+def quoted_documents(result: QueryResult) -> set[ShownDocument]:
+    """The documents that a result quotes or lists."""
+    places: list[Citation | RetrievedChunk] = [*result.citations, *result.chunks]
+    return {(it.collection, it.source_id, it.document_hash) for it in places}
+
+
+def _json_form(word: str) -> str:
+    return json.dumps(word, ensure_ascii=False)[1:-1]
+
+
+def _erase_from_state(store: Store, work: Callable[[Database], ErasureCounts]) -> ErasureCounts:
+    """Erase from the state database, if there is one."""
+    if not (store.data_dir / STATE_NAME).exists():
+        return ErasureCounts()
+    with closing(open_state(store.data_dir)) as state:
+        return work(state)

@@ -1,0 +1,403 @@
+"""Jobs: the server's queue, and the rows and reviews of batch jobs, each stored as soon as it is finished."""
+
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.records import utc_now
+
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
+ENDED_STATUSES: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
+MAX_ATTEMPTS = 3  # of a job found running without a process
+_NO_LIMIT = -1  # SQLite's limit
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """A queued job. `arguments` depend on its kind; `result` and `progress` are JSON, initially empty."""
+
+    id: str
+    kind: str
+    arguments: Mapping[str, Any]
+    requested_by: str
+    status: JobStatus
+    attempts: int
+    pid: int | None
+    progress: Mapping[str, Any]
+    result: Mapping[str, Any]
+    error: str
+    created_at: str
+    updated_at: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the job has ended."""
+        return self.status in ENDED_STATUSES
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The collections named by its arguments `collections` or `collection`."""
+        named = self.arguments.get("collections") or [self.arguments.get("collection")]
+        return tuple(str(name) for name in named if name)
+
+
+class JobQueue:
+    """The jobs in a state database, oldest first. Every change is one short transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def submit(self, kind: str, arguments: Mapping[str, Any], requested_by: str) -> QueuedJob:
+        """Append a job to the queue."""
+        identity, moment = uuid.uuid4().hex, utc_now()
+        self._database.execute(
+            "INSERT INTO queued_jobs VALUES (?, ?, ?, ?, 'queued', 0, NULL, '{}', '{}', '', ?, ?)",
+            (identity, kind, json.dumps(dict(arguments), sort_keys=True), requested_by, moment, moment),
+        )
+        return self.get(identity)
+
+    def get(self, identity: str) -> QueuedJob:
+        """Return the job with this id. Raises UsageError if there is none."""
+        row = self._database.row(f"{_SELECT_JOB} WHERE id = ?", (identity,))
+        if row is None:
+            raise UsageError(f"There is no job '{identity}'.", hint="List the jobs: GET /v1/jobs")
+        return _job_from_row(row)
+
+    def all(self, statuses: Sequence[JobStatus] = get_args(JobStatus), most: int = 1000) -> list[QueuedJob]:
+        """The jobs with one of these statuses, newest first."""
+        marks = ", ".join("?" * len(statuses))
+        rows = self._database.rows(
+            f"{_SELECT_JOB} WHERE status IN ({marks}) ORDER BY rowid DESC LIMIT ?", (*statuses, most)
+        )
+        return [_job_from_row(row) for row in rows]
+
+    def next(self, kinds: Collection[str] = (), besides: Collection[str] = ()) -> QueuedJob | None:
+        """Return the oldest waiting job of these kinds (default: any), except `besides`.
+
+        The job stays queued until it is marked as running.
+        """
+        rows = self._database.rows(f"{_SELECT_JOB} WHERE status = 'queued' ORDER BY rowid")
+        waiting = (job for job in map(_job_from_row, rows) if job.id not in besides)
+        return next((job for job in waiting if not kinds or job.kind in kinds), None)
+
+    def waiting(self) -> int:
+        """The number of queued jobs."""
+        row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
+        return int(row[0]) if row else 0
+
+    def counts(self) -> dict[str, int]:
+        """The number of jobs by status, without empty statuses."""
+        rows = self._database.rows("SELECT status, count(*) FROM queued_jobs GROUP BY status ORDER BY status")
+        return {str(status): int(count) for status, count in rows}
+
+    def begin(self, identity: str, pid: int) -> bool:
+        """Mark a queued job as running in a process; False if it is no longer queued."""
+        with self._database.transaction():
+            waiting = self._database.row("SELECT 1 FROM queued_jobs WHERE id = ? AND status = 'queued'", (identity,))
+            if waiting is None:
+                return False
+            self._database.execute(
+                "UPDATE queued_jobs SET status = 'running', attempts = attempts + 1, pid = ?, updated_at = ?"
+                " WHERE id = ?",
+                (pid, utc_now(), identity),
+            )
+        return True
+
+    def report(self, identity: str, progress: Mapping[str, Any]) -> None:
+        """Store the progress of a running job."""
+        self._database.execute(
+            "UPDATE queued_jobs SET progress = ?, updated_at = ? WHERE id = ? AND status = 'running'",
+            (json.dumps(dict(progress)), utc_now(), identity),
+        )
+
+    def end(self, identity: str, status: JobStatus, result: Mapping[str, Any], error: str = "") -> None:
+        """Store how a job ended; a cancelled job stays cancelled."""
+        self._database.execute(
+            "UPDATE queued_jobs SET status = ?, result = ?, error = ?, pid = NULL, updated_at = ?"
+            " WHERE id = ? AND status IN ('queued', 'running')",
+            (status, json.dumps(dict(result)), error, utc_now(), identity),
+        )
+
+    def wait_again(self, identity: str, *, counted: bool) -> None:
+        """Requeue a running job; an attempt that could not start, as under a lock, is not counted."""
+        self._database.execute(
+            "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
+            " WHERE id = ? AND status = 'running'",
+            (0 if counted else 1, utc_now(), identity),
+        )
+
+    def abandoned(self, identity: str, reason: str) -> None:
+        """Requeue a job whose process died; after `MOST_ATTEMPTS` attempts it fails for `reason`."""
+        job = self.get(identity)
+        if job.attempts >= MAX_ATTEMPTS:
+            self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
+        else:
+            self.wait_again(identity, counted=True)
+
+    def cancel(self, identity: str) -> QueuedJob:
+        """Cancel a job; its runner sees the status and stops. Raises UsageError if there is none."""
+        job = self.get(identity)
+        if not job.has_ended:
+            self.end(identity, "cancelled", job.result)
+        return self.get(identity)
+
+    def pending_uploads(self) -> set[tuple[str, str]]:
+        """Collection and name of every upload still to be read."""
+        return {
+            (str(job.arguments.get("collection")), str(name))
+            for job in self.all(("queued", "running"), _NO_LIMIT)
+            for name in job.arguments.get("uploads", ())
+        }
+
+    def forget_ended(self, before: str = "9999") -> int:
+        """Delete jobs that ended before a time (ISO 8601), or all ended jobs; return how many."""
+        ended = self._database.rows(
+            "SELECT id FROM queued_jobs WHERE status IN ('done', 'failed', 'cancelled') AND updated_at < ?", (before,)
+        )
+        self._database.execute_many("DELETE FROM queued_jobs WHERE id = ?", ended)
+        return len(ended)
+
+
+_SELECT_JOB = (
+    "SELECT id, kind, arguments, requested_by, status, attempts, pid, progress, result, error, created_at, updated_at"
+    " FROM queued_jobs"
+)
+
+
+def _job_from_row(row: Row) -> QueuedJob:
+    texts = {2, 7, 8}
+    return QueuedJob(*(json.loads(value) if place in texts else value for place, value in enumerate(row)))
+
+
+QuotedDocument = tuple[str, str, str]
+"""Collection, document id and hash of a quoted document; the id * means any document of the collection."""
+ANY_DOCUMENT = "*"
+_EMPTY_TEXT = "''"
+_OF_ROW = "job = ? AND kind = ? AND part = ? AND row_key = ?"
+ErasePredicate = Callable[[frozenset[QuotedDocument], str], bool]
+"""Whether to erase an entry, given its quoted documents and its text."""
+
+
+@dataclass(frozen=True)
+class JobName:
+    """A job by name and kind; one job file may serve several kinds."""
+
+    job: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class RowId:
+    """A row by its table and its key in it."""
+
+    table: str
+    key: str
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """A finished row as JSON text; `made_from` is the hash of all its inputs."""
+
+    place: RowId
+    made_from: str
+    content: str
+    documents: frozenset[QuotedDocument] = frozenset()
+    calls: int = 0
+    """Number of language model calls for the row."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class OutputRow:
+    """A row as last written to the output; `digest` covers what a reviewer sees."""
+
+    place: RowId
+    content: str
+    digest: str
+    documents: frozenset[QuotedDocument] = frozenset()
+
+
+class JobRowTable:
+    """The rows of all jobs in a state database. Safe to use from many threads and processes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, name: JobName, row: StoredRow) -> None:
+        """Store a finished row durably, replacing the former one.
+
+        A row written by a language model and one written without are kept side by side, so that an unreachable server
+        does not discard earlier model output.
+        """
+        names = _row_parameters(name, row.place)
+        with self._database.transaction():
+            self._database.execute(f"DELETE FROM job_rows WHERE {_OF_ROW} AND (calls > 0) = ?", (*names, row.calls > 0))  # noqa: S608
+            self._database.execute(
+                "INSERT OR REPLACE INTO job_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*names, row.made_from, row.content, quoted_to_json(row.documents), row.calls, row.seconds, utc_now()),
+            )
+
+    def all(self, name: JobName) -> dict[RowId, tuple[StoredRow, ...]]:
+        """All stored rows of a job, one or two per row key."""
+        rows = self._database.rows(
+            "SELECT part, row_key, made_from, content, documents, calls, seconds FROM job_rows"
+            " WHERE job = ? AND kind = ? ORDER BY part, row_key, made_from",
+            (name.job, name.kind),
+        )
+        kept: dict[RowId, tuple[StoredRow, ...]] = {}
+        for part, key, made_from, content, documents, calls, seconds in rows:
+            place = RowId(part, key)
+            row = StoredRow(place, made_from, content, quoted_from_json(documents), calls, seconds)
+            kept[place] = (*kept.get(place, ()), row)
+        return kept
+
+    def keep_only(self, name: JobName, places: Collection[RowId]) -> None:
+        """Delete all rows except these, which are the rows the job still has."""
+        gone = [place for place in self.all(name) if place not in places]
+        with self._database.transaction():
+            self._database.execute_many(
+                f"DELETE FROM job_rows WHERE {_OF_ROW}",  # noqa: S608 - column names only
+                [_row_parameters(name, place) for place in gone],
+            )
+
+    def show(self, name: JobName, rows: Iterable[OutputRow]) -> None:
+        """Store the rows of the current output, replacing those of the former one."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM job_shown WHERE job = ? AND kind = ?", (name.job, name.kind))
+            self._database.execute_many(
+                "INSERT INTO job_shown VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        name.job,
+                        name.kind,
+                        number,
+                        it.place.table,
+                        it.place.key,
+                        it.content,
+                        it.digest,
+                        quoted_to_json(it.documents),
+                    )
+                    for number, it in enumerate(rows)
+                ],
+            )
+
+    def shown(self, name: JobName, *, contents: bool = True) -> dict[RowId, OutputRow]:
+        """The rows of the last output in order; their possibly large contents are empty unless `contents` is set."""
+        rows = self._database.rows(
+            f"SELECT part, row_key, {'content' if contents else _EMPTY_TEXT}, digest, documents FROM job_shown"  # noqa: S608
+            " WHERE job = ? AND kind = ? ORDER BY place",
+            (name.job, name.kind),
+        )
+        read = {text: quoted_from_json(text) for text in {row[4] for row in rows}}  # many rows quote the same documents
+        found = [OutputRow(RowId(part, key), text, digest, read[said]) for part, key, text, digest, said in rows]
+        return {row.place: row for row in found}
+
+    def shown_at(self, name: JobName, place: RowId) -> OutputRow | None:
+        """One row of the last output."""
+        row = self._database.row(
+            f"SELECT content, digest, documents FROM job_shown WHERE {_OF_ROW}",  # noqa: S608 - column names
+            _row_parameters(name, place),
+        )
+        return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
+
+    def erase(self, is_gone: ErasePredicate) -> int:
+        """Delete every row for which `is_gone` holds; return how many, counting a row in both tables once."""
+        return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
+
+    def _erase_from(self, table: str, is_gone: ErasePredicate) -> set[tuple[str, ...]]:
+        rows = self._database.rows(f"SELECT job, kind, part, row_key, content, documents FROM {table}")  # noqa: S608
+        doomed = {tuple(row[:4]) for row in rows if is_gone(quoted_from_json(row[5]), f"{row[3]}\n{row[4]}")}
+        statement = f"DELETE FROM {table} WHERE {_OF_ROW}"  # noqa: S608
+        with self._database.transaction():
+            self._database.execute_many(statement, sorted(doomed))
+        return doomed
+
+
+def quoted_from_json(text: str) -> frozenset[QuotedDocument]:
+    """Parse stored documents from JSON."""
+    return frozenset((str(name), str(identity), str(content)) for name, identity, content in json.loads(text))
+
+
+def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
+    """Serialize documents for storage; equal documents give equal text."""
+    return json.dumps(sorted(documents), ensure_ascii=False)
+
+
+def _row_parameters(name: JobName, place: RowId) -> tuple[str, str, str, str]:
+    return (name.job, name.kind, place.table, place.key)
+
+
+@dataclass(frozen=True)
+class StoredReview:
+    """The review of a row; `digest` covers what the reviewer saw, `documents` are those it quoted."""
+
+    place: RowId
+    status: str
+    reviewer: str
+    comment: str
+    digest: str
+    documents: frozenset[QuotedDocument] = frozenset()
+    reviewed_at: str = ""
+
+
+class JobReviewTable:
+    """The reviews of all jobs in a state database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
+        """Store reviews with the current time in one transaction, replacing former ones."""
+        moment = utc_now()
+        with self._database.transaction():
+            self._database.execute_many(
+                "INSERT OR REPLACE INTO job_reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        *(name.job, name.kind, it.place.table, it.place.key),
+                        *(it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment),
+                    )
+                    for it in reviews
+                ],
+            )
+
+    def all(self, name: JobName) -> dict[RowId, StoredReview]:
+        """All reviews of a job, including those of removed rows."""
+        rows = self._database.rows(
+            "SELECT part, row_key, status, reviewer, comment, digest, documents, reviewed_at FROM job_reviews"
+            " WHERE job = ? AND kind = ? ORDER BY part, row_key",
+            (name.job, name.kind),
+        )
+        found = [
+            StoredReview(RowId(part, key), status, reviewer, comment, digest, quoted_from_json(read), at)
+            for part, key, status, reviewer, comment, digest, read, at in rows
+        ]
+        return {review.place: review for review in found}
+
+    def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
+        """Update the documents that a reviewed row quotes; they may have changed elsewhere."""
+        self._database.execute(
+            f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
+            (quoted_to_json(documents), name.job, name.kind, place.table, place.key),
+        )
+
+    def erase(self, is_gone: ErasePredicate) -> int:
+        """Erase the reviews for which `is_gone` holds; return how many.
+
+        If the row still exists, its status is kept and the comment erased, since it may repeat document text.
+        """
+        rows = self._database.rows("SELECT job, kind, part, row_key, comment, documents FROM job_reviews")
+        doomed = [tuple(row[:4]) for row in rows if is_gone(quoted_from_json(row[5]), f"{row[3]}\n{row[4]}")]
+        with self._database.transaction():
+            for names in doomed:
+                self._erase_one(names)
+        return len(doomed)
+
+    def _erase_one(self, names: tuple[str, ...]) -> None:
+        stays = self._database.row(f"SELECT 1 FROM job_shown WHERE {_OF_ROW}", names)  # noqa: S608 - column names only
+        change = "UPDATE job_reviews SET comment = '', documents = '[]'" if stays else "DELETE FROM job_reviews"
+        self._database.execute(f"{change} WHERE {_OF_ROW}", names)

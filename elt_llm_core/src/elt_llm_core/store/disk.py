@@ -1,0 +1,101 @@
+"""Disk checks: flushing files, free space, network file systems."""
+
+import os
+import shutil
+from pathlib import Path
+
+from elt_llm_core.errors import StoreError
+
+
+def sync_file(path: Path) -> None:
+    """Flush one file or directory to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Flush every file below `folder`, then the directories from the innermost outwards, `folder` last."""
+    for inner, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            sync_file(Path(inner) / name)
+        sync_file(Path(inner))
+
+
+_COPIES_OF_A_VECTOR = 3  # copies: in the arrays, in Chroma's graph and in its write-ahead log
+_BYTES_PER_NODE = 1024  # bytes for ids, fields, keyword postings and graph links
+_BYTES_PER_GENERATION = 1 << 20
+
+
+def require_space(folder: Path, needed: int, purpose: str) -> None:
+    """Raise StoreError, with path and bytes, unless `needed` bytes are free on the disk of `folder`."""
+    free = shutil.disk_usage(_nearest_existing(folder)).free
+    if free < needed:
+        raise StoreError(
+            f"{folder} has too little space for {purpose}: {needed} bytes are needed, {free} are free.",
+            hint="Nothing was changed. Free space on that disk, then run the same command again.",
+        )
+
+
+def generation_size(nodes: int, dimension: int) -> int:
+    """Upper estimate of the bytes of a generation with this many nodes."""
+    return _BYTES_PER_GENERATION + nodes * (_COPIES_OF_A_VECTOR * 4 * dimension + _BYTES_PER_NODE)
+
+
+def can_write(folder: Path, size: int) -> bool:
+    """Whether a file of `size` bytes can be written to `folder` now; the attempt leaves no file."""
+    try:
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600) if hasattr(os, "O_TMPFILE") else _probe(folder)
+    except OSError:
+        return False
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, max(1, size))
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _probe(folder: Path) -> int:
+    """A temporary file that is unlinked at once, for systems without unnamed files."""
+    path = folder / f".probe-{os.getpid()}"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    path.unlink()
+    return descriptor
+
+
+def _nearest_existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+
+
+_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs"}
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def file_system_of(path: Path, mounts: str) -> str:
+    """The file system type of `path`, from the text of `mounts` (mountinfo); empty if unknown."""
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        before, separator, after = line.partition(" - ")
+        fields = before.split(" ")
+        if separator and len(fields) > 4:
+            point = fields[4].replace("\\040", " ")
+            if (path == Path(point) or Path(point) in path.parents) and len(point) >= len(best):
+                best, kind = point, after.split(" ")[0]
+    return kind
+
+
+def refuse_network_file_system(data_dir: Path) -> None:
+    """Raise StoreError if `data_dir` is on a network file system, as far as mounts can be listed."""
+    if not _MOUNTS.exists():
+        return
+    kind = file_system_of(data_dir.resolve(), _MOUNTS.read_text(encoding="utf-8", errors="replace"))
+    if kind in _NETWORK:
+        raise StoreError(
+            f"{data_dir} is on a network file system ({kind}), where locks cannot be trusted.",
+            hint="Choose a local folder: --data-dir DIR or ELT_LLM_DATA_DIR.",
+        )

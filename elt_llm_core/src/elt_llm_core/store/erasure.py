@@ -1,0 +1,289 @@
+"""Remove rows that no generation needs, erase their bytes, and search the files for samples of erased text."""
+
+import json
+import mmap
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.database import Database, batches, placeholders
+from elt_llm_core.store.disk import require_space
+from elt_llm_core.store.nodes import vector_key
+from elt_llm_core.store.records import CollectionRecord, utc_now
+from elt_llm_core.store.store import Store
+
+_KEPT_VERSIONS = """SELECT version FROM generation_documents UNION SELECT part_of FROM document_versions
+    WHERE part_of IS NOT NULL AND id IN (SELECT version FROM generation_documents)"""
+
+
+@dataclass(frozen=True)
+class SweepCounts:
+    """The numbers of removed rows."""
+
+    versions: int
+    vectors: int
+
+
+def sweep(database: Database, unfinished: Collection[int] = ()) -> SweepCounts:
+    """Delete document versions, texts and vectors that no generation of any collection contains.
+
+    Collections with an `unfinished` run keep everything, since its repetition continues from there. In that case only
+    vectors of the removed versions are deleted, and only those of a model that some generation uses.
+    """
+    with database.transaction():
+        rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
+        doomed = [int(version) for version, collection in rows if collection not in unfinished]
+        suspects = embedded_hashes(database, doomed) if unfinished else set()
+        delete_versions(database, doomed)
+        if unfinished:
+            vectors = delete_vectors(database, suspects, known_fingerprints(database))
+        else:
+            vectors = _delete_dead_vectors(database)
+    return SweepCounts(versions=len(doomed), vectors=vectors)
+
+
+def embedded_hashes(database: Database, versions: Collection[int]) -> set[bytes]:
+    """Hashes of the embedded texts of these versions."""
+    found: set[bytes] = set()
+    for batch in batches(list(versions)):
+        rows = database.rows(
+            f"SELECT DISTINCT embedded_hash FROM nodes WHERE version IN ({placeholders(batch)})", batch
+        )
+        found.update(bytes(digest) for (digest,) in rows)
+    return found
+
+
+def delete_versions(database: Database, versions: Collection[int]) -> None:
+    """Delete these versions with their contents and unshared texts, within the caller's transaction."""
+    database.execute_many("DELETE FROM document_versions WHERE id = ?", [(version,) for version in versions])
+    database.execute("DELETE FROM texts WHERE id NOT IN (SELECT text FROM document_versions)")
+
+
+def delete_vectors(database: Database, suspects: Collection[bytes], fingerprints: Collection[bytes]) -> int:
+    """Delete the vectors of these text hashes by these models, unless a node still uses them; return how many."""
+    wanted = {bytes(digest) for (digest,) in database.rows("SELECT DISTINCT embedded_hash FROM nodes")}
+    keys = [vector_key(model, digest) for model in fingerprints for digest in suspects if digest not in wanted]
+    before = _count(database, "vectors")
+    database.execute_many("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
+    return before - _count(database, "vectors")
+
+
+def known_fingerprints(database: Database) -> set[bytes]:
+    """Fingerprint keys of the embedding models of all generations."""
+    rows = database.rows("SELECT passport FROM generations")
+    return {bytes.fromhex(json.loads(passport)["fingerprint_key"]) for (passport,) in rows}
+
+
+def _delete_dead_vectors(database: Database) -> int:
+    live = _live_keys(database)
+    dead = [(number,) for number, key in database.rows("SELECT id, key FROM vectors") if bytes(key) not in live]
+    database.execute_many("DELETE FROM vectors WHERE id = ?", dead)
+    return len(dead)
+
+
+def _live_keys(database: Database) -> set[bytes]:
+    live: set[bytes] = set()
+    for collection, number, passport in database.rows("SELECT collection, number, passport FROM generations"):
+        fingerprint = bytes.fromhex(json.loads(passport)["fingerprint_key"])
+        rows = database.rows(
+            "SELECT DISTINCT n.embedded_hash FROM nodes n JOIN generation_documents g ON g.version = n.version"
+            " WHERE g.collection = ? AND g.generation = ?",
+            (collection, number),
+        )
+        live.update(vector_key(fingerprint, bytes(digest)) for (digest,) in rows)
+    return live
+
+
+def _count(database: Database, table: str) -> int:
+    row = database.row(f"SELECT count(*) FROM {table}")
+    return int(row[0]) if row else 0
+
+
+_ATTEMPTS = 3
+
+
+def unpublished_versions(store: Store, record: CollectionRecord) -> list[int]:
+    """Unpublished document versions of a collection, ascending: earlier ones, and those of an interrupted run."""
+    seen = set(store.generations.versions(record.id, record.published)) if record.published is not None else set()
+    rows = store.database.rows("SELECT id FROM document_versions WHERE collection = ? ORDER BY id", (record.id,))
+    return [int(version) for (version,) in rows if version not in seen]
+
+
+def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Sequence[int]) -> None:
+    """Delete all generations but the published one, these versions, and rows of missing files, in one transaction.
+
+    An interrupted run cannot be continued afterwards: the same command starts over.
+    """
+    database = store.database
+    with database.transaction():
+        models = known_fingerprints(database)
+        suspects = embedded_hashes(database, versions)
+        for generation in store.generations.of_collection(record.id):
+            if generation.number != record.published:
+                store.generations.delete_within(record.id, generation.number)
+        delete_versions(database, versions)
+        delete_vectors(database, suspects, models)
+        _delete_missing_files(store, record)
+        database.execute(
+            "UPDATE runs SET command = ?, finished_at = coalesce(finished_at, ?) WHERE collection = ?",
+            (f"elt-llm ingest -c {record.name}", utc_now(), record.id),
+        )
+        if versions:
+            database.execute("DELETE FROM enrichments")
+    sweep(database, store.collections.with_unfinished_runs())
+
+
+def vacuum(database: Database) -> None:
+    """Rewrite the database in place without deleted rows, and empty its log.
+
+    Raises StoreError if there is no space for it, or if a reader keeps the log open.
+    """
+    [(pages,)], [(size,)] = database.rows("PRAGMA page_count"), database.rows("PRAGMA page_size")
+    for folder in (database.path.parent, _temporary_folder()):
+        require_space(folder, int(pages) * int(size), "rewriting the store")
+    database.execute("PRAGMA secure_delete = ON")
+    database.execute("VACUUM")
+    for _ in range(_ATTEMPTS):
+        [(busy, *_)] = database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if not busy:
+            return
+    raise StoreError(f"A reader keeps the log of {database.path}.", hint="Run the same command again when it is done.")
+
+
+def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
+    """Delete the rows of files and folders that are neither published nor present."""
+    roots = store.collections.roots(record.id)
+    versions = store.generations.versions(record.id, record.published) if record.published is not None else []
+    seen = {document.document_id for document in store.documents.in_generation(record.id, record.published or 0)}
+    known = store.files.of_collection(record.id)
+    for identity, file in known.items():
+        there = file.root in roots and (roots[file.root][0] / file.path).exists()
+        if identity not in seen and not there:
+            store.database.execute("DELETE FROM files WHERE collection = ? AND document_id = ?", (record.id, identity))
+    used = {row[0] for row in store.database.rows("SELECT root FROM files WHERE collection = ?", (record.id,))}
+    if versions:
+        used |= {document.root for document in store.documents.in_generation(record.id, record.published or 0)}
+    for name, (path, _) in roots.items():
+        if name not in used and not path.exists():
+            store.database.execute("DELETE FROM roots WHERE collection = ? AND name = ?", (record.id, name))
+
+
+def _temporary_folder() -> Path:
+    """The folder of SQLite's temporary file, which has no name, so that a crash leaves nothing."""
+    named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
+    choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
+    return next((Path(it) for it in choices if Path(it).is_dir()), Path())
+
+
+_MAX_SAMPLES = 60
+_VERSIONS_SAMPLED = 20
+_MAX_SAMPLE_LENGTH = 80
+_SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # shorter ones occur in other files by chance
+
+
+@dataclass(frozen=True)
+class SampleSearch:
+    """The numbers of samples, files and bytes searched, and the files that still contain a sample."""
+
+    samples: int
+    files: int
+    bytes: int
+    found_in: tuple[str, ...]
+
+
+def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
+    """Paths, titles, headings, metadata, first words and long stems of some of these versions."""
+    step = max(1, len(versions) // _VERSIONS_SAMPLED)
+    found: list[str] = []
+    for version in versions[::step]:
+        found += _version_samples(store, version)
+    return list(dict.fromkeys(found))[:_MAX_SAMPLES]
+
+
+def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
+    """Search every file of the data directory for the samples; text that is also published does not count."""
+    files = [path for path in sorted(store.data_dir.rglob("*")) if path.is_file() and not path.is_symlink()]
+    found: dict[str, set[Path]] = {}
+    for path in files:
+        for sample in _samples_in_file(path, samples):
+            found.setdefault(sample, set()).add(path)
+    left = {path for sample, paths in found.items() if not is_text_published(store, sample) for path in paths}
+    total = sum(path.stat().st_size for path in files if path.exists())
+    names = tuple(sorted(path.relative_to(store.data_dir).as_posix() for path in left))
+    return SampleSearch(len(samples), len(files), total, names)
+
+
+def _version_samples(store: Store, version: int) -> Iterable[str]:
+    [(path, title, sections, metadata)] = store.database.rows(
+        "SELECT path, title, sections, metadata FROM document_versions WHERE id = ?", (version,)
+    )
+    values = json.loads(metadata).values()
+    told = [path, title, *(section[2] for section in json.loads(sections)[:2])]
+    told += [value for value in values if isinstance(value, str)]
+    nodes = store.database.rows("SELECT text, stems FROM nodes WHERE version = ? ORDER BY ordinal LIMIT 2", (version,))
+    told += [line[:_MAX_SAMPLE_LENGTH] for text, _ in nodes for line in str(text).splitlines()[:1]]
+    stems = sorted({stem for _, stems in nodes for stem in str(stems).split()}, key=lambda stem: (-len(stem), stem))
+    return [it for it in told if len(it) >= _SHORTEST_TEXT] + [it for it in stems[:1] if len(it) >= _SHORTEST_STEM]
+
+
+def _samples_in_file(path: Path, samples: Sequence[str]) -> list[str]:
+    if not samples or not path.stat().st_size:
+        return []
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return [sample for sample in samples if any(content.find(form) >= 0 for form in _encoded_forms(sample))]
+
+
+def _encoded_forms(sample: str) -> set[bytes]:
+    """The encodings of a text in files: plain and as JSON."""
+    return {sample.encode("utf-8", "surrogatepass"), json.dumps(sample)[1:-1].encode()}
+
+
+def is_text_published(store: Store, sample: str) -> bool:
+    """Whether a remaining row has the same text."""
+    row = store.database.row(
+        "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
+        " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"
+        " UNION ALL SELECT 1 FROM nodes WHERE instr(stems, ?1) OR instr(context, ?1) OR instr(metadata, ?1)"
+        " UNION ALL SELECT 1 FROM files WHERE instr(path, ?1) UNION ALL SELECT 1 FROM roots WHERE instr(path, ?1)"
+        " UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(sql, ?1) LIMIT 1",
+        (sample,),
+    )
+    return row is not None
+
+
+SAMPLES_NAME = "forgotten-samples.json"
+_MAX_STORED = 600
+
+
+def store_samples(store: Store, samples: Sequence[str]) -> None:
+    """Add samples for the next purge to a file that only its owner can read."""
+    kept = list(dict.fromkeys([*stored_samples(store), *samples]))[:_MAX_STORED]
+    if not kept:
+        return
+    path = _samples_path(store)
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def stored_samples(store: Store) -> list[str]:
+    """The stored samples; none if the file is missing or truncated."""
+    try:
+        kept = json.loads(_samples_path(store).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [it for it in kept if isinstance(it, str)] if isinstance(kept, list) else []
+
+
+def erase_samples(store: Store) -> None:
+    """Overwrite the file and delete it."""
+    path = _samples_path(store)
+    if path.exists():
+        with path.open("r+b") as stream:
+            stream.write(b"\0" * path.stat().st_size)
+        path.unlink()
+
+
+def _samples_path(store: Store) -> Path:
+    return store.data_dir / SAMPLES_NAME

@@ -1,0 +1,113 @@
+"""The outline of a document's text: the offsets of pages and sections, and the terms that its markup defines."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading at offset `start`; its section ends at the next heading of the same or a higher level."""
+
+    start: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Pages and sections of one text. `pages[i]` is the offset of page i + 1; both ascend."""
+
+    pages: Sequence[int] = ()
+    sections: Sequence[Section] = ()
+
+    def page_at(self, offset: int) -> int | None:
+        """The page that holds `offset`, from 1; None where the format has no pages."""
+        return bisect_right(self.pages, offset) if self.pages else None
+
+    def section_path(self, offset: int) -> tuple[str, ...]:
+        """Titles of the headings above `offset`, outermost first."""
+        path: list[str] = []
+        number = bisect_right(self.sections, offset, key=lambda section: section.start) - 1
+        while number >= 0:
+            path.append(self.sections[number].title)
+            number = self._above[number]
+        return tuple(reversed(path))
+
+    def section_at(self, offset: int) -> str | None:
+        """The headings above `offset` joined by ' > ', as citations show them; None above the first."""
+        return " > ".join(self.section_path(offset)) or None
+
+    @cached_property
+    def _above(self) -> list[int]:
+        """The number of the enclosing section of each section, or -1.
+
+        Computed once: a search at each call would take as many steps as there are sections where none is of level 1.
+        """
+        above: list[int] = []
+        opened: list[int] = []
+        for number, section in enumerate(self.sections):
+            while opened and self.sections[opened[-1]].level >= section.level:
+                opened.pop()
+            above.append(opened[-1] if opened else -1)
+            opened.append(number)
+        return above
+
+
+MARKED_TERMS_ARTEFACT = "marked_terms"
+Span = tuple[int, int]
+Pair = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class MarkedTerms:
+    """Terms that the markup of a document marks, as ascending character offsets in its text."""
+
+    definitions: tuple[Pair, ...] = ()
+    """Start and end of a term, start and end of its meaning: the entries of definition lists."""
+    terms: tuple[Span, ...] = ()
+    """Terms that are marked as defined by their sentence."""
+    leading: tuple[Span, ...] = ()
+    """Emphasised words at the start of a paragraph, whether or not the paragraph defines them."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is marked."""
+        return bool(self.definitions or self.terms or self.leading)
+
+    def to_json(self) -> dict[str, list[list[int]]]:
+        """Return the spans as JSON: lists of offsets by name."""
+        return {name: [list(span) for span in spans] for name, spans in vars(self).items()}
+
+    @staticmethod
+    def from_json(value: Any, length: int) -> "MarkedTerms":
+        """Read what `to_json` wrote for a text of `length` characters; spans outside the text are dropped."""
+        spans = value if isinstance(value, dict) else {}
+        return MarkedTerms(
+            _valid_offsets(spans.get("definitions"), 4, length),
+            _valid_offsets(spans.get("terms"), 2, length),
+            _valid_offsets(spans.get("leading"), 2, length),
+        )
+
+    def cut(self, start: int, end: int) -> "MarkedTerms":
+        """The spans within text[start:end], relative to `start`; spans that cross its ends are dropped."""
+
+        def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
+            return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]
+
+        value = {"definitions": moved(self.definitions), "terms": moved(self.terms), "leading": moved(self.leading)}
+        return MarkedTerms.from_json(value, end - start)
+
+
+def _valid_offsets(value: Any, count: int, length: int) -> Any:
+    """The tuples of `count` ascending offsets within the text, without empty spans; sorted, each once."""
+    entries = value if isinstance(value, list | tuple) else ()
+    return tuple(sorted({tuple(entry) for entry in entries if _is_ascending(entry, count, length)}))
+
+
+def _is_ascending(value: Any, count: int, length: int) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != count or not all(type(one) is int for one in value):
+        return False
+    inside = value[0] >= 0 and value[-1] <= length
+    return inside and list(value) == sorted(value) and all(value[at] < value[at + 1] for at in range(0, count, 2))

@@ -1,0 +1,100 @@
+"""Helpers that every room may use: closing resources, failpoints for crash tests, nearest names for hints."""
+
+import difflib
+import errno
+import os
+import signal
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+
+class Closeable:
+    """A resource that `with` closes at the end of its block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the resource; calling it twice is harmless."""
+
+    def __enter__(self) -> Self:
+        """The thing itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def close_if_possible(thing: object) -> None:
+    """Close `thing` if it has a `close` method, such as a model behind a connection."""
+    close = getattr(thing, "close", None)
+    if callable(close):
+        close()
+
+
+FAILPOINT_VARIABLE = "ELT_LLM_FAILPOINT"
+
+
+class Failpoint(StrEnum):
+    """The stages of work that tests may interrupt."""
+
+    DISCOVER = "discover"
+    PARSE = "parse"
+    CHUNK = "chunk"
+    WRITE = "write"
+    ENRICH = "enrich"
+    EMBED = "embed"
+    INDEX = "index"
+    VERIFY = "verify"
+    PUBLISH = "publish"
+    COLLECT = "collect"
+    FORGET = "forget"
+    PURGE = "purge"
+    EXPORT = "export"
+    IMPORT = "import"
+    BACKUP = "backup"
+    MIGRATE = "migrate"
+
+
+@contextmanager
+def failpoint(name: Failpoint) -> Iterator[None]:
+    """Mark the start and the successful end of a stage."""
+    _trigger(f"{name}-before")
+    yield
+    _trigger(f"{name}-after")
+
+
+def _trigger(place: str) -> None:
+    """Do what the environment variable plans for this failpoint, counting down within this process."""
+    plan = os.environ.get(FAILPOINT_VARIABLE, "")
+    if not plan.startswith(f"{place}:"):
+        return
+    _, count, action = plan.split(":")
+    if int(count) > 1:
+        os.environ[FAILPOINT_VARIABLE] = f"{place}:{int(count) - 1}:{action}"
+        return
+    match action:
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(3600)
+        case "enospc" | "eio":
+            number = errno.ENOSPC if action == "enospc" else errno.EIO
+            raise OSError(number, os.strerror(number), place)
+
+
+def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
+    """The known name that is most similar to `wrong`; None if none is similar."""
+    return next(iter(difflib.get_close_matches(wrong, known, n=1)), None)
+
+
+def nearest_names(wrong: str, known: Sequence[str]) -> str:
+    """A sentence naming the nearest of `known`, or its first few names; empty if `known` is empty."""
+    near = difflib.get_close_matches(wrong, known, n=3, cutoff=0.5) or list(known[:5])
+    return f"Nearest: {', '.join(near)}." if near else ""
