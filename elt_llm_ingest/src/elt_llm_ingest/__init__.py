@@ -1,1 +1,1 @@
-"""Discover, read, chunk, embed and publish documents."""
+"""Read documents, cut them into chunks, embed these and publish a collection."""

@@ -1,36 +1,38 @@
-"""Ingest: discover, read, cut, embed, publish. Every step can be cut off; the same command again goes on from there."""
+"""Ingest files into a collection: discover, read, chunk, enrich, embed, publish.
+
+Every step may be interrupted: the same command continues from the stored state.
+"""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 
-from elt_llm_core.collection import Published, check_fingerprint, clear_leftovers, collect_garbage, publish
+from elt_llm_core.collection.lifecycle import (
+    PublishedGeneration,
+    check_fingerprint,
+    collect_garbage,
+    publish,
+    remove_leftovers,
+)
 from elt_llm_core.errors import UsageError
-from elt_llm_core.failpoints import Stage, stage
-from elt_llm_core.index.builder import Recipe
-from elt_llm_core.index.passport import Passport
+from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.progress import Progress
-from elt_llm_core.settings import Settings
-from elt_llm_core.store.forgotten import Remembered
-from elt_llm_core.store.records import CollectionRecord, StoredDocument, canonical_json
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.tree import Settings
+from elt_llm_core.store.records import CollectionRecord, canonical_json
 from elt_llm_core.store.store import Store
+from elt_llm_core.utilities import Failpoint, failpoint
 
-from elt_llm_ingest.changes import Gone, find_gone
-from elt_llm_ingest.embedding import Embedded, embed_missing
 from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
-from elt_llm_ingest.enrichment.enriching import enrich, enriched_extraction
-from elt_llm_ingest.ingest_request import IngestRequest
-from elt_llm_ingest.language import collection_language
-from elt_llm_ingest.model_check import ModelCheck, check_models
-from elt_llm_ingest.outcomes import file_outcomes, nothing_to_ingest
+from elt_llm_ingest.enrichment.enrichment import enrich_versions, enriched_extraction
+from elt_llm_ingest.leanix.model_check import ModelCheck, check_models
 from elt_llm_ingest.readers.options import ReaderOptions
-from elt_llm_ingest.reading import Reading
-from elt_llm_ingest.recipe import index_recipe, version_maker
-from elt_llm_ingest.report import IngestReport
+from elt_llm_ingest.run.changes import DeletedDocuments, find_deleted, published_documents, published_passport
+from elt_llm_ingest.run.indexing import EmbeddingCounts, collection_language, embed_missing, index_recipe, version_maker
+from elt_llm_ingest.run.reading import FileReading
+from elt_llm_ingest.run.report import IngestReport
+from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.run.scan import Scan, ScanResult, file_outcomes, nothing_to_ingest_error
 from elt_llm_ingest.sandbox.parser import Parser
-from elt_llm_ingest.scan import Scan, ScanResult
-from elt_llm_ingest.sources import Sources, find_sources
+from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, find_sources
 
 
 def ingest(
@@ -38,43 +40,39 @@ def ingest(
     settings: Settings,
     embedding: EmbeddingModel,
     store: Store,
-    progress: Progress,
+    progress: ProgressListener,
     parser: Parser,
     writer: ContextWriter | None = None,
 ) -> IngestReport:
     """Bring a collection up to date with its files and publish it if anything changed.
 
-    The caller holds the writer's lock. `writer` puts passages into their context where the settings ask for that; none:
-    one of the language model that they name. Raises UsageError for a missing path or a collection that was rolled back,
-    FingerprintMismatch if it was built with another embedding model, IngestError if there is nothing to ingest.
+    The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment; by
+    default it is one of the language model in the settings. Raises UsageError for a missing path or a collection that
+    was rolled back, FingerprintMismatch if it was built with another embedding model, IngestError if there is nothing
+    to ingest.
     """
     started = time.monotonic()
-    clear_leftovers(store)
-    with stage(Stage.DISCOVER):
-        sources = _sources(request, store)
+    remove_leftovers(store)
+    with failpoint(Failpoint.DISCOVER):
+        known = KnownSources.of(store, request.collection)
+        sources = find_sources(known, request.paths, request.selection, everything=request.rebuild)
     if not sources.discovery.files and not sources.known:
-        raise nothing_to_ingest(sources.discovery)
+        raise nothing_to_ingest_error(sources.discovery)
     record = store.collections.create(request.collection)
-    if writer is None and settings.chunking.enrichment == "llm":
-        writer = create_context_writer(settings, embedding)
-    run = _Run(request, settings, embedding, store, record, Tools(parser, writer))
+    run = _Run(request, settings, embedding, store, record)
     run.check_allowed()
+    if settings.chunking.enrichment == "llm":
+        run.writer = writer or create_context_writer(settings, embedding)
     store.collections.begin_run(record.id, request.command)
-    run.remember_roots(sources)
-    scanned, gone = run.scan(sources, progress)
-    versions = run.membership(scanned, gone, progress)
+    # Folders get their root names before any document is stored under one, so that an interrupted run keeps them.
+    for name, (path, whole) in sources.roots.items():
+        store.collections.record_root(record.id, name, path, whole=whole)
+    scanned, deleted = run.scan(sources, parser, progress)
+    versions = run.merge_versions(scanned, deleted, progress)
     published, embedded = run.publish(versions, progress)
-    report = run.report(sources, scanned, gone, published, embedded, time.monotonic() - started)
-    run.finish(sources, scanned, gone, report)
+    report = run.report(sources, scanned, deleted, published, embedded, time.monotonic() - started)
+    run.finish(sources, scanned, deleted, report)
     return report
-
-
-@dataclass(frozen=True)
-class Tools:
-    """What reads files, and what writes contexts, if anything does."""
-
-    parser: Parser
-    writer: ContextWriter | None
 
 
 class _Run:
@@ -85,20 +83,22 @@ class _Run:
         embedding: EmbeddingModel,
         store: Store,
         record: CollectionRecord,
-        tools: Tools,
     ) -> None:
         self._request, self._settings, self._embedding = request, settings, embedding
         self._store, self._record = store, record
-        self._before = _published_documents(store, record)
-        self._files = _files(self._before, store.forgotten.all(record.id))
-        self._passport = _published_passport(store, record)
-        split_by = request.split_by or None
-        self._writer = tools.writer if settings.chunking.enrichment == "llm" else None
-        options = ReaderOptions.of(settings.ingest)
-        self._reading = Reading(tools.parser, options, request.reader, split_by, request.group)
+        self._published = published_documents(store, record)
+        self._passport = published_passport(store, record)
+        forgotten = store.forgotten.all(record.id)
+        # Published files, without those that an interrupted `forget` was removing.
+        self._files = {
+            identity: document
+            for identity, document in self._published.items()
+            if not document.part and not forgotten.covers(identity, bytes.fromhex(document.document_hash))
+        }
+        self.writer: ContextWriter | None = None
 
     def check_allowed(self) -> None:
-        """Refuse what would mix embedding models, or undo a rollback unasked."""
+        """Raise an error if the run would mix embedding models or undo a rollback without --resume."""
         if self._request.rebuild:
             return
         if self._passport is not None:
@@ -107,67 +107,66 @@ class _Run:
             name = self._record.name
             raise UsageError(
                 f"Collection '{name}' was rolled back to generation {self._record.published}.",
-                hint=f"Run: elt-llm ingest -c {name} --resume   (go on from there), or --rebuild   (index all anew)",
+                hint=f"Run: elt-llm ingest -c {name} --resume   (continue from there), or --rebuild   (index all)",
             )
 
-    def remember_roots(self, sources: Sources) -> None:
-        """Give the folders their names before any document is known by one: a cut off run must not lend them out."""
-        for name, (path, whole) in sources.roots.items():
-            self._store.collections.record_root(self._record.id, name, path, whole=whole)
-
-    def scan(self, sources: Sources, progress: Progress) -> tuple[ScanResult, Gone]:
-        """Read what is new, and find what is gone."""
-        request = self._request
-        maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, self._reading.scope)
+    def scan(
+        self, sources: CollectionSources, parser: Parser, progress: ProgressListener
+    ) -> tuple[ScanResult, DeletedDocuments]:
+        """Read new and changed files, and find deleted ones."""
+        request, store = self._request, self._store
+        options = ReaderOptions.of(self._settings.ingest)
+        reading = FileReading(parser, options, request.reader, request.split_by or None, request.group)
+        maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, reading.scope)
         progress.stage("read", len(sources.files))
-        in_the_end = enriched_extraction(maker.extraction, self._writer) if self._writer else ""
-        scan = Scan(
-            self._store, self._record.id, maker, self._files, self._reading, in_the_end, remember=request.remember
-        )
+        extraction = enriched_extraction(maker.extraction, self.writer) if self.writer else ""
+        scan = Scan(store, self._record.id, maker, self._files, reading, extraction, remember=request.remember)
         scanned = scan.run(sources.files, progress)
-        gone = find_gone(
+        deleted = find_deleted(
             list(self._files.values()),
             scanned.present,
             sources.whole_roots,
             sources.missing_files,
-            allow_delete=self._request.allow_delete,
+            allow_delete=request.allow_delete,
         )
-        return scanned, gone
+        return scanned, deleted
 
-    def membership(self, scanned: ScanResult, gone: Gone, progress: Progress) -> list[int]:
-        """The document versions the collection is to contain: what was read, and what stays as it was."""
+    def merge_versions(self, scanned: ScanResult, deleted: DeletedDocuments, progress: ProgressListener) -> list[int]:
+        """Return the document versions for the next generation: files read now, and files that did not change."""
         kept = {identity: document.version for identity, document in self._files.items()}
-        for document in gone.removed:
+        for document in deleted.removed:
             kept.pop(document.document_id, None)
         kept.update(scanned.versions)
         versions = self._store.documents.with_parts(list(kept.values()))
-        return enrich(self._store, versions, self._writer, progress) if self._writer else versions
+        return enrich_versions(self._store, versions, self.writer, progress) if self.writer else versions
 
-    def publish(self, versions: list[int], progress: Progress) -> tuple[Published | None, Embedded]:
-        """Embed what is missing and publish, if anything changed."""
+    def publish(
+        self, versions: list[int], progress: ProgressListener
+    ) -> tuple[PublishedGeneration | None, EmbeddingCounts]:
+        """Embed missing texts and publish a generation, if anything changed."""
         recipe = index_recipe(self._settings, self._embedding, collection_language(self._store, versions))
         if not self._must_publish(versions, recipe):
-            return None, Embedded(0, 0)
+            return None, EmbeddingCounts(0, 0)
         embedded = embed_missing(self._store, versions, self._embedding, self._settings.embedding.batch_size, progress)
         published = publish(self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild)
         return published, embedded
 
     def report(
         self,
-        sources: Sources,
+        sources: CollectionSources,
         scanned: ScanResult,
-        gone: Gone,
-        published: Published | None,
-        embedded: Embedded,
+        deleted: DeletedDocuments,
+        published: PublishedGeneration | None,
+        embedded: EmbeddingCounts,
         seconds: float,
     ) -> IngestReport:
-        """What became of everything."""
+        """Build the report of the run: the outcome of every file, and counts."""
         record = self._store.collections.get(self._record.name)
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
         check = check_models(self._store, record.name, self._request.check_against) if row else ModelCheck()
         return IngestReport(
             collection=record.name,
-            files=tuple(file_outcomes(self._store, sources, scanned, gone, self._files)),
+            files=tuple(file_outcomes(self._store, sources, scanned, deleted, self._files)),
             generation=record.published,
             published=published is not None,
             documents=row.documents if row else 0,
@@ -180,60 +179,28 @@ class _Run:
             model=check.values,
         )
 
-    def finish(self, sources: Sources, scanned: ScanResult, gone: Gone, report: IngestReport) -> None:
-        """Remember what was seen, and collect what nothing needs any more."""
+    def finish(
+        self, sources: CollectionSources, scanned: ScanResult, deleted: DeletedDocuments, report: IngestReport
+    ) -> None:
+        """Record the scanned files, and remove data that no kept generation needs."""
         collection = self._record.id
         if report.generation is None:
             self._store.collections.delete(collection)
             return
         never_published = sources.missing_files - self._files.keys()
-        gone_ids = [*(document.document_id for document in gone.removed), *never_published]
-        self._store.files.record(collection, scanned.records, gone_ids)
+        deleted_ids = [*(document.document_id for document in deleted.removed), *never_published]
+        self._store.files.record(collection, scanned.records, deleted_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)
 
-    def _must_publish(self, versions: list[int], recipe: Recipe) -> bool:
-        before = sorted(document.version for document in self._before.values())
+    def _must_publish(self, versions: list[int], recipe: GenerationRecipe) -> bool:
         if self._passport is None:
             return bool(versions)
         return (
             self._request.rebuild
             or self._record.rolled_back
-            or versions != before
+            or versions != sorted(document.version for document in self._published.values())
             or self._passport.tokeniser != recipe.tokeniser.fingerprint
             or self._passport.chroma != recipe.chroma.model_dump()
             or not (self._store.folder(self._record.name) / str(self._record.published)).is_dir()
         )
-
-
-def _sources(request: IngestRequest, store: Store) -> Sources:
-    return find_sources(
-        store,
-        request.collection,
-        request.paths,
-        everything=request.rebuild,
-        include=request.include,
-        exclude=request.exclude,
-    )
-
-
-def _files(documents: Mapping[str, StoredDocument], forgotten: Remembered) -> dict[str, StoredDocument]:
-    """The files among published documents, without those that a cut off forgetting was to take out."""
-    return {
-        identity: document
-        for identity, document in documents.items()
-        if not document.part and not forgotten.covers(identity, bytes.fromhex(document.document_hash))
-    }
-
-
-def _published_documents(store: Store, record: CollectionRecord) -> dict[str, StoredDocument]:
-    if record.published is None:
-        return {}
-    documents = store.documents.in_generation(record.id, record.published)
-    return {document.document_id: document for document in documents}
-
-
-def _published_passport(store: Store, record: CollectionRecord) -> Passport | None:
-    if record.published is None:
-        return None
-    return Passport.from_json(store.generations.get(record.id, record.published).passport)

@@ -1,6 +1,6 @@
-"""One process that ingests, once or again and again: what is costly to start is started once.
+"""Ingest one task, once or for every change, with one model and one pool of workers.
 
-Needs nothing heavy until the writer's lock is held, so that a second writer is refused at once.
+Heavy modules are imported only after the writer's lock is taken, so that a second writer fails at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,56 +9,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import ModelError
-from elt_llm_core.progress import Progress
-from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.utilities import Closeable
 
 if TYPE_CHECKING:
     from elt_llm_core.models.embedding_model import EmbeddingModel
     from elt_llm_core.store.store import Store
 
-    from elt_llm_ingest.job_request import Flags
-    from elt_llm_ingest.jobs import JobReport
-    from elt_llm_ingest.plan import Plan
-    from elt_llm_ingest.report import IngestReport
+    from elt_llm_ingest.jobs.job_request import IngestFlags
+    from elt_llm_ingest.jobs.runner import JobReport
+    from elt_llm_ingest.run.plan import IngestPlan
+    from elt_llm_ingest.run.report import IngestReport
+    from elt_llm_ingest.run.watch import WatchScope
     from elt_llm_ingest.sandbox.pool import ParsePool
-    from elt_llm_ingest.watch import Scope
 
 
 @dataclass(frozen=True)
-class ByHand:
-    """What a person names: a collection, and absolute paths; none stands for what it was filled from before."""
+class CollectionTask:
+    """A collection and absolute paths; without paths, its former sources are scanned."""
 
     collection: str
     paths: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
-class ByJob:
+class JobTask:
     """The file of a job, or of a list of jobs."""
 
     file: Path
 
 
-Task = ByHand | ByJob
-ProgressMaker = Callable[[], AbstractContextManager[Progress]]
+IngestTask = CollectionTask | JobTask
+ProgressMaker = Callable[[], AbstractContextManager[ProgressListener]]
 
 
 class IngestSession(Closeable):
-    """Ingests one task as often as it is asked to. `command` is how the holder of the lock is named."""
+    """Ingest one task, any number of times. `command` identifies the holder of the lock."""
 
-    def __init__(self, task: Task, loaded: LoadedSettings, flags: "Flags", command: str) -> None:
+    def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
         self._embedding: EmbeddingModel | None = None
         self._pool: ParsePool | None = None
 
     def run(self, progress: ProgressMaker) -> "Sequence[IngestReport | JobReport]":
-        """Bring everything up to date, holding the lock meanwhile: one report, or one for each job.
+        """Ingest everything while holding the lock; return one report, or one for each job.
 
-        `progress` is entered once the lock is held. A flag to rebuild or to resume holds for the first time only.
-        Raises LockHeld, and what `pipeline.ingest` raises; of several jobs one that fails does not stop the others.
+        `progress` is entered once the lock is held. Flags such as `rebuild` apply to the first run only. Raises
+        LockHeld and the errors of `pipeline.ingest`; in a list of jobs a failing job does not stop the others.
         """
         with writer_lock(self._loaded.data_dir, self._command):
             from elt_llm_core.store.store import open_store
@@ -68,102 +68,97 @@ class IngestSession(Closeable):
         self._flags = {**self._flags, "rebuild": False, "resume": False, "remember": False}
         return reports
 
-    def plan(self) -> "list[Plan]":
-        """What `run` would do; nothing is locked, read or written."""
+    def plan(self) -> "list[IngestPlan]":
+        """Plan what `run` would do; nothing is locked, read or written."""
         from elt_llm_core.store.database import STORE_NAME
         from elt_llm_core.store.store import open_store
 
-        if not (self._loaded.data_dir / STORE_NAME).exists() and not _needs_store(self._task):
+        if not (self._loaded.data_dir / STORE_NAME).exists() and (isinstance(self._task, JobTask) or self._task.paths):
             return self._plan(None)
         with open_store(self._loaded.data_dir) as store:
             return self._plan(store)
 
-    def scope(self) -> "Scope":
-        """What to watch for changes. Raises UsageError for a job with a mistake in it."""
-        from elt_llm_ingest.watch import Scope
+    def scope(self) -> "WatchScope":
+        """Return the paths to watch for changes. Raises UsageError for an invalid job."""
+        from elt_llm_ingest.run.watch import WatchScope
 
         folders, files = self._watched()
-        return Scope(
+        return WatchScope(
             folders=tuple(dict.fromkeys(path for path in folders if not path.is_file())),
             files=tuple(dict.fromkeys([*files, *(path for path in folders if path.is_file())])),
             ignored=(self._loaded.data_dir.resolve(),),
         )
 
     def close(self) -> None:
-        """End the processes that read files."""
+        """Stop the worker processes."""
         if self._pool is not None:
             self._pool.close()
 
-    def _run(self, store: "Store", progress: Progress) -> "Sequence[IngestReport | JobReport]":
-        from elt_llm_ingest.ingest_request import IngestRequest
-        from elt_llm_ingest.jobs import JobRunner, refuse_without_job
+    def _run(self, store: "Store", progress: ProgressListener) -> "Sequence[IngestReport | JobReport]":
+        from elt_llm_ingest.jobs.runner import JobRunner, refuse_job_collection
         from elt_llm_ingest.pipeline import ingest
+        from elt_llm_ingest.run.request import IngestRequest
 
-        if isinstance(self._task, ByJob):
-            from elt_llm_ingest.job_file import load_jobs
+        if isinstance(self._task, JobTask):
+            from elt_llm_ingest.jobs.job_file import load_jobs
 
             jobs = load_jobs(self._task.file, self._loaded)
             runner = JobRunner(self._loaded, self._model(), store, self._parser(), progress, self._flags)
             return runner.run_all(jobs) if len(jobs) > 1 else [runner.run(jobs[0])]
         if not self._task.paths:
-            refuse_without_job(store, self._task.collection)
+            refuse_job_collection(store, self._task.collection)
         request = IngestRequest(self._task.collection, self._task.paths, command=self._command, **self._flags)
         return [ingest(request, self._loaded.settings, self._model(), store, progress, self._parser())]
 
-    def _plan(self, store: "Store | None") -> "list[Plan]":
-        from elt_llm_ingest.ingest_request import IngestRequest
-        from elt_llm_ingest.job_file import load_jobs
-        from elt_llm_ingest.jobs import refuse_without_job
-        from elt_llm_ingest.plan import plan_ingest
-        from elt_llm_ingest.plan_jobs import plan_job
+    def _plan(self, store: "Store | None") -> "list[IngestPlan]":
+        from elt_llm_ingest.jobs.job_file import load_jobs
+        from elt_llm_ingest.jobs.runner import plan_job, refuse_job_collection
+        from elt_llm_ingest.run.plan import plan_ingest
+        from elt_llm_ingest.run.request import IngestRequest
 
         try:
             model: EmbeddingModel | None = self._model()
         except ModelError:
             model = None
-        if isinstance(self._task, ByJob):
+        if isinstance(self._task, JobTask):
             jobs = load_jobs(self._task.file, self._loaded)
             return [plan_job(job, self._loaded, model, store, self._flags) for job in jobs]
         if store is not None and not self._task.paths:
-            refuse_without_job(store, self._task.collection)
+            refuse_job_collection(store, self._task.collection)
         request = IngestRequest(self._task.collection, self._task.paths, **self._flags)
         return [plan_ingest(request, self._loaded.settings, model, store)]
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
-        """Files and folders that are read, and files that say what is read."""
-        from elt_llm_ingest.allowed_paths import AllowedPaths
-        from elt_llm_ingest.job_file import Job, load_jobs
-        from elt_llm_ingest.job_request import wanted_of
+        """Source files and folders, and the job files."""
+        from elt_llm_ingest.jobs.job_file import LoadedJob, load_jobs
+        from elt_llm_ingest.jobs.job_request import job_paths
+        from elt_llm_ingest.sources.allowed_paths import AllowedPaths
 
-        if isinstance(self._task, ByJob):
-            jobs = [job for job in load_jobs(self._task.file, self._loaded) if isinstance(job, Job)]
+        if isinstance(self._task, JobTask):
+            jobs = [job for job in load_jobs(self._task.file, self._loaded) if isinstance(job, LoadedJob)]
             allowed = AllowedPaths.of(self._loaded)
-            wanted = [path for job in jobs for path in wanted_of(job, allowed).paths]
-            return wanted, [self._task.file.resolve(), *(job.file.resolve() for job in jobs)]
+            sources = [path for job in jobs for path in job_paths(job, allowed).paths]
+            return sources, [self._task.file.resolve(), *(job.file.resolve() for job in jobs)]
         if self._task.paths:
             return [path.expanduser().resolve() for path in self._task.paths], []
         from elt_llm_core.store.store import open_store
 
-        from elt_llm_ingest.sources import Known
+        from elt_llm_ingest.sources.collection_sources import KnownSources
 
         with open_store(self._loaded.data_dir) as store:
-            known = Known.of(store, self._task.collection)
+            known = KnownSources.of(store, self._task.collection)
         return known.folders(), list(known.single_files().values())
 
     def _model(self) -> "EmbeddingModel":
-        from elt_llm_core.models.embeddings import create_embedding
+        from elt_llm_core.models.factory import create_embedding
 
         self._embedding = self._embedding or create_embedding(self._loaded.settings)
         return self._embedding
 
     def _parser(self) -> "ParsePool":
-        from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool
+        from elt_llm_ingest.sandbox.guards import ParseLimits
+        from elt_llm_ingest.sandbox.pool import ParsePool
 
         ingest = self._loaded.settings.ingest
         self._pool = self._pool or ParsePool(ParseLimits.of(ingest), ingest.workers)
         return self._pool
-
-
-def _needs_store(task: Task) -> bool:
-    """Whether a task names nothing but a collection, which has to be there then."""
-    return isinstance(task, ByHand) and not task.paths

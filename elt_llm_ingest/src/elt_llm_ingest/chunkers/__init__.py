@@ -1,17 +1,17 @@
-"""Chunkers: parsed text to spans, one file a strategy; nothing heavy is imported until one is made."""
+"""Chunkers cut a parsed document into spans, one strategy per module, imported when one is created."""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elt_llm_core.settings import ChunkingSettings
+    from elt_llm_core.settings.tree import ChunkingSettings
 
     from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-    from elt_llm_ingest.chunkers.token_index import PassageCounter
+    from elt_llm_ingest.chunkers.token_index import TokenCounter
 
 
-def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "SpanChunker":
-    """The chunker that the settings name, counting with the embedding model that will see its chunks."""
-    sizes = _sizes(settings, counter)
+def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "SpanChunker":
+    """Create the configured chunker; `counter` is the embedding model that will embed its chunks."""
+    sizes = _chunk_sizes(settings, counter)
     match settings.strategy:
         case "markdown":
             from elt_llm_ingest.chunkers.markdown import MarkdownChunker
@@ -22,7 +22,7 @@ def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "
 
             return SentenceChunker(counter=counter, **sizes)
         case "table_aware":
-            from elt_llm_ingest.chunkers.table_aware import TableAwareChunker
+            from elt_llm_ingest.chunkers.sentence import TableAwareChunker
 
             return TableAwareChunker(counter=counter, **sizes)
         case "recursive":
@@ -39,12 +39,11 @@ def create_chunker(settings: "ChunkingSettings", counter: "PassageCounter") -> "
             return ParentChildChunker(counter=counter, parent_size=settings.parent_size, **sizes)
 
 
-def _sizes(settings: "ChunkingSettings", counter: "PassageCounter") -> dict[str, Any]:
-    """The sizes of the settings; where a language model adds to contexts, small enough to leave room for that."""
+def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[str, Any]:
+    """The configured sizes, reduced to leave room for written contexts if enrichment is enabled."""
     sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
     if settings.enrichment == "llm":
-        from elt_llm_ingest.chunkers.chunk_spans import MARGIN
-        from elt_llm_ingest.chunkers.contexts import SENTENCE_TOKENS, header_budget, path_budget
+        from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, header_budget, path_budget
 
         room = counter.token_limit - path_budget(counter) - SENTENCE_TOKENS - 2 * MARGIN
         sizes["chunk_size"] = max(16, min(settings.chunk_size, room))

@@ -1,19 +1,19 @@
-"""The smallest parts a chunker packs: sentences, table rows, lines of code; together they are the whole text."""
+"""Split a document into the smallest units of a chunker (sentences, rows, lines of code), and pack them to size."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from elt_llm_core.text.sentences import sentence_spans
 
 from elt_llm_ingest.chunkers.token_index import TokenIndex
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """text[start:end], without outer white space; `header` is the header row above a table row.
 
-    Its tokens are those from number `first` until before `last`.
+    Its tokens are numbers `first` to `last`, `last` excluded.
     """
 
     start: int
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CutDocument:
+class DocumentPieces:
     """A document in pieces, with its tokens counted.
 
     A chunk of prose has at most `text_size` tokens and one of table rows at most `row_size`, whatever its context.
@@ -33,19 +33,19 @@ class CutDocument:
 
     document: ParsedDocument
     index: TokenIndex
-    pieces: list[Piece]
+    pieces: list[TextPiece]
     text_size: int
     row_size: int
 
 
-def tokens_of(first: Piece, last: Piece) -> int:
-    """Tokens from the start of one piece to the end of another."""
+def count_tokens(first: TextPiece, last: TextPiece) -> int:
+    """Count the tokens from the start of one piece to the end of another."""
     return max(0, last.last - first.first)
 
 
-def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[Piece]:
-    """Every non-space character is in exactly one piece, and no piece has more tokens than its budget."""
-    pieces: list[Piece] = []
+def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[TextPiece]:
+    """Split a document: every non-space character is in exactly one piece, and no piece exceeds its token budget."""
+    pieces: list[TextPiece] = []
     for block in all_blocks(document):
         if block.kind == "table":
             parts: Iterable[tuple[int, int]] = [(block.start, block.end)]
@@ -57,12 +57,12 @@ def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, 
             parts = _sentences(document.text, block)
         allowed = table_budget if block.kind == "table" else budget
         for start, end in parts:
-            pieces += within(index, start, end, allowed, block)
+            pieces += split_span(index, start, end, allowed, block)
     return pieces
 
 
 def all_blocks(document: ParsedDocument) -> Iterator[Block]:
-    """The document's blocks, and what a reader left between them as prose."""
+    """Yield the blocks of a document, and the text between them as prose."""
     position = 0
     for block in (*document.blocks, Block(len(document.text), len(document.text), "prose")):
         if block.start > position and not document.text[position : block.start].isspace():
@@ -71,22 +71,22 @@ def all_blocks(document: ParsedDocument) -> Iterator[Block]:
         position = block.end
 
 
-def within(index: TokenIndex, start: int, end: int, budget: int, block: Block) -> Iterator[Piece]:
-    """The span without outer white space as a piece of `block`; in several, cut at words, if it is above `budget`."""
-    start, end = stripped(index.text, start, end)
+def split_span(index: TokenIndex, start: int, end: int, budget: int, block: Block) -> Iterator[TextPiece]:
+    """Yield the stripped span as a piece of `block`, or as several pieces cut at words if it exceeds `budget`."""
+    start, end = strip_span(index.text, start, end)
     while start < end:
         first, last = index.first(start), index.last(end)
         if last - first <= budget:
-            yield Piece(start, end, block.kind, block.header, first, max(first, last))
+            yield TextPiece(start, end, block.kind, block.header, first, max(first, last))
             return
         cut = index.cut(start, end, budget)
-        stop = stripped(index.text, start, cut)[1]
-        yield Piece(start, stop, block.kind, block.header, first, index.last(stop))
-        start, end = stripped(index.text, cut, end)
+        stop = strip_span(index.text, start, cut)[1]
+        yield TextPiece(start, stop, block.kind, block.header, first, index.last(stop))
+        start, end = strip_span(index.text, cut, end)
 
 
-def stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the white space at its ends."""
+def strip_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without the white space at its ends."""
     if start < end and not text[start].isspace() and not text[end - 1].isspace():
         return start, end
     part = text[start:end]
@@ -108,3 +108,62 @@ def _lines(text: str, block: Block) -> Iterator[tuple[int, int]]:
     for line in text[block.start : block.end].splitlines(keepends=True):
         yield position, position + len(line)
         position += len(line)
+
+
+def pack_pieces(pieces: Sequence[TextPiece], budget: int, overlap: int) -> list[Sequence[TextPiece]]:
+    """Return runs of at most `budget` tokens, each starting with up to `overlap` tokens of the one before."""
+    runs: list[Sequence[TextPiece]] = []
+    first = 0
+    while first < len(pieces):
+        end = _furthest_piece(pieces, first, budget)
+        runs.append(pieces[first:end])
+        if end == len(pieces):
+            break
+        first = _overlap_start(pieces, first, end, budget, overlap)
+    return runs
+
+
+def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int:
+    end = first + 1
+    while end < len(pieces) and count_tokens(pieces[first], pieces[end]) <= budget:
+        end += 1
+    # A heading at the end of a chunk belongs to the next chunk.
+    kept = end
+    while first < kept and end < len(pieces) and pieces[kept - 1].kind == "heading":
+        kept -= 1
+    return kept if kept > first else end
+
+
+def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
+    """The first piece of the next run: after `first`, and near enough that piece `end` still fits."""
+    start = end
+    while (
+        start - 1 > first
+        and pieces[start - 1].kind != "heading"
+        and count_tokens(pieces[start - 1], pieces[end - 1]) <= overlap
+        and count_tokens(pieces[start - 1], pieces[end]) <= budget
+    ):
+        start -= 1
+    return start
+
+
+def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
+    """Return runs of pieces: the rows of one table with the headings right above it, or the text between tables."""
+    runs: list[list[TextPiece]] = []
+    for piece in pieces:
+        before = runs[-1][-1] if runs else None
+        if before is None or _is_table_boundary(before, piece):
+            headings: list[TextPiece] = []
+            while piece.kind == "table" and runs and runs[-1] and runs[-1][-1].kind == "heading":
+                headings.insert(0, runs[-1].pop())
+            runs = [run for run in runs if run]
+            runs.append(headings)
+        runs[-1].append(piece)
+    return list(runs)
+
+
+def _is_table_boundary(before: TextPiece, piece: TextPiece) -> bool:
+    """Whether a table ends here: before prose, before the next header row, or where the header changes."""
+    if before.kind == "table" and piece.kind == "table":
+        return before.header not in ("", piece.header)
+    return before.kind == "table" or piece.kind == "table"

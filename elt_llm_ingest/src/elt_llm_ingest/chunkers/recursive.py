@@ -1,4 +1,4 @@
-"""Separators, coarse to fine: a part that is too large is cut at the next finer one."""
+"""Chunk by separators, from coarse to fine: a part that is too large is cut at the next finer separator."""
 
 import hashlib
 from bisect import bisect_left, bisect_right
@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from elt_llm_core.store.records import canonical_json
 
-from elt_llm_ingest.chunkers.pieces import CutDocument, Piece, all_blocks, stripped, within
+from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, all_blocks, split_span, strip_span
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.chunkers.token_index import TokenIndex
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
 
 
 class RecursiveChunker(SpanChunker):
-    """Cuts at the first of `separators` and packs the parts; a part that is too large it cuts at the next one.
+    """Cut at the first of `separators` and pack the parts; cut a part that is too large at the next separator.
 
-    Knows no sentences, sections or rows: what lies between two separators is kept together where it fits. What has
-    no separator left is cut at words, and then anywhere. A separator stays with the part before it.
+    Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text
+    without a separator is cut at words, and then anywhere. A separator stays with the part before it.
     """
 
     strategy: ClassVar[str] = "recursive"
@@ -25,39 +25,39 @@ class RecursiveChunker(SpanChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Sizes, and the separators in short."""
+        """The sizes, and a digest of the separators."""
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
 
-    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[Piece]:
-        """None: the parts are found with their groups."""
+    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
+        """Return no pieces: `groups` finds them."""
         return []
 
-    def groups(self, cut: CutDocument) -> list[Sequence[Piece]]:
-        """Neighbouring parts of one separator that fit; what is cut finer is apart from them."""
-        cutter = _Cutter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
+    def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
+        """Return runs of neighbouring parts of one separator that fit; further cut parts have runs of their own."""
+        cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
-    def runs(self, cut: CutDocument, group: Sequence[Piece]) -> list[Sequence[Piece]]:
-        """A group as it is: rows are packed as everything else."""
+    def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
+        """Return the group unchanged: rows are packed as all other text."""
         return [group]
 
 
-class _Cutter:
+class _SeparatorSplitter:
     def __init__(self, document: ParsedDocument, index: TokenIndex, size: int, separators: Sequence[str]) -> None:
         self._index, self._size, self._separators = index, size, separators
         self._blocks = list(all_blocks(document))
         self._starts = [block.start for block in self._blocks]
         self._ends = [block.end for block in self._blocks]
 
-    def groups(self, start: int, end: int, depth: int) -> Iterator[list[Piece]]:
-        """text[start:end] in pieces that fit, cut at separators from number `depth` on."""
-        fitting: list[Piece] = []
+    def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
+        """Yield text[start:end] in pieces that fit, cut at the separators from number `depth` on."""
+        fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:
                 continue
             if depth == len(self._separators) or self._index.count(*part) <= self._size:
-                fitting += within(self._index, *part, self._size, self._block(*part))
+                fitting += split_span(self._index, *part, self._size, self._block(*part))
                 continue
             if fitting:
                 yield fitting
@@ -67,17 +67,17 @@ class _Cutter:
             yield fitting
 
     def _parts(self, start: int, end: int, depth: int) -> Iterator[tuple[int, int]]:
-        """text[start:end] cut after each separator of number `depth`, without outer white space."""
+        """text[start:end], cut after each separator of number `depth`, without outer white space."""
         text = self._index.text
         if depth < len(self._separators):
             separator = self._separators[depth]
-            while (found := text.find(separator, start, end)) >= 0:
-                yield stripped(text, start, found + len(separator))
-                start = found + len(separator)
-        yield stripped(text, start, end)
+            while (position := text.find(separator, start, end)) >= 0:
+                yield strip_span(text, start, position + len(separator))
+                start = position + len(separator)
+        yield strip_span(text, start, end)
 
     def _block(self, start: int, end: int) -> Block:
-        """Kind and header of what the readers found in text[start:end]: prose, if that is of several kinds."""
+        """Kind and header of the blocks in text[start:end]; prose if they are of several kinds."""
         covering = self._blocks[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
         kinds = {block.kind for block in covering if block.kind != "heading"}
         kind: BlockKind = kinds.pop() if len(kinds) == 1 else "prose" if kinds or not covering else "heading"

@@ -1,39 +1,93 @@
-"""Numbered rules and sections as wholes: a chunk ends inside one only where it does not fit into a chunk."""
+"""Keep numbered rules and sections whole: only those that do not fit into a chunk are cut."""
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from elt_llm_ingest.chunkers.pieces import CutDocument, Piece, tokens_of
+from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, count_tokens
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-from elt_llm_ingest.chunkers.units import Unit, find_units
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+
+_TOP_LEVEL = 0
+_BELOW_HEADINGS = 1_000  # no format has as many levels of headings
+_NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d{1,4}){1,8})")
+
+
+class SectionUnit(NamedTuple):
+    """pieces[first:end]: a heading or rule with its text up to the next one. A lower level is further out."""
+
+    first: int
+    end: int
+    level: int
+    is_rule: bool
+
+
+def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[SectionUnit]:
+    """Divide all pieces into units. Headings without text join the unit that follows."""
+    opened = list(_unit_starts(document, pieces))
+    ends = [first for first, _, _ in opened[1:]] + [len(pieces)]
+    units: list[SectionUnit] = []
+    for (first, level, is_rule), end in zip(opened, ends, strict=True):
+        before = units[-1] if units else None
+        if before and level > before.level and _is_heading(pieces[before.first : before.end]):
+            units[-1] = before._replace(end=end)
+        else:
+            units.append(SectionUnit(first, end, level, is_rule))
+    return units
+
+
+def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Iterator[tuple[int, int, bool]]:
+    """(piece, level, whether a rule) of each unit; the text above the first heading is a unit too."""
+    levels = {section.start: section.level for section in document.sections}
+    rules = [block.start for block in document.blocks if block.kind == "rule"]
+    opened_rule = -1
+    for number, piece in enumerate(pieces):
+        if piece.start in levels:
+            yield number, levels[piece.start], False
+        elif piece.kind == "rule" and (rule := rules[bisect_right(rules, piece.start) - 1]) != opened_rule:
+            opened_rule = rule
+            yield number, _BELOW_HEADINGS + _rule_depth(document.text[piece.start : piece.start + 60]), True
+        elif number == 0:
+            yield 0, _TOP_LEVEL, False
+
+
+def _rule_depth(text: str) -> int:
+    """The levels of a rule number: 2 for 12.3, 3 for 12.3.1."""
+    match = _NUMBER.match(text)
+    return match.group(1).count(".") + 1 if match else 1
+
+
+def _is_heading(pieces: Sequence[TextPiece]) -> bool:
+    return all(piece.kind == "heading" for piece in pieces)
 
 
 class SectionAwareChunker(SpanChunker):
-    """Keeps a section or rule with all below it in one chunk where it fits, else cuts between its parts.
+    """Keep a section or rule with its subsections in one chunk if it fits, else cut between its parts.
 
-    Small sibling rules share a chunk. A section of less than a third of `chunk_size` goes with its next sibling.
-    Only what has no parts of its own, and does not fit, is cut at sentences.
+    Small sibling rules share a chunk. A section of less than a third of `chunk_size` joins its next sibling. Only a
+    section without parts that does not fit is cut at sentences.
     """
 
     strategy: ClassVar[str] = "section_aware"
 
-    def groups(self, cut: CutDocument) -> list[Sequence[Piece]]:
-        """Runs of whole rules and sections."""
+    def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
+        """Return runs of whole rules and sections."""
         if not cut.pieces:
             return []
         units = find_units(cut.document, cut.pieces)
-        found: list[Sequence[Piece]] = []
-        for first, end in _Divider(units, cut).divide(0, len(units)):
-            found += _rules_apart(cut.pieces[units[first].first : units[end - 1].end], cut.text_size)
-        return found
+        runs: list[Sequence[TextPiece]] = []
+        for first, end in _UnitSplitter(units, cut).divide(0, len(units)):
+            runs += _split_rules(cut.pieces[units[first].first : units[end - 1].end], cut.text_size)
+        return runs
 
 
-class _Divider:
-    def __init__(self, units: Sequence[Unit], cut: CutDocument) -> None:
+class _UnitSplitter:
+    def __init__(self, units: Sequence[SectionUnit], cut: DocumentPieces) -> None:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Ranges of units: those first to end if they fit together, else their parts, small siblings joined."""
+        """Yield the range of units if it fits, else the ranges of its parts with small siblings joined."""
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return
@@ -49,7 +103,7 @@ class _Divider:
             yield from self.divide(*kept)
 
     def _parts(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """The range cut before every unit of the outermost level within it."""
+        """The range, cut before every unit of the outermost level within it."""
         level = min(unit.level for unit in self._units[first + 1 : end])
         start = first
         for number in range(first + 1, end):
@@ -59,18 +113,18 @@ class _Divider:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Whether a part goes with what is before it: rules while they fit, sections only if that is small."""
+        """Whether a part joins the one before it: rules if both fit, sections only if the one before is small."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
 
     def _tokens(self, first: int, end: int) -> int:
-        return tokens_of(self._pieces[self._units[first].first], self._pieces[self._units[end - 1].end - 1])
+        return count_tokens(self._pieces[self._units[first].first], self._pieces[self._units[end - 1].end - 1])
 
 
-def _rules_apart(pieces: Sequence[Piece], size: int) -> list[Sequence[Piece]]:
-    """The pieces of a unit; its headings on their own if it fits only without them."""
-    headings = next((place for place, piece in enumerate(pieces) if piece.kind != "heading"), 0)
-    if headings and tokens_of(pieces[0], pieces[-1]) > size >= tokens_of(pieces[headings], pieces[-1]):
+def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
+    """The pieces of a unit; its headings are separate if it fits only without them."""
+    headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
+    if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]
     return [pieces]

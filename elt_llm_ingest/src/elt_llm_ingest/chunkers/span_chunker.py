@@ -1,27 +1,218 @@
-"""The contract of a chunker: LlamaIndex's NodeParser over spans of the text."""
+"""The base class of chunkers: a LlamaIndex NodeParser over spans of text, with sizes, contexts and token limits."""
 
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from elt_llm_core.text.outline import Section
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 from pydantic import Field, SkipValidation
 
-from elt_llm_ingest.chunkers.chunk_spans import MARGIN, ChunkMaker, ChunkSpan, Sizes
-from elt_llm_ingest.chunkers.contexts import Contexts, header_budget, path_budget
-from elt_llm_ingest.chunkers.packing import tables_apart
-from elt_llm_ingest.chunkers.pieces import CutDocument, Piece, split_into_pieces, tokens_of
-from elt_llm_ingest.chunkers.token_index import PassageCounter, TokenIndex
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.llama_document import from_llama_document
+from elt_llm_ingest.chunkers.pieces import (
+    DocumentPieces,
+    TextPiece,
+    count_tokens,
+    pack_pieces,
+    split_into_pieces,
+    split_tables,
+    strip_span,
+)
+from elt_llm_ingest.chunkers.token_index import TokenCounter, TokenIndex
+from elt_llm_ingest.parsing.document_reader import from_llama_document
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+
+_PATH_TOKENS = 40
+_HEADER_TOKENS = 60
+_CHARACTERS_PER_TOKEN = 32  # far more than in words
+SENTENCE_TOKENS = 48  # most tokens of the sentence that a language model may add to a context
+
+
+def path_budget(counter: TokenCounter) -> int:
+    """Return the most tokens of the headings in a context."""
+    return min(_PATH_TOKENS, counter.token_limit // 4)
+
+
+def header_budget(counter: TokenCounter) -> int:
+    """Return the most tokens of a table's header row in a context."""
+    return min(_HEADER_TOKENS, counter.token_limit // 4)
+
+
+class ChunkContexts:
+    """Builds the contexts of the chunks of one document; the tokens of equal contexts are counted once."""
+
+    def __init__(self, document: ParsedDocument, counter: TokenCounter) -> None:
+        self._title = document.title.strip()
+        self._counter = counter
+        self._starts = [section.start for section in document.sections]
+        self._above = _section_paths(document.sections)
+        self._known: dict[tuple[tuple[str, ...], str], tuple[str, int]] = {}
+        self._counts: dict[str, int] = {}
+
+    def of(self, start: int, header: str = "") -> str:
+        """Return the title and the headings above `start`, outermost first, then the header row on its own line."""
+        return self._of(start, header)[0]
+
+    def tokens(self, context: str) -> int:
+        """Count the tokens of a context."""
+        if context not in self._counts:
+            self._counts[context] = len(self._counter.token_spans(context)) if context else 0
+        return self._counts[context]
+
+    def most_tokens(self, start: int, end: int, header: str = "") -> int:
+        """Return the tokens of the longest context that a chunk within text[start:end] can have."""
+        inside = self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+        return max(self._of(position, header)[1] for position in (start, *(offset + 1 for offset in inside)))
+
+    def _of(self, start: int, header: str) -> tuple[str, int]:
+        path = self._headings_above(start)
+        key = (path, header)
+        if key not in self._known:
+            lines = [self._path(path), self._cut(header, header_budget(self._counter))]
+            context = "\n".join(line for line in lines if line)
+            self._known[key] = context, self.tokens(context)
+        return self._known[key]
+
+    def _headings_above(self, start: int) -> tuple[str, ...]:
+        """The headings above `start`; a heading that starts there is in the chunk, not above it."""
+        number = bisect_left(self._starts, start)
+        if number < len(self._starts) and self._starts[number] == start:
+            return self._above[number + 1][:-1]
+        return self._above[number]
+
+    def _path(self, path: tuple[str, ...]) -> str:
+        budget = path_budget(self._counter)
+        # Cut before counting: a heading of a megabyte may be above thousands of others.
+        most = budget * _CHARACTERS_PER_TOKEN
+        titles = [" ".join(title[:most].split()) for title in path[-budget:] if title.strip()]
+        if self._title:
+            # The first heading of a page often repeats its title.
+            titles = [self._title[:most], *(titles[1:] if titles and titles[0] in self._title else titles)]
+        while len(titles) > 1 and self.tokens(" > ".join(titles)) > budget:
+            del titles[0]
+        return self._cut(" > ".join(titles), budget)
+
+    def _cut(self, text: str, budget: int) -> str:
+        text = text[: budget * _CHARACTERS_PER_TOKEN]
+        if self.tokens(text) <= budget:
+            return text
+        return text[: self._counter.token_spans(text)[budget][0]].rstrip()
+
+
+def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
+    """Entry n: the titles of the open sections after the first n headings."""
+    paths: list[tuple[str, ...]] = [()]
+    stack: list[Section] = []
+    for section in sections:
+        while stack and stack[-1].level >= section.level:
+            stack.pop()
+        stack.append(section)
+        paths.append(tuple(above.title for above in stack))
+    return paths
+
+
+# Context and text together can have more tokens than separately.
+MARGIN = 3
+# A span that starts and ends at white space has the same tokens alone as in the whole text, or nearly so for tokenisers
+# that join white space to words: with this margin below the limit there is no need to count again.
+_CERTAIN_MARGIN = 8
+# White space and diacritics may have no tokens of their own; chunks must stay small nevertheless.
+_MAX_CHARACTERS_PER_TOKEN = 64
+_PLAIN_SPACE = " \n\t\r"
+
+
+@dataclass(frozen=True)
+class ChunkSpan:
+    """The chunk text[start:end]; `context` is embedded and indexed before it, and never cited.
+
+    `tokens` are those of the text alone. `parent` is the larger span to read instead of this one, if there is one.
+    """
+
+    start: int
+    end: int
+    context: str
+    kind: BlockKind
+    tokens: int
+    parent: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class ChunkSizes:
+    """Most tokens of a chunk, of a chunk of table rows, and of the overlap of neighbours."""
+
+    chunk: int
+    table: int
+    overlap: int
+
+
+class ChunkMaker:
+    """Make the chunks of one document."""
+
+    def __init__(self, sizes: ChunkSizes, counter: TokenCounter, index: TokenIndex, contexts: ChunkContexts) -> None:
+        self._sizes, self._counter, self._index, self._contexts = sizes, counter, index, contexts
+
+    def chunks(self, run: Sequence[TextPiece]) -> Iterator[ChunkSpan]:
+        """Yield the chunks of a run of pieces."""
+        table = chunk_kind(run) == "table"
+        size = self._sizes.table if table else self._sizes.chunk
+        header = max((piece.header for piece in run), key=len) if table else ""
+        needed = self._contexts.most_tokens(run[0].start, run[-1].end, header)
+        budget = max(1, min(size, self._counter.token_limit - needed - MARGIN))
+        for packed in pack_pieces(run, budget, 0 if table else min(self._sizes.overlap, budget // 2)):
+            context = self._contexts.of(packed[0].start, packed[0].header)
+            kind = chunk_kind(packed)  # a long heading over a table may fill a chunk that has no row
+            allowed = self._sizes.table if kind == "table" else self._sizes.chunk
+            for start, end, tokens in self._fitting(packed[0].start, packed[-1].end, context, allowed):
+                yield ChunkSpan(start, end, context, kind, tokens)
+
+    def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
+        """The span with its tokens, halved until it fits: a part can have more tokens alone than within the whole."""
+        text = self._index.text
+        tokens, fits = self._measured(start, end, context, size)
+        if end - start <= 1 or fits:
+            yield start, end, tokens
+            return
+        middle = (start + end) // 2
+        space = text.rfind(" ", start, middle + 1)
+        cut = space if space > start else middle
+        for half in (strip_span(text, start, cut), strip_span(text, cut, end)):
+            if half[0] < half[1]:
+                yield from self._fitting(*half, context, size)
+
+    def _measured(self, start: int, end: int, context: str, size: int) -> tuple[int, bool]:
+        """The tokens of text[start:end], and whether they fit with their context."""
+        inside = self._index.count(start, end)
+        if end - start > _MAX_CHARACTERS_PER_TOKEN * size:
+            return inside, False
+        room = min(size, self._counter.token_limit - self._contexts.tokens(context))
+        if inside + _CERTAIN_MARGIN <= room and self._is_certain(start, end):
+            return inside, True
+        chunk = self._index.text[start:end]
+        whole = f"{context}\n{chunk}" if context else chunk
+        spans = self._counter.token_spans(whole)
+        inside = sum(1 for _, stop in spans if stop > len(whole) - len(chunk))
+        return inside, len(spans) <= self._counter.token_limit and inside <= size
+
+    def _is_certain(self, start: int, end: int) -> bool:
+        """Whether text[start:end] lies between white space, so that its tokens are those within the whole text."""
+        text = self._index.text
+        after_space = start == 0 or text[start - 1] in _PLAIN_SPACE
+        return self._index.exact and after_space and (end == len(text) or text[end] in _PLAIN_SPACE)
+
+
+def chunk_kind(pieces: Sequence[TextPiece]) -> BlockKind:
+    """Return the kind of pieces other than headings; prose if they are of several kinds."""
+    kinds = {piece.kind for piece in pieces if piece.kind != "heading"}
+    return kinds.pop() if len(kinds) == 1 else "prose" if kinds else "heading"
 
 
 class SpanChunker(NodeParser):
-    """Cuts a parsed document into spans that together hold every character that is not white space.
+    """Cut a parsed document into spans that together contain every character that is not white space.
 
-    Spans ascend, have no outer white space, at most `chunk_size` tokens (`table_chunk_size` in tables), and with
-    their context at most the counter's limit.
+    Spans ascend and have no outer white space. They have at most `chunk_size` tokens (`table_chunk_size` in tables),
+    and with their context at most the counter's limit.
     """
 
     strategy: ClassVar[str]
@@ -29,44 +220,44 @@ class SpanChunker(NodeParser):
     chunk_size: int
     chunk_overlap: int
     table_chunk_size: int
-    counter: SkipValidation[PassageCounter] = Field(exclude=True, repr=False)
+    counter: SkipValidation[TokenCounter] = Field(exclude=True, repr=False)
 
     @abstractmethod
-    def groups(self, cut: CutDocument) -> list[Sequence[Piece]]:
-        """The pieces in runs that no chunk may cross."""
+    def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
+        """Return the pieces in runs; a chunk never extends over two runs."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that decides where a text is cut, but for the counter."""
+        """A key of everything that decides where a text is cut, except the counter."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
-    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[Piece]:
-        """What is packed: together all that is not white space, none above its size in tokens."""
+    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
+        """Return the pieces to pack: all text except white space, no piece larger than its size in tokens."""
         return split_into_pieces(document, index, text_size, row_size)
 
-    def runs(self, cut: CutDocument, group: Sequence[Piece]) -> list[Sequence[Piece]]:
-        """A group as it is where it fits into one chunk; else its tables apart from its prose."""
-        return [group] if tokens_of(group[0], group[-1]) <= cut.text_size else tables_apart(group)
+    def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
+        """Return the group as one run if it fits into one chunk; else separate its tables from its prose."""
+        return [group] if count_tokens(group[0], group[-1]) <= cut.text_size else split_tables(group)
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:
-        """The chunks of a document, ascending by start."""
+        """Return the chunks of a document, ascending by start."""
         cut = self._cut(document)
         return list(self._chunks(cut, self.groups(cut)))
 
-    def _chunks(self, cut: CutDocument, groups: Iterable[Sequence[Piece]]) -> Iterator[ChunkSpan]:
-        sizes = Sizes(self.chunk_size, self.table_chunk_size, self.chunk_overlap)
-        maker = ChunkMaker(sizes, self.counter, cut.index, Contexts(cut.document, self.counter))
+    def _chunks(self, cut: DocumentPieces, groups: Iterable[Sequence[TextPiece]]) -> Iterator[ChunkSpan]:
+        sizes = ChunkSizes(self.chunk_size, self.table_chunk_size, self.chunk_overlap)
+        maker = ChunkMaker(sizes, self.counter, cut.index, ChunkContexts(cut.document, self.counter))
         for group in groups:
             for run in self.runs(cut, group):
                 yield from maker.chunks(run)
 
-    def _cut(self, document: ParsedDocument) -> CutDocument:
+    def _cut(self, document: ParsedDocument) -> DocumentPieces:
         index = TokenIndex(document.text, self.counter)
         room = self.counter.token_limit - path_budget(self.counter) - MARGIN
         table_room = room - header_budget(self.counter)
         text_size, row_size = max(1, min(self.chunk_size, room)), max(1, min(self.table_chunk_size, table_room))
         pieces = self.pieces(document, index, text_size, row_size)
-        return CutDocument(document, index, pieces, text_size, row_size)
+        return DocumentPieces(document, index, pieces, text_size, row_size)
 
     def _parse_nodes(
         self,
@@ -88,7 +279,7 @@ class SpanChunker(NodeParser):
                     "section": " > ".join(document.section_path(span.start)) or None,
                     "kind": span.kind,
                     "context": span.context,
-                    **parent_of(span),
+                    **parent_metadata(span),
                 },
                 relationships={NodeRelationship.SOURCE: node.as_related_node_info()},
             )
@@ -98,10 +289,10 @@ class SpanChunker(NodeParser):
         nodes: list[BaseNode],
         parent_doc_map: dict[str, Document],
     ) -> list[BaseNode]:
-        """The nodes as they are: the inherited step looks for each text anew and mistakes repeated ones."""
+        """Return the nodes unchanged: the inherited step searches each text again and confuses repeated ones."""
         return nodes
 
 
-def parent_of(span: ChunkSpan) -> dict[str, int]:
-    """The span to be read in place of a chunk, as metadata of its node; empty if it has none."""
+def parent_metadata(span: ChunkSpan) -> dict[str, int]:
+    """Return the parent span of a chunk as metadata of its node; empty if it has none."""
     return {"parent_start": span.parent[0], "parent_end": span.parent[1]} if span.parent else {}

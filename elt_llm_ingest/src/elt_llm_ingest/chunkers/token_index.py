@@ -1,4 +1,4 @@
-"""The tokens of a whole text, found once: counts of any span and places to cut by bisection."""
+"""Index the token positions of a text: token counts of spans, and positions to cut at."""
 
 import re
 from array import array
@@ -10,36 +10,36 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-# A model may take a word of any length for one unknown token; a passage must not grow with it.
-_LONGEST_TOKEN = 64
+# A model may read a word of any length as one unknown token; chunks must stay small nevertheless.
+_MAX_TOKEN_LENGTH = 64
 _SLICE_OF_LONG_TOKEN = 4
-# Characters given to the tokeniser at a time even where there is no white space.
-LONGEST_SLICE = 524_288
-# White space that every tokeniser takes for white space; Python's own idea of it is wider.
+# Most characters given to the tokeniser at a time, even without white space.
+MAX_SLICE_LENGTH = 524_288
+# White space for every tokeniser; Python's definition is wider.
 _SPACE = re.compile(r"[ \n]")
 
 
-class PassageCounter(Protocol):
-    """What chunkers ask of an embedding model: where its tokens stand and how many a passage may have."""
+class TokenCounter(Protocol):
+    """The part of an embedding model that chunkers need: token positions and the token limit."""
 
     @property
     def token_limit(self) -> int:
-        """Tokens a passage may have, special tokens left out."""
+        """Most tokens of a text, without special tokens."""
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span of each token, in order."""
+        """Return the character span of each token, in order."""
 
 
 class TokenIndex:
-    """Token positions of one text, eight bytes a token. One longer than 64 characters counts once for every 4.
+    """The token positions of one text, eight bytes a token. A token of more than 64 characters counts once per 4.
 
-    The text is tokenised in slices that end at white space, where no token of a word-based tokeniser crosses.
-    `exact` is false where there was none to be found for half a million characters, and where long tokens are cut.
+    The text is tokenised in slices that end at white space, which no token of a word-based tokeniser crosses. `exact`
+    is false if there was no white space for half a million characters, or if long tokens were cut.
     """
 
-    slice_size: ClassVar[int] = 65_536  # characters: so few that an interrupt is answered at once
+    slice_size: ClassVar[int] = 65_536  # characters, few enough that an interrupt takes effect at once
 
-    def __init__(self, text: str, counter: PassageCounter) -> None:
+    def __init__(self, text: str, counter: TokenCounter) -> None:
         self.text = text
         self.exact = True
         self._starts = array("I")
@@ -48,23 +48,23 @@ class TokenIndex:
             self._add(counter.token_spans(text[start:end]), start)
 
     def __len__(self) -> int:
-        """Tokens of the whole text."""
+        """Return the number of tokens of the whole text."""
         return len(self._starts)
 
     def first(self, start: int) -> int:
-        """Number of the first token that reaches beyond `start`."""
+        """Return the number of the first token that ends after `start`."""
         return bisect_right(self._ends, start)
 
     def last(self, end: int) -> int:
-        """Number after the last token that begins before `end`."""
+        """Return one more than the number of the last token that starts before `end`."""
         return bisect_left(self._starts, end)
 
     def count(self, start: int, end: int) -> int:
-        """Tokens that lie in text[start:end], cut ones included."""
+        """Count the tokens in text[start:end], including cut ones."""
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """The furthest place up to `end` with at most `budget` tokens before it; the end of a word if possible."""
+        """Return the last offset up to `end` with at most `budget` tokens before it; the end of a word if possible."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)
@@ -84,9 +84,9 @@ class TokenIndex:
         while start < length:
             end = min(start + self.slice_size, length)
             if end < length:
-                space = _SPACE.search(self.text, end, start + LONGEST_SLICE)
-                self.exact = self.exact and (space is not None or length <= start + LONGEST_SLICE)
-                end = space.start() if space else min(start + LONGEST_SLICE, length)
+                space = _SPACE.search(self.text, end, start + MAX_SLICE_LENGTH)
+                self.exact = self.exact and (space is not None or length <= start + MAX_SLICE_LENGTH)
+                end = space.start() if space else min(start + MAX_SLICE_LENGTH, length)
             yield start, end
             start = end
 
@@ -94,7 +94,7 @@ class TokenIndex:
         flat = np.fromiter(chain.from_iterable(spans), dtype=np.uint32, count=2 * len(spans))
         starts, ends = flat[::2], flat[1::2]
         lengths = ends - starts
-        if len(spans) and (lengths.max() > _LONGEST_TOKEN or lengths.min() == 0):
+        if len(spans) and (lengths.max() > _MAX_TOKEN_LENGTH or lengths.min() == 0):
             starts, ends = _cut_long(spans)
             self.exact = False
         self._starts.frombytes((starts + np.uint32(offset)).tobytes())
@@ -102,11 +102,11 @@ class TokenIndex:
 
 
 def _cut_long(spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Starts and ends, with long tokens in slices and empty ones left out."""
+    """Starts and ends, with long tokens cut into slices and without empty ones."""
     starts: list[int] = []
     ends: list[int] = []
     for start, end in spans:
-        step = _SLICE_OF_LONG_TOKEN if end - start > _LONGEST_TOKEN else max(1, end - start)
+        step = _SLICE_OF_LONG_TOKEN if end - start > _MAX_TOKEN_LENGTH else max(1, end - start)
         starts += range(start, end, step)
         ends += (min(position + step, end) for position in range(start, end, step))
     return np.array(starts, dtype=np.uint32), np.array(ends, dtype=np.uint32)

@@ -1,1 +1,1 @@
-"""Contexts that a language model writes for passages: off unless `chunking.enrichment` asks for them."""
+"""Contexts that a language model writes for chunks: off unless `chunking.enrichment` is set."""

@@ -1,1 +1,1 @@
-"""LeanIX: models drawn in its diagrams and inventories exported from it."""
+"""LeanIX: enterprise models from diagrams, and inventories from exported workbooks."""

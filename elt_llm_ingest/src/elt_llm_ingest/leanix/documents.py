@@ -1,22 +1,24 @@
-"""A model as documents: an overview, and one part for each entity and each relationship."""
+"""Build the parsed document of a model or inventory: an overview, and parts for entities, relations and fact sheets."""
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
-from elt_llm_core.enterprise_model import EnterpriseModel, Entity, Relationship
+from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, FactSheetRelation, Inventory, Relationship
 from elt_llm_core.store.records import MetadataValue
 
-from elt_llm_ingest.leanix.part_names import PartNames
-from elt_llm_ingest.leanix.sanity import check_model
-from elt_llm_ingest.parsed_document import ParsedDocument, Part
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
+from elt_llm_ingest.leanix.model_check import check_model
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder, PartNames
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
 
-ARTEFACT = "enterprise_model"
+MODEL_ARTEFACT = "enterprise_model"
 RELATIONSHIP = "relationship"
 ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """The overview as text, entities and relationships as parts, the model as an artefact."""
+    """Return the overview as text, entities and relationships as parts, and the model as an artefact."""
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
@@ -26,26 +28,21 @@ def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
         builder.add_heading("Also written in the diagrams", 2)
         for text in model.texts:
             builder.add(text, "list", tight=True)
-    counts = f"{report.entities} entities in {_domains(model)} domains, {report.relationships} relationships"
+    domains = len({entity.domain for entity in model.entities if entity.domain})
+    counts = f"{report.entities} entities in {domains} domains, {report.relationships} relationships"
     overview = builder.build(title, {}, (counts, *model.notes))
-    return ParsedDocument(
-        **{**overview.__dict__, "parts": tuple(_parts(model)), "artefacts": {ARTEFACT: model.to_json()}}
-    )
+    return replace(overview, parts=tuple(_model_parts(model)), artefacts={MODEL_ARTEFACT: model.to_json()})
 
 
-def _domains(model: EnterpriseModel) -> int:
-    return len({entity.domain for entity in model.entities if entity.domain})
-
-
-def _parts(model: EnterpriseModel) -> Iterator[Part]:
+def _model_parts(model: EnterpriseModel) -> Iterator[Part]:
     names = PartNames()
-    around: dict[str, list[Relationship]] = {}
+    relationships: dict[str, list[Relationship]] = defaultdict(list)
     for relationship in model.relationships:
-        for key in {relationship.source.entity_id: 0, relationship.target.entity_id: 0}:
-            around.setdefault(key, []).append(relationship)
+        for entity_id in {relationship.source.entity_id, relationship.target.entity_id}:
+            relationships[entity_id].append(relationship)
     for entity in model.entities:
         name = names.part_name(ENTITY, entity.id)
-        yield Part(name, entity.type or ENTITY, _entity_document(entity, around.get(entity.id, [])))
+        yield Part(name, entity.type or ENTITY, _entity_document(entity, relationships[entity.id]))
     entities = {entity.id: entity for entity in model.entities}
     for relationship in model.relationships:
         name = names.part_name(RELATIONSHIP, relationship.id)
@@ -54,12 +51,12 @@ def _parts(model: EnterpriseModel) -> Iterator[Part]:
 
 def _entity_document(entity: Entity, relationships: list[Relationship]) -> ParsedDocument:
     builder = DocumentBuilder()
-    builder.add(f"{entity.name} is {_described(entity)}.")
+    builder.add(f"{entity.name} is {_describe_entity(entity)}.")
     for number, relationship in enumerate(relationships):
         builder.add(relationship.sentence, tight=number > 0)
     return builder.build(
         entity.name,
-        _given(
+        _filled_values(
             fact_sheet_id=entity.fact_sheet_id,
             fact_sheet_type=entity.type,
             domain=entity.domain,
@@ -74,11 +71,11 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
     builder.add(relationship.sentence)
     ends = [entities[end.entity_id] for end in (relationship.source, relationship.target)]
     for number, entity in enumerate(dict.fromkeys(ends)):
-        builder.add(f"{entity.name}: {_place(entity)}", "list", tight=number > 0)
+        builder.add(f"{entity.name}: {_locate_entity(entity)}", "list", tight=number > 0)
     verb = relationship.name or "is related to"
     return builder.build(
         f"{relationship.source.name} {verb} {relationship.target.name}",
-        _given(
+        _filled_values(
             relation_id=relationship.id,
             fact_sheet_type=RELATIONSHIP,
             domain=ends[0].domain,
@@ -88,7 +85,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
     )
 
 
-def _described(entity: Entity) -> str:
+def _describe_entity(entity: Entity) -> str:
     """Such as "a fact sheet of type DataObject in the domain Members, subgroup Clubs"."""
     described = f"a fact sheet of type {entity.type}" if entity.type else "a fact sheet"
     if entity.container:
@@ -100,12 +97,84 @@ def _described(entity: Entity) -> str:
     return described
 
 
-def _place(entity: Entity) -> str:
+def _locate_entity(entity: Entity) -> str:
     """Such as "DataObject in Members, Clubs"."""
     where = ", ".join(filter(None, (entity.domain, entity.subgroup)))
     kind = entity.type or "fact sheet"
     return f"{kind} in {where}" if where else kind
 
 
-def _given(**values: str) -> dict[str, MetadataValue]:
+def _filled_values(**values: str) -> dict[str, MetadataValue]:
     return {key: value for key, value in values.items() if value}
+
+
+INVENTORY_ARTEFACT = "inventory"
+FACT_SHEET = "fact-sheet"
+_USUAL_STATUS = "ACTIVE"
+_KIND = re.compile(r"rel[A-Za-z0-9]{0,80}?To([A-Z]\w{0,80})", re.ASCII)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
+    """Return the overview as text, fact sheets as parts, and the inventory as an artefact."""
+    builder = DocumentBuilder()
+    builder.add_heading(title, 1)
+    builder.add(f"{len(inventory.fact_sheets)} fact sheets of {len(inventory.by_type)} types.")
+    for kind, sheets in inventory.by_type.items():
+        builder.add(f"{kind or '(no type)'}: {len(sheets)}", "list", tight=True)
+    overview = builder.build(title, {}, inventory.notes)
+    names = PartNames()
+    parts = tuple(
+        Part(names.part_name(FACT_SHEET, sheet.id), sheet.type or FACT_SHEET, _fact_sheet_document(sheet))
+        for sheet in inventory.fact_sheets
+    )
+    return replace(overview, parts=parts, artefacts={INVENTORY_ARTEFACT: inventory.to_json()})
+
+
+def _fact_sheet_document(sheet: FactSheet) -> ParsedDocument:
+    title = sheet.display_name or sheet.name or "(no name)"
+    builder = DocumentBuilder()
+    builder.add(f"{title} is {_describe_fact_sheet(sheet)}.")
+    builder.add(sheet.description)
+    for number, line in enumerate(_relation_lines(sheet.relations)):
+        builder.add(line, "list", tight=number > 0)
+    for number, (label, value) in enumerate(sheet.fields.items()):
+        builder.add(f"{label}: {value}", "list", tight=number > 0)
+    metadata = _filled_values(
+        fact_sheet_id=sheet.fact_sheet_id,
+        fact_sheet_type=sheet.type,
+        display_name=sheet.display_name,
+        status=sheet.status,
+    )
+    return builder.build(title, metadata if sheet.level is None else {**metadata, "level": sheet.level})
+
+
+def _describe_fact_sheet(sheet: FactSheet) -> str:
+    described = f"a fact sheet of type {sheet.type}" if sheet.type else "a fact sheet"
+    if sheet.level is not None:
+        described += f" on level {sheet.level}"
+    if sheet.parent:
+        described += f", below {sheet.parent}"
+    if sheet.status not in {"", _USUAL_STATUS}:
+        described += f"; its status is {sheet.status}"
+    return described
+
+
+def _relation_lines(relations: tuple[FactSheetRelation, ...]) -> list[str]:
+    """One line per kind of relation; the attributes of a relation follow its name."""
+    kinds: dict[str, list[str]] = {}
+    for relation in relations:
+        attributes = ", ".join(f"{_split_words(key)}: {value}" for key, value in relation.attributes.items())
+        kinds.setdefault(relation.kind, []).append(f"{relation.name} ({attributes})" if attributes else relation.name)
+    return [f"{relation_label(kind)}: {'; '.join(names)}" for kind, names in kinds.items()]
+
+
+def relation_label(kind: str) -> str:
+    """Return the label of a relation: "Business Capability" for relApplicationToBusinessCapability."""
+    match = _KIND.fullmatch(kind)
+    return _split_words(match[1]) if match else kind
+
+
+def _split_words(key: str) -> str:
+    words = _HUMP.sub(" ", key)
+    return words[:1].upper() + words[1:]

@@ -1,19 +1,19 @@
-"""What was wrong with a file, counted and named."""
+"""Count and name the problems of a file."""
 
-from elt_llm_ingest.readers.drawio_cells import listed
+from elt_llm_ingest.parsing.diagram import list_names
 
 
-class Findings:
-    """Problems in the order in which they were met first, each with the names it concerns."""
+class FileProblems:
+    """Collects the problems of a file in the order of their first occurrence, each with the names concerned."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = {}
 
     def add(self, problem: str, name: str) -> None:
-        """`problem` is a noun in the plural, such as "fact sheets without an id"; `name` says which."""
+        """Add a problem, a plural noun such as "fact sheets without an id", and the name of the thing concerned."""
         self._found.setdefault(problem, []).append(name)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One line a problem: what, how often, and the first few names."""
-        return tuple(f"{problem}: {len(names)} ({listed(names)})" for problem, names in self._found.items())
+        """One line per problem: the problem, its count and the first few names."""
+        return tuple(f"{problem}: {len(names)} ({list_names(names)})" for problem, names in self._found.items())

@@ -1,41 +1,143 @@
-"""An exported inventory as fact sheets: rows, their relations, and whom these name."""
+"""Build an inventory from an exported sheet: columns, fact sheets and resolved relations."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
 
-from elt_llm_core.enterprise_model import FactSheet, FactSheetRelation, Inventory, fact_sheet_order
+from elt_llm_core.enterprise import FactSheet, FactSheetRelation, Inventory, fact_sheet_order
 
-from elt_llm_ingest.leanix.findings import Findings
-from elt_llm_ingest.leanix.inventory_columns import (
-    Columns,
-    RelationColumns,
-    cell_text,
-    listed_values,
-    read_columns,
-)
-from elt_llm_ingest.readers.workbook import Cell, Sheet
-from elt_llm_ingest.unique_names import UniqueNames
+from elt_llm_ingest.leanix.findings import FileProblems
+from elt_llm_ingest.parsing.document_builder import UniqueNames
+from elt_llm_ingest.parsing.workbook import CellValue, Sheet
+
+_REQUIRED_COLUMNS = {"id", "type", "name"}
+# An export has any of these too; another list may happen to have the required columns.
+_EXPORT_COLUMNS = {"displayName", "lxState", "qualitySeal", "level", "status"}
+_RELATION = re.compile(r"(rel[A-Z]\w{0,80}?|relTo\w{1,80}):(\w{1,80})", re.ASCII)
+_DISPLAY_NAME = "displayName"
+
+
+@dataclass(frozen=True)
+class RelationColumns:
+    """The columns of one kind of relation: the names of the other ends, and the attributes of each relation."""
+
+    kind: str
+    names: int
+    attributes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class InventoryColumns:
+    """Column numbers by key, counted from 0. Columns that share a label have their key as label."""
+
+    plain: dict[str, int]
+    relations: tuple[RelationColumns, ...]
+    labels: dict[str, str]
+    first_row: int
+
+    def value(self, row: Sequence[CellValue], key: str) -> str:
+        """Return the cell of a plain column as text; empty if there is no such column."""
+        column = self.plain.get(key)
+        return cell_text(row[column]) if column is not None and column < len(row) else ""
+
+
+def is_inventory(sheets: Sequence[Sheet]) -> bool:
+    """Whether the first row of the first sheet contains the column keys of an export."""
+    if not sheets or not sheets[0].rows:
+        return False
+    keys = {cell_text(cell) for cell in sheets[0].rows[0]}
+    return keys >= _REQUIRED_COLUMNS and bool(keys & _EXPORT_COLUMNS)
+
+
+def read_columns(sheet: Sheet) -> InventoryColumns:
+    """Read the columns of a sheet that `is_inventory`. Of two columns with one key the first counts."""
+    keys = [cell_text(cell) for cell in sheet.rows[0]]
+    second = sheet.rows[1] if len(sheet.rows) > 1 else ()
+    places: dict[str, int] = {}
+    for number, key in enumerate(keys):
+        if key:
+            places.setdefault(key, number)
+    labelled = _are_labels(second, places)
+    matches = {key: match for key in places if (match := _RELATION.fullmatch(key))}
+    plain = {key: place for key, place in places.items() if key not in matches}
+    return InventoryColumns(
+        plain=plain,
+        relations=_relation_columns(matches, places),
+        labels=_column_labels(plain, second if labelled else ()),
+        first_row=2 if labelled else 1,
+    )
+
+
+def _column_labels(plain: dict[str, int], row: Sequence[CellValue]) -> dict[str, str]:
+    labels = {key: (cell_text(row[place]) if row else "") or key for key, place in plain.items()}
+    counts = Counter(labels.values())
+    return {key: label if counts[label] == 1 else key for key, label in labels.items()}
+
+
+def _are_labels(row: Sequence[CellValue], places: dict[str, int]) -> bool:
+    """Whether the second row contains labels, as in an export, rather than the first fact sheet."""
+    if not row:
+        return False
+    texts = {key: cell_text(row[places[key]]).casefold().replace(" ", "") for key in ("id", "type")}
+    return texts["id"] in {"id", "externalid", "factsheetid", ""} and texts["type"] in {"type", "factsheettype", "typ"}
+
+
+def _relation_columns(matches: dict[str, re.Match[str]], places: dict[str, int]) -> tuple[RelationColumns, ...]:
+    attributes: dict[str, list[tuple[str, int]]] = {}
+    names: dict[str, int] = {}
+    for key, match in matches.items():
+        if match[2] == _DISPLAY_NAME:
+            names[match[1]] = places[key]
+        else:
+            attributes.setdefault(match[1], []).append((match[2], places[key]))
+    return tuple(RelationColumns(kind, place, tuple(attributes.get(kind, ()))) for kind, place in names.items())
+
+
+def cell_text(cell: CellValue) -> str:
+    """Return a cell as stripped text: whole numbers without decimals, days without a time."""
+    match cell:
+        case bool():
+            return "true" if cell else "false"
+        case float() if cell.is_integer() and abs(cell) < 1e15:
+            return str(int(cell))
+        case datetime() if cell.time() == datetime.min.time():
+            return cell.date().isoformat()
+        case datetime() | date():
+            return cell.isoformat()
+        case _:
+            return str(cell).strip().replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+
+
+def listed_values(text: str) -> list[str]:
+    """Split a list at semicolons; empty values are kept because attributes are matched by position."""
+    return [value.strip() for value in text.split(";")] if text else []
+
 
 HIERARCHY = " / "
-_TO_OWN_TYPE = "relTo"  # relToParent, relToChild, relToSuccessor: what follows is a role, not a type
+_TO_OWN_TYPE = "relTo"  # relToParent, relToChild, relToSuccessor name a role, not a type
 _QUALITY = ("lxState", "qualitySeal")
 _OWN_FIELDS = {"id", "type", "name", "displayName", "description", "level", "status", *_QUALITY}
 
 
 def build_inventory(sheet: Sheet) -> Inventory:
-    """The fact sheets of an export's first sheet, with the relations among them resolved by display name."""
-    findings = Findings()
+    """Build the inventory of an export's first sheet; relations are resolved by display name."""
+    findings = FileProblems()
     columns = read_columns(sheet)
     ids = UniqueNames()
     found: list[FactSheet] = []
     for number, row in enumerate(sheet.rows[columns.first_row :], start=columns.first_row + 1):
         if any(cell_text(cell) for cell in row):
             found.append(_fact_sheet(columns, row, number, ids, findings))
-    resolved = _Resolver(found, columns.relations, findings).resolve()
+    resolved = _RelationResolver(found, columns.relations, findings).resolve()
     return Inventory(fact_sheets=tuple(sorted(resolved, key=fact_sheet_order)), notes=findings.notes)
 
 
-def _fact_sheet(columns: Columns, row: Sequence[Cell], number: int, ids: UniqueNames, findings: Findings) -> FactSheet:
+def _fact_sheet(
+    columns: InventoryColumns, row: Sequence[CellValue], number: int, ids: UniqueNames, findings: FileProblems
+) -> FactSheet:
     fact_sheet_id = columns.value(row, "id")
     name = columns.value(row, "name")
     display_name = columns.value(row, "displayName") or name
@@ -43,7 +145,7 @@ def _fact_sheet(columns: Columns, row: Sequence[Cell], number: int, ids: UniqueN
     if not fact_sheet_id:
         findings.add("fact sheets without an id", display_name or f"row {number}")
     elif unique != fact_sheet_id:
-        findings.add("ids that stand in several rows", f"{fact_sheet_id} ({display_name})")
+        findings.add("ids in several rows", f"{fact_sheet_id} ({display_name})")
     if not name:
         findings.add("fact sheets without a name", f"row {number}")
     return FactSheet(
@@ -54,16 +156,20 @@ def _fact_sheet(columns: Columns, row: Sequence[Cell], number: int, ids: UniqueN
         display_name=display_name,
         parent=display_name.rpartition(HIERARCHY)[0],
         description=columns.value(row, "description"),
-        level=_level(columns.value(row, "level")),
+        level=_parse_level(columns.value(row, "level")),
         status=columns.value(row, "status"),
         quality=next(filter(None, (columns.value(row, key) for key in _QUALITY)), ""),
         row=number,
-        relations=_relations(columns, row, display_name, findings),
-        fields=_fields(columns, row),
+        relations=_row_relations(columns, row, display_name, findings),
+        fields={  # all other filled columns, by label
+            label: value
+            for key, label in columns.labels.items()
+            if key not in _OWN_FIELDS and (value := columns.value(row, key))
+        },
     )
 
 
-def _level(text: str) -> int | None:
+def _parse_level(text: str) -> int | None:
     try:
         level = float(text)
     except ValueError:
@@ -71,17 +177,8 @@ def _level(text: str) -> int | None:
     return int(level) if math.isfinite(level) and level.is_integer() and 0 <= level < 1000 else None
 
 
-def _fields(columns: Columns, row: Sequence[Cell]) -> dict[str, str]:
-    """Further columns that are filled, by their label."""
-    return {
-        label: value
-        for key, label in columns.labels.items()
-        if key not in _OWN_FIELDS and (value := columns.value(row, key))
-    }
-
-
-def _relations(
-    columns: Columns, row: Sequence[Cell], display_name: str, findings: Findings
+def _row_relations(
+    columns: InventoryColumns, row: Sequence[CellValue], display_name: str, findings: FileProblems
 ) -> tuple[FactSheetRelation, ...]:
     found: list[FactSheetRelation] = []
     for relation in columns.relations:
@@ -99,20 +196,22 @@ def _relations(
     return tuple(found)
 
 
-class _Resolver:
-    """Finds the fact sheets that relations name. A display name is a key only within its type."""
+class _RelationResolver:
+    """Finds the fact sheets that relations name. A display name is unique only within its type."""
 
-    def __init__(self, sheets: list[FactSheet], relations: Sequence[RelationColumns], findings: Findings) -> None:
+    def __init__(self, sheets: list[FactSheet], relations: Sequence[RelationColumns], findings: FileProblems) -> None:
         self._sheets = sheets
         self._findings = findings
         self._types = {sheet.type for sheet in sheets}
-        self._other_types = {relation.kind: self._known_type(relation.other_type) for relation in relations}
+        self._other_types = {
+            relation.kind: self._known_type(relation.kind.rpartition("To")[2]) for relation in relations
+        }
         self._ids: dict[tuple[str, str], list[str]] = {}
         for sheet in sheets:
             self._ids.setdefault((sheet.type, sheet.display_name), []).append(sheet.id)
 
     def resolve(self) -> list[FactSheet]:
-        """The fact sheets with the ids of those they name; a name nobody has, or several have, is a finding."""
+        """Return the fact sheets with the ids of related ones; unknown and ambiguous names are reported."""
         for (kind, name), ids in self._ids.items():
             if len(ids) > 1:
                 self._findings.add("display names of several fact sheets of one type", f"{name} ({kind})")
@@ -133,6 +232,6 @@ class _Resolver:
         return found
 
     def _known_type(self, wanted: str) -> str:
-        """A type of the file by its name, or by a role before it such as ProviderApplication; empty if none is."""
+        """The type of a relation's other end, perhaps with a role before it (ProviderApplication); empty if unknown."""
         endings = (wanted[start:] for start in range(len(wanted)))
         return next((ending for ending in endings if ending in self._types), "")

@@ -1,1 +1,1 @@
-"""What a chunk's own text tells of it: words, dates, organisations and topics, one extractor a file."""
+"""Metadata from a chunk's own text: word count, dates, organisations and topics."""

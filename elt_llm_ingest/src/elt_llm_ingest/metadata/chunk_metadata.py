@@ -1,60 +1,89 @@
-"""What every chunk carries besides its place."""
+"""Extract the metadata of a chunk: word count, dates, organisations and configured topics."""
 
 import hashlib
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from elt_llm_core.store.records import MetadataValue, canonical_json
+from elt_llm_core.text.languages import languages
+from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_ingest.metadata.dates import DATES_VERSION, dates_in
-from elt_llm_ingest.metadata.given_names import GivenNames
-from elt_llm_ingest.metadata.organisations import ORGANISATIONS_VERSION, organisations_in
-from elt_llm_ingest.metadata.topics import TOPICS_VERSION, TopicFinder
-from elt_llm_ingest.metadata.words import WORDS_VERSION, count_words
+from elt_llm_ingest.metadata.organisations import ORGANISATIONS_VERSION, OrganisationList, organisations_in
 
 WINDOW = 50_000  # characters of a chunk that are searched for names and dates
+WORDS_VERSION = TOPICS_VERSION = 1
+_WORD_PATTERN = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
 _NO_TOPICS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-class ChunkMetadata:
-    """Extracts words, dates, organisations and topics.
+class TopicFinder:
+    """Find the topics of texts in one language; words are compared by their stems, without case and diacritics."""
 
-    `topics` are words by topic and `organisations` names to find beside those that texts show to be such.
+    def __init__(self, topics: Mapping[str, Sequence[str]], language: str) -> None:
+        self._tokeniser = KeywordTokeniser(language if language in languages() else "en")
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+        for topic, phrases in topics.items():
+            for phrase in phrases:
+                if stems := tuple(self._tokeniser.stems(phrase)):
+                    self._by_first[stems[0]].append((stems, topic))
+
+    def topics_of(self, text: str) -> list[str]:
+        """Return the topics that have a word or phrase in the text, sorted."""
+        if not self._by_first:
+            return []
+        stems = self._tokeniser.stems(text)
+        return sorted(
+            {
+                topic
+                for number, stem in enumerate(stems)
+                for phrase, topic in self._by_first.get(stem, ())
+                if tuple(stems[number : number + len(phrase)]) == phrase
+            }
+        )
+
+
+class ChunkMetadata:
+    """Extract word count, dates, organisations and topics.
+
+    `topics` maps topics to their words; `organisations` are names to find in addition to those with a typical form.
     """
 
     def __init__(self, topics: Mapping[str, Sequence[str]] = _NO_TOPICS, organisations: Sequence[str] = ()) -> None:
         self._topics = {topic: tuple(words) for topic, words in topics.items()}
         self._organisations = tuple(sorted(organisations))
-        self._given = GivenNames(organisations)
+        self._configured = OrganisationList(organisations)
         self._finders: dict[str, TopicFinder] = {}
 
     @property
     def fingerprint(self) -> str:
-        """12 hex digits that change whenever the metadata of some text could."""
+        """12 hex digits that change whenever the metadata of some text could change."""
         versions = (WORDS_VERSION, DATES_VERSION, ORGANISATIONS_VERSION, TOPICS_VERSION)
         return hashlib.sha256(
             canonical_json([versions, WINDOW, self._topics, self._organisations]).encode()
         ).hexdigest()[:12]
 
     def of(self, text: str, language: str) -> dict[str, MetadataValue]:
-        """`words` (number), `dates` (ISO, ascending), `organisations` (by first mention) and `topics` (sorted).
+        """Return `words` (count), `dates` (ISO, ascending), `organisations` (by first mention) and `topics` (sorted).
 
-        `language` is a code such as `detect_language` gives. Lists without an entry are left out.
+        "don't", "3.5" and "well-kept" count as one word each. `language` is a code such as `detect_language` returns.
+        Empty lists are left out.
         """
         window = text[:WINDOW]
+        if language not in self._finders:
+            self._finders[language] = TopicFinder(self._topics, language)
         lists = {
             "dates": dates_in(window),
             "organisations": self._organisations_in(window, language),
-            "topics": self._finder(language).topics_of(window),
+            "topics": self._finders[language].topics_of(window),
         }
-        return {"words": count_words(text), **{name: found for name, found in lists.items() if found}}
+        words = len(_WORD_PATTERN.findall(text))
+        return {"words": words, **{name: values for name, values in lists.items() if values}}
 
     def _organisations_in(self, window: str, language: str) -> list[str]:
-        found = organisations_in(window, language)
-        given = [name for name in self._given.names_in(window) if name not in found]
-        return sorted([*found, *given], key=lambda name: window.find(name) % (len(window) + 1)) if given else found
-
-    def _finder(self, language: str) -> TopicFinder:
-        if language not in self._finders:
-            self._finders[language] = TopicFinder(self._topics, language)
-        return self._finders[language]
+        names = organisations_in(window, language)
+        configured = dict.fromkeys(window[start:end] for start, end in self._configured.spans(window))
+        added = [name for name in configured if name not in names]
+        return sorted([*names, *added], key=lambda name: window.find(name) % (len(window) + 1)) if added else names

@@ -1,19 +1,206 @@
-"""The dates a text mentions, in digits or in words."""
+"""Find dates in text, written in digits or with month names, as ISO 8601."""
 
 import re
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from elt_llm_ingest.metadata.numeric_dates import numeric_dates
-from elt_llm_ingest.metadata.written_dates import written_dates
+from elt_llm_core.text.languages import month_numbers
 
-DATES_VERSION = 1  # to be raised whenever the same text could give other dates
+DATES_VERSION = 1  # raise it whenever the same text could yield other dates
+_EARLIEST_YEAR, _LATEST_YEAR = 1000, 2199
 _DIGIT = re.compile(r"\d")
 
 
 def dates_in(text: str) -> list[str]:
-    """ISO 8601 days ("2024-03-02") and months ("2024-03"), ascending, each once.
+    """Return ISO 8601 days ("2024-03-02") and months ("2024-03"), ascending, each once.
 
-    Years alone, seasons and quarters are no dates; of a range both ends are given.
+    Years alone, seasons and quarters are not dates; a range yields both of its ends.
     """
     if not _DIGIT.search(text):
         return []
-    return sorted({*numeric_dates(text), *written_dates(text)})
+    return sorted({*_numeric_dates(text), *_written_dates(text)})
+
+
+def _days(year: int, month: int, day: int) -> list[str]:
+    """A list of one day such as "2024-03-02"; empty if the day does not exist or its year is out of range."""
+    exists = bool(_months(year, month)) and 1 <= day <= monthrange(year, month)[1]
+    return [f"{year}-{month:02}-{day:02}"] if exists else []
+
+
+def _months(year: int, month: int) -> list[str]:
+    """A list of one month such as "2024-03"; empty if the month does not exist or its year is out of range."""
+    return [f"{year}-{month:02}"] if _EARLIEST_YEAR <= year <= _LATEST_YEAR and 1 <= month <= 12 else []
+
+
+def _full_year(digits: str) -> int:
+    """Year of two digits: 1970 to 2069."""
+    return (1900 if digits >= "70" else 2000) + int(digits)
+
+
+_THREE_NUMBERS = re.compile(r"\d[./-] ?\d{1,2}[./-] ?\d\d")
+_YEAR_FIRST = re.compile(r"([12](?<![\w./-][12])\d{3})([-/.])(\d{2})\2(\d{2})(?!\d|[./-]\d)(?![A-SU-Za-su-z_-])")
+_MONTH_ONLY = re.compile(r"([12](?<![\w./:-][12])(?:9[7-9]|0\d)\d)-(\d{2})(?![\w/-]|\.\d)")
+_DAY_FIRST = re.compile(
+    r"""
+    (?: (?<![\w./-]) | (?<=\.\d{4}[-\u2013]) )
+    (?: (\d{1,2}) \.? (?:(?<=\.) (\d{1,2}) \.)? [ ]? [-\u2013] [ ]? )?      # 1.-3.5.2024, 28.02.-03.03.2024
+    (\d{1,2}) ([./-]) [ ]? (\d{1,2}) \4 [ ]? (\d{4}|\d{2})
+    (?! \w | [./]\d | -\d(?!\d?\.) )
+    """,
+    re.VERBOSE,
+)
+# Words right before the number of a section, version or address.
+_NUMBERED = re.compile(
+    r"(?:§|\b(?:v|ver|version|release|rule|section|sec|clause|article|art|chapter|table|figure|schedule|annex"
+    r"|ip|isbn|no|nr|tel|phone|policy|abschnitt|kapitel|punkt|skyrius))\.? ?$",
+    re.IGNORECASE,
+)
+_NUMBER_PREFIX = 12
+_EARLIEST, _LATEST = 1800, 2100  # years after a day and a month; other groups of four digits are no years
+
+
+def _numeric_dates(text: str) -> Iterator[str]:
+    """Every valid date written in digits, in no particular order."""
+    for match in _MONTH_ONLY.finditer(text):
+        year, month = int(match[1]), int(match[2])
+        # 2011-12 is a season or a financial year far more often than a December.
+        if month != (year + 1) % 100:
+            yield from _months(year, month)
+    if not _THREE_NUMBERS.search(text):
+        return
+    for match in _YEAR_FIRST.finditer(text):
+        yield from _days(int(match[1]), int(match[3]), int(match[4]))
+    day_first = [
+        match
+        for match in _DAY_FIRST.finditer(text)
+        if not _NUMBERED.search(text[max(0, match.start() - _NUMBER_PREFIX) : match.start()])
+    ]
+    # 12/31/2024 shows that this text puts the month first.
+    month_first = any(match[4] == "/" and int(match[3]) <= 12 < int(match[5]) <= 31 for match in day_first)
+    for match in day_first:
+        yield from _day_first(match, month_first=month_first)
+
+
+def _day_first(match: re.Match[str], *, month_first: bool) -> Iterator[str]:
+    separator, day, month = match[4], int(match[3]), int(match[5])
+    if len(match[6]) == 4:
+        year = int(match[6])
+        if not _EARLIEST <= year <= _LATEST:
+            return
+    elif separator == "/" and len(match[3] + match[5]) == 4:
+        year = _full_year(match[6])
+    else:
+        return  # years of two digits are accepted between slashes only, after a day and a month of two digits
+    if separator == "/" and month_first:
+        day, month = month, day
+    dates = _days(year, month, day)
+    yield from dates
+    if dates and match[1] and separator == ".":
+        yield from _days(year, int(match[2] or month), int(match[1]))
+
+
+# Words that mean something else without a day, in the way they are then written.
+_ALSO_WORDS = frozenset({"march", "may", "august", "mar", "sep", "dec", "jan", "Mars", "Avril"})
+# Number of the month, 1 to 12, by each of its spellings.
+_MONTHS = {form: number for name, number in month_numbers().items() for form in (name, name.capitalize(), name.upper())}
+_LONGEST_MONTH = max(map(len, _MONTHS))
+_WORD = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{3,{_LONGEST_MONTH}}}(?![^\W_])")
+_LETTERS = re.compile(rf"[^\W\d_]{{3,{_LONGEST_MONTH}}}")
+_SUFFIX = r"(?:st|nd|rd|th|er|\.)?"
+_BETWEEN = r"(?:\s?[-\u2013\u2014/]\s?|,\s|,?\s(?:and|to|or|until|und|bis|oder|et|au|ou|ir|iki|&)\s)"
+_DAY_LIST = rf"\d{{1,2}}{_SUFFIX}(?:{_BETWEEN}\d{{1,2}}{_SUFFIX}){{0,5}}"
+_BUT_JOINED = re.compile(r"[\d,.\s]|st|nd|rd|th|er")
+_DAY = re.compile(r"\d{1,2}")
+_YEAR = r"(?P<year>1\d{3}|2[01]\d\d)(?![\d%]|[.,/]\d|[-\u2013]\d{2}(?!\d))"
+# Before the month may be its days or, in Lithuanian, the year.
+_DAYS_BEFORE = re.compile(rf"(?<![\w.,/:£$€%-])(?P<days>{_DAY_LIST})(?:\sday)?(?:-|\s(?:of\s(?:the\s)?|de\s)?)?$")
+_YEAR_BEFORE = re.compile(r"(?<![\w.,/-])(?P<year>1\d{3}|2[01]\d\d)(?:\s(?:m\.|metų))?\s$")
+_YEAR_AFTER = re.compile(rf"(?:\.?,?\s(?:of\s|de\s|m\.\s)?|\.?-){_YEAR}")
+_SHORT_YEAR_AFTER = re.compile(r"-(?P<year>\d\d)(?![\w./-])")
+_DAYS_AFTER = re.compile(rf"\.?\s(?P<days>{_DAY_LIST})(?!\d|[.,/:%]\d)(?!\s?[ap]\.?m\b)")
+_FIRST_OF_TWO = re.compile(
+    r",?\s?(?:[-\u2013\u2014/]|,|to|and|or|until|through|bis|und|oder|au|et|iki|ir)\s?(?:the\s)?(?:on\s)?"
+)
+_REACH = 60  # characters before a month that may hold its days
+
+
+@dataclass(frozen=True)
+class _MonthMention:
+    """One month in the text with its days and year; text[start:end]."""
+
+    start: int
+    end: int
+    spelling: str
+    days: tuple[int, ...]
+    year: int | None
+
+    @property
+    def month(self) -> int:
+        return _MONTHS[self.spelling]
+
+    @property
+    def dates(self) -> list[str]:
+        """The days, or the month if no day is named; empty without a year."""
+        if self.year is None:
+            return []
+        if self.days:
+            return [iso for day in self.days for iso in _days(self.year, self.month, day)]
+        return _months(self.year, self.month) if self.spelling not in _ALSO_WORDS else []
+
+
+def _written_dates(text: str) -> Iterator[str]:
+    """Every valid date with the name of a month, in no particular order."""
+    if _MONTHS.keys().isdisjoint(_LETTERS.findall(text)):
+        return
+    following: _MonthMention | None = None
+    for mention in reversed(list(_month_mentions(text))):
+        dated = _borrow_year(text, mention, following)
+        yield from dated.dates
+        following = dated
+
+
+def _month_mentions(text: str) -> Iterator[_MonthMention]:
+    end = 0
+    for word in _WORD.finditer(text):
+        if word[0] in _MONTHS:
+            mention = _read_mention(text, word, end)
+            yield mention
+            end = mention.end
+
+
+def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMention:
+    """The month `word` with its days and year; text before `previous_end` belongs to the previous month."""
+    start, end = word.span()
+    before = text[max(previous_end, start - _REACH) : start]
+    days: tuple[int, ...] = ()
+    year: int | None = None
+    if match := _DAYS_BEFORE.search(before):
+        days, start = _listed_days(match["days"]), start - len(match[0])
+    elif match := _YEAR_BEFORE.search(before):
+        year, start = int(match["year"]), start - len(match[0])
+    if not days and (match := _DAYS_AFTER.match(text, end)):
+        days, end = _listed_days(match["days"]), match.end()
+    if year is None and (match := _YEAR_AFTER.match(text, end)):
+        year, end = int(match["year"]), match.end()
+    elif (
+        year is None and text[word.start() - 1 : word.start()] == "-" and (match := _SHORT_YEAR_AFTER.match(text, end))
+    ):
+        year, end = _full_year(match["year"]), match.end()
+    return _MonthMention(start, end, word[0], days, year)
+
+
+def _listed_days(written: str) -> tuple[int, ...]:
+    """All days of "3 and 4" or "1-3"; only the last one if nothing but commas joins them, as in "Rule 3, 4 May"."""
+    days = tuple(map(int, _DAY.findall(written)))
+    return days if _BUT_JOINED.sub("", written) else days[-1:]
+
+
+def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
+    """The first end of "1 July to 30 June 2024" takes its year from the second one: 2023, as it comes before it."""
+    if mention.year is not None or following is None or following.year is None:
+        return mention
+    if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):
+        return mention
+    later = (mention.month, mention.days[:1]) > (following.month, following.days[:1])
+    return replace(mention, year=following.year - later)

@@ -1,193 +1,397 @@
-"""The organisations a text names, by rules: no model, no list of names beyond a few bodies of the world."""
+"""Find organisations in text by the form of their names, by their acronyms and by lists of names; no model is used."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
-from elt_llm_ingest.metadata.acting_acronyms import acting_acronyms
-from elt_llm_ingest.metadata.announced_names import announced_names
-from elt_llm_ingest.metadata.foreign_names import foreign_names
-from elt_llm_ingest.metadata.known_organisations import KNOWN_COMPANIES, KNOWN_ORGANISATIONS, KNOWN_PAIRS
-from elt_llm_ingest.metadata.name_runs import CAPITALISED, Run, Word, name_runs
-from elt_llm_ingest.metadata.names_in_context import names_in_context
-from elt_llm_ingest.metadata.offices_of_state import offices_of_state
-from elt_llm_ingest.metadata.organisation_names import Name, names_of, trimmed
-from elt_llm_ingest.metadata.organisation_words import LISTING_HEADS
-from elt_llm_ingest.metadata.repeated_names import repeated_names
+from elt_llm_core.text.stems import stopwords_of
 
-ORGANISATIONS_VERSION = 2  # to be raised whenever the same text could give other names
-_GROUP = rf"{CAPITALISED}(?: {CAPITALISED}){{0,3}}"
-_LIST_OF_FIELDS = re.compile(
-    rf"(?: General)?(?: (?:of|for)(?: the)?)? {_GROUP}(?:, {_GROUP}){{1,4}},? (?:and|&) {_GROUP}"
+ORGANISATIONS_VERSION = 3  # raise it whenever the same text could yield other names
+
+_Span = tuple[int, int]
+
+
+def _word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# The words before a legal form are the name of a company or an association.
+_LEGAL_FORMS = _word_set(
+    "Ltd Limited PLC Plc plc LLC LLP LP Inc Incorporated Corp GmbH gGmbH mbH AG KG KGaA OHG SE SARL SAS SpA BV NV ApS"
+    " AB Oy OÜ UAB VšĮ Pty S.A. B.V. N.V. S.p.A. S.L. A.S."
 )
-_LEGAL_AFTER = re.compile(
+_LEGAL_FORM_AFTER = re.compile(
     r",? (?:Inc\b\.?|Ltd\b\.?|LLC\b|LLP\b|Corp\b\.?|plc\b|e\. ?V\.|S\.A\.(?:S\.)?|S\.p\.A\.|s\.r\.o\.|d\.o\.o\."
     r"|B\.V\.|N\.V\.|& Co\. KG(?:aA)?)"
 )
+_LEGAL_FORM_BEFORE = re.compile(
+    r"\b(?:UAB|AB|MB|VšĮ|IĮ|OOO) [\u201e\"\u201c\u00ab][^\"\u201d\u201c\u00bb\n]{2,60}[\"\u201d\u201c\u00bb]"
+)
+# "Smith & Sons": these words end a name after "&".
+_PARTNERS = _word_set("Sons Co Partners Associates Brothers Bros Daughters Söhne Cie Fils")
+
+# The last word of a name ("Grounds Committee") or the word before its field ("Bank of ...").
+_HEADS = _word_set(
+    "University College Academy Institute Institution Faculty Polytechnic Conservatory Seminary"
+    " Ministry Department Directorate Bureau Agency Authority Inspectorate Secretariat Administration Government"
+    " Parliament Senate Congress Assembly Council Committee Subcommittee Commission Board Panel Tribunal Court Office"
+    " Association Federation Confederation Society Union Alliance Coalition Consortium Guild Forum Chamber Party"
+    " Foundation Trust Fund Charity Church Museum Hospital Laboratory Observatory Diocese Ombudsman Archives"
+    " Bank Company Corporation Cooperative Airlines Airways Holdings Industries Technologies Enterprises Laboratories"
+    " Pharmaceuticals Brewery Press Productions Pictures Studios Records Entertainment Publishing Publications"
+    " Institutes Railways Railroad Motors Network Club Team Army Navy Police Constabulary Orchestra Organisation"
+    " Organization Partnership"
+)
+# A head that needs two words before it: one word alone often names a thing ("Age Group").
+_LONG_HEADS = _word_set("School Service Group Centre Center League Convention Community")
+# Heads only with a field: "House of ...".
+_HEADS_BEFORE_OF = (
+    _HEADS | _LONG_HEADS | _word_set("Division House Order Library Gallery Campaign Centers Centres Archive")
+)
+# Heads whose field may be a list: "Department for Environment, Food and Rural Affairs".
+_LISTING_HEADS = _word_set("Ministry Department Directorate Office Committee Commission Council Institute")
+# Heads with a single field: what follows "and" is another body.
+_SINGLE_HEADS = _word_set("University Bank Club Company Church Court Parliament Government Army")
+# What belongs to a body may follow its name: "the Audit Committee Chair", "European Union Treaties".
+_BELONGINGS = _word_set(
+    "Code Guidance Guidelines Report Reports Regulation Regulations Directive Directives Treaties Treaty Handbook"
+    " Website Headquarters Chair Chairman Chairwoman Director Secretary Treasurer Spokesman Officials"
+)
+_FRENCH_HEADS = _word_set(
+    "Université École Académie Institut Ministère Agence Autorité Conseil Commission Comité Cour Chambre Association"
+    " Fédération Confédération Société Syndicat Union Fondation Banque Musée Assemblée Office Parlement"
+)
+_GERMAN_ENDINGS = (
+    *("gesellschaft", "verband", "verein", "ministerium", "partei", "universität", "hochschule", "behörde", "agentur"),
+    *("anstalt", "kirche", "museum", "gericht", "gerichtshof", "börse", "kammer", "stiftung", "institut", "akademie"),
+    *("kommission", "ausschuss", "genossenschaft", "gewerkschaft", "bank", "amt", "rat", "bund", "parlament"),
+)
+_GERMAN_STATE = ("Bundes", "Landes", "Reichs")
+_GERMAN_ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
+
+# A run is a kind of body rather than a name if nothing but these words precedes its head: "the Local Authority".
+_GENERIC = _word_set(
+    "Member Members Home Away Senior Junior Youth Local National Regional Central Other Host Visiting New Old Former"
+    " Relevant Competent Supervisory Working Third Own Full Joint General Main Small Large Annual Public Private Head"
+    " Parent Limited Trade Credit Customer Shared Back Front Social Neural West East North South Left Right World"
+    " Soviet Personal Data High Primary Secondary Age Box Service Management State Civil Political Investment Pension"
+    " Club Company Bank Committee Board Association Party Department Council College School Union The"
+    " Directors Trustees Governors Ministers Members Officers Rule Rules Section Part Appendix Schedule Chapter Table"
+    " City County Town Borough District Municipal Parish Contracting Issuing Awarding Responsible Notified Planning"
+    " Certification Approved Licensing Domain Name Content Delivery Web Cloud Virtual Area Wide Message Directory"
+    " Access Internet Application Women Men Girls' Boys' Staff Medical Personnel Training Player Patient"
+    " Works One Two Three Four Five Division Project Single Double Common Each Every Appropriate"
+    " Cards Excellence Conduct Merit Honour Honor Jahres"
+)
+# Names of which every word is generic, and proper names that are states or things.
+_ALWAYS = frozenset(
+    {"Home Office", "Post Office", "World Bank", "State Department", "High Court", "General Motors"}
+    | {"National Federation", "National Association", "National Archives", "Council of Ministers"}
+)
+_NEVER = frozenset({"Soviet Union", "Russian Federation", "Swiss Confederation", "European Parliament Act"})
+# Verbs and roles that start a sentence or a heading right before a name.
+_STARTERS = _word_set(
+    "Contact See Ask Join Call Write Email Visit Dear Following Within Without During Although Because While"
+    " Once Until Unless Via According Despite Today Yesterday Meanwhile However Therefore Former Chair President"
+)
+
+_ARTICLES = _word_set("the a an der die das den dem des le la les un une")
+_DETERMINERS = _ARTICLES | _word_set(
+    "each every any no both this that such our your their its his her my these those some"
+)
+_OF = _word_set("of for de des der du für")
+_ENGLISH_OF = _word_set("of for")
+_AND = _word_set("and und et &")
+
+_UPPER = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ]"
+# What may follow the first letter: the rest of U.S., of St., or of a word.
+_WORD_REST = r"[\w&'\u2019]{0,40}(?:[-\u2010\u2011]\w{1,40}|\u2013[A-Z]\w{1,40}){0,3}"
+_REST = rf"(?:\.(?:{_UPPER}\.){{1,4}}|(?<=S)t\.|(?<=D)r\.|(?<=M)r\.|(?<=B)ros\.|{_WORD_REST})"
+_CAPITALISED = rf"(?:(?:anti-|non-|inter-)?{_UPPER}{_REST})"
+_LINK = r"(?:of|the|for|and|&|de|des|der|du|la|le|les|an?|für|und|et|\d{1,3})"
+# A run continues on the next line only after a full line of prose.
+_SPACE = r"(?: |(?<=[^\n|]{45})[ ]?\r?\n[ ]{0,8})"
+# The pattern starts with the letter itself, so that the search skips everything that cannot start a run.
+_RUN = re.compile(
+    rf"{_UPPER}(?<![\w@/.#$\\-]{_UPPER}){_REST}(?:{_SPACE}(?:{_LINK}{_SPACE}){{0,2}}{_CAPITALISED}){{0,14}}"
+)
+_RUN_WORD = re.compile(r"[^\s]{1,200}")
+_FIELD = rf"{_CAPITALISED}(?: {_CAPITALISED}){{0,3}}"
+_LIST_OF_FIELDS = re.compile(rf" (?:of|for)(?: the)? {_FIELD}(?:, {_FIELD}){{1,4}},? (?:and|&) {_FIELD}")
+_HEADING_NUMBER = re.compile(r"[A-Z][\d.]{0,4}")
+_SENTENCE_END = ".!?:;|\n\u2022*#"
+
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
-# The standard or the law it numbers is no body: "ISO 9001", "Regulation (EU) 2016/679".
-_DOCUMENT_NUMBER = re.compile(r"(?:[- ]\d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
-_GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
 _ABBREVIATED = re.compile(r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $")  # in a list of abbreviations
-_PLACED = re.compile(rf", {CAPITALISED}(?: {CAPITALISED})?")
-_TO_ACRONYM = re.compile(r"(?P<words>(?: [\w'\u2019-]{1,30}){1,8}) \((?P<acronym>[A-Z][A-Za-z]{1,7})\)")
-_SMALL = frozenset(
-    [
-        "in",
-        "der",
-        "die",
-        "das",
-        "des",
-        "dem",
-        "den",
-        "im",
-        "zur",
-        "zum",
-        "und",
-        "für",
-        "von",
-        "of",
-        "the",
-        "for",
-        "and",
-        "in",
-        "on",
-        "de",
-        "la",
-        "le",
-        "les",
-        "l",
-        "du",
-        "d",
-        "et",
-        "aux",
-    ]
+_ACRONYM_REACH = 20  # characters before a name that are searched for its acronym
+_ACTING_ACRONYM = re.compile(
+    r"(?<![\w-])(?!(?:API|CEO|CFO|CTO|MP|USA|UK|US|USSR|NOTE|GP|II|III|IV)\b)(?P<name>[A-Z]{2,6})"
+    r" (?:announced|said|reported|recommends|recommended|published|decided|ruled|appointed|acquired|launched)\b"
 )
-_Span = tuple[int, int]
+_GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
+
+
+class _Word(NamedTuple):
+    """One word of a run: text[start:end] without a possessive ending."""
+
+    start: int
+    end: int
+    text: str
+    possessive: bool
+
+    @property
+    def capitalised(self) -> bool:
+        """Whether the word is part of a name rather than a link between its parts."""
+        return not self.text.islower() and not self.text.isdigit() and self.text != "&"
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Capitalised words with the small words between them; `opens` if they start a sentence, line or cell."""
+
+    text: str
+    words: tuple[_Word, ...]
+    opens: bool
+    language: str
+
+    def names(self) -> Iterator[_Span]:
+        """The spans of the names by form, from left to right, not overlapping."""
+        first = number = 0
+        while number < len(self.words):
+            name = self._name_at(first, number) if self.words[number].capitalised else None
+            if name is not None:
+                start, last = name
+                if last + 1 < len(self.words) and self.words[last + 1].text in _LEGAL_FORMS:
+                    last += 1
+                yield self._span(start, number, last)
+                first = number = last + 1
+                continue
+            if self._closes_name(number):
+                first = number + 1
+            number += 1
+        # A legal form in small letters or after a comma is not part of the run.
+        last = len(self.words) - 1
+        if first <= last and (form := _LEGAL_FORM_AFTER.match(self.text, self.words[last].end)):
+            joined = [place + 1 for place in range(first, last) if self.words[place].text in {"and", "und", "et"}]
+            yield self.words[self._trimmed(joined[-1] if joined else first, last)].start, form.end()
+
+    def _span(self, first: int, head: int, last: int) -> _Span:
+        end = self.words[last].end
+        if self.words[head].text in _LISTING_HEADS and (
+            fields := _LIST_OF_FIELDS.match(self.text, self.words[head].end)
+        ):
+            end = max(end, fields.end())
+        form = _LEGAL_FORM_AFTER.match(self.text, end)
+        return self.words[first].start, form.end() if form else end
+
+    def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
+        """First and last word of the name whose head is this word; None if the word is no head of a name."""
+        word, first = self.words[head].text, self._trimmed(first, head)
+        if word in _LEGAL_FORMS or (head and word in _PARTNERS and self.words[head - 1].text == "&"):
+            return (first, head) if first < head else None
+        if word in _HEADS_BEFORE_OF and not self._continues(head):
+            last = self._field_end(head)
+            return (first, last) if last > head or self._is_proper(first, head) else None
+        if self.language == "fr" and word in _FRENCH_HEADS and (last := self._field_end(head)) > head:
+            return head, last
+        return self._german_name(first, head) if self.language == "de" else None
+
+    def _is_proper(self, first: int, head: int) -> bool:
+        """Whether the words before a head make it a name of its own rather than a kind of body."""
+        word = self.words[head].text
+        before = [other.text for other in self.words[first:head] if other.capitalised]
+        name = " ".join([*before, word])
+        if name in _ALWAYS:
+            return True
+        if name in _NEVER or word not in _HEADS | _LONG_HEADS or len(before) < 1 + (word in _LONG_HEADS):
+            return False
+        return not _GENERIC.issuperset(before)
+
+    def _german_name(self, first: int, head: int) -> tuple[int, int] | None:
+        """A compound such as "Bundesamt" or "Fraunhofer-Gesellschaft", or a body with an adjective or a field."""
+        bare = self.words[head].text.removesuffix("s").removesuffix("e")
+        if not bare.lower().endswith(_GERMAN_ENDINGS):
+            return None
+        start, last = head, self._field_end(head)
+        while start > first and self.words[start - 1].text.endswith(_GERMAN_ADJECTIVE_ENDINGS):
+            start -= 1
+        compound = bare.startswith(_GERMAN_STATE) or bare.endswith(("-Gesellschaft", "-Institut", "-Stiftung"))
+        return (start, last) if compound or start < head or last > head else None
+
+    def _continues(self, head: int) -> bool:
+        """Whether a further capitalised word follows: a "Committee Room" is no committee."""
+        if self.words[head].possessive or head + 1 == len(self.words) or not self.words[head + 1].capitalised:
+            return False
+        return self.words[head + 1].text not in _BELONGINGS
+
+    def _field_end(self, head: int) -> int:
+        """The last word of "of ..." after a head; the head itself if no field follows."""
+        words, end = self.words, head
+        links = _OF
+        while end + 2 < len(words) and not words[end].possessive:
+            link = words[end + 1].text
+            if link not in links:
+                break
+            further = self._group_end(end + 1)
+            field = [word.text for word in words[end + 2 : (further or 0) + 1] if word.capitalised]
+            if further is None or (end == head and _GENERIC.issuperset(field)):
+                break
+            if link in _AND and len(field) > 1 and not _HEADS.isdisjoint(field):
+                break
+            if end == head:  # a field continues in the language of its first link
+                links = _ENGLISH_OF if link in _ENGLISH_OF else _OF
+                links = links if words[head].text in _SINGLE_HEADS else links | _AND
+            end = further
+        return end
+
+    def _group_end(self, link: int) -> int | None:
+        """The last of the capitalised words that follow a link and perhaps an article; None if there is none."""
+        number = link + 1
+        while number < len(self.words) and self.words[number].text in _ARTICLES:
+            number += 1
+        end = None
+        while number < len(self.words) and self.words[number].capitalised:
+            end, number = number, number + 1
+            if self.words[end].possessive:
+                break
+        return end
+
+    def _closes_name(self, number: int) -> bool:
+        """Whether nothing up to this word belongs to a name after it."""
+        word = self.words[number]
+        if word.capitalised:
+            return word.possessive and word.text in _HEADS
+        return word.text in _OF or (word.text in _ARTICLES and number > 0)
+
+    def _trimmed(self, first: int, head: int) -> int:
+        """The first word of the name, without articles, heading numbers and words that merely start the sentence."""
+        for number in range(first, head):
+            word = self.words[number]
+            dropped = not word.capitalised or word.text.lower() in _DETERMINERS
+            dropped = dropped or bool(_HEADING_NUMBER.fullmatch(word.text) and len(word.text) > 1)
+            if number == 0 and self.opens and not word.text.isupper():
+                dropped = dropped or word.text in _STARTERS or word.text.lower() in _stopwords()
+            if not dropped:
+                return number
+        return head
+
+
+@cache
+def _stopwords() -> frozenset[str]:
+    return stopwords_of("en") | stopwords_of("de") | stopwords_of("fr")
+
+
+def _runs(text: str, language: str) -> Iterator[_Run]:
+    for match in _RUN.finditer(text):
+        before = text[max(0, match.start() - 40) : match.start()].rstrip(" \t\"'(\u201c\u201e\u00ab")
+        words = tuple(_read_word(piece, match.start()) for piece in _RUN_WORD.finditer(match[0]))
+        yield _Run(text, words, not before or before[-1] in _SENTENCE_END, language)
+
+
+def _read_word(piece: re.Match[str], offset: int) -> _Word:
+    text = piece[0].removesuffix("'s").removesuffix("\u2019s")
+    start = offset + piece.start()
+    return _Word(start, start + len(text), text, possessive=text != piece[0])
 
 
 def organisations_in(text: str, language: str) -> list[str]:
     """Names in the order of their first mention, each once, without article and possessive.
 
-    An acronym that a text gives for a name is a name of its own. `language` is a code such as "de".
+    An acronym that a text introduces for a name is a name of its own. `language` is a code such as "de".
     """
-    spans: list[_Span] = []
-    runs = list(name_runs(text))
-    for run in runs:
-        spans.extend(_spans_of(text, run, language))
-    spans.extend(announced_names(text))
-    for start, end in foreign_names(text, language):
-        further = _end_by_initials(text, start, end)
-        spans.extend(((start, further), *_acronyms(text, start, further)))
-    spans.extend(offices_of_state(text, language))
-    spans.extend(names_in_context(text, runs))
-    spans.extend(acting_acronyms(text, runs))
-    names = [_written(text, span) for span in spans]
-    spans.extend(repeated_names(names, runs))
+    spans = [*_well_known_spans(text), *(match.span("name") for match in _ACTING_ACRONYM.finditer(text))]
+    spans += (match.span() for match in _LEGAL_FORM_BEFORE.finditer(text))
+    for run in _runs(text, language):
+        for span in run.names():
+            spans += [span, *_acronym_spans(text, *span)]
     unique: dict[str, str] = {}
-    for span in _outermost(spans):
-        name = _written(text, span)
-        unique.setdefault(_key(name, language), name)
+    reached = -1
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start >= reached:  # a span within another one is part of that name
+            name = " ".join(text[start:end].split())
+            key = name.casefold().replace("\u2019", "'").replace(" & ", " and ")
+            unique.setdefault(_GERMAN_CASE.sub("", key) if language == "de" else key, name)
+            reached = end
     return list(unique.values())
 
 
-def _written(text: str, span: _Span) -> str:
-    name = " ".join(text[span[0] : span[1]].split())
-    if text[span[1] : span[1] + 1] in set(",.;)") or text.startswith((" and ", " or ", " und ", " &"), span[1]):
-        return name  # "Joe's, Jim's and Jane's" are called so
-    return name.removesuffix("'s").removesuffix("\u2019s")
+def _acronym_spans(text: str, start: int, end: int) -> Iterator[_Span]:
+    """The acronym in brackets after a name, before the name in brackets, or beside it in a list of abbreviations."""
+    if (match := _ACRONYM_AFTER.match(text, end)) and sum(map(str.isupper, match["name"])) >= 2:
+        yield match.span("name")
+    offset = max(0, start - _ACRONYM_REACH)
+    before = text[offset:start]
+    initials = "".join(word[0] for word in text[start:end].split() if word[0].isupper())
+    match = _ACRONYM_BEFORE.search(before)
+    if not match and (listed := _ABBREVIATED.search(before)) and listed["name"] == initials:
+        match = listed
+    if match and sum(map(str.isupper, match["name"])) >= 2:
+        yield offset + match.start("name"), offset + match.end("name")
 
 
-def _key(name: str, language: str) -> str:
-    key = name.casefold().replace("\u2019", "'").replace(" & ", " and ")
-    return _GERMAN_CASE.sub("", key) if language == "de" else key
+_WORD = re.compile(r"\w+")
 
 
-def _spans_of(text: str, run: Run, language: str) -> Iterator[_Span]:
-    named = False
-    for name in names_of(run, language):
-        start, end = _span(text, run, name)
-        yield start, end
-        named = named or name.last == len(run.words) - 1
-        yield from _acronyms(text, start, end)
-    last = run.words[-1]
-    if not named and (legal := _LEGAL_AFTER.match(text, last.end)):
-        yield _company_start(run), legal.end()
-        yield from _acronyms(text, _company_start(run), legal.end())
-    yield from _known(text, run)
+class OrganisationList:
+    """A list of names, found by their first word, so that a long list costs no more than a short one."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_first: dict[str, list[str]] = defaultdict(list)
+        for name in sorted({" ".join(name.split()) for name in names}, key=lambda name: (-len(name), name)):
+            if first := _WORD.search(name):
+                self._by_first[first.group()].append(name)
+
+    def spans(self, text: str) -> Iterator[_Span]:
+        """Where names occur as whole words; of two that start together the longer one."""
+        if not self._by_first:
+            return
+        for word in _WORD.finditer(text):
+            for name in self._by_first.get(word.group(), ()):
+                start = word.start() - name.index(word.group())
+                end = start + len(name)
+                if start >= 0 and text[start:end] == name and not text[end : end + 1].isalnum():
+                    yield start, end
+                    break
 
 
-def _known(text: str, run: Run) -> Iterator[_Span]:
-    """Bodies that everybody knows; a company's name right before that of its product is part of the latter."""
-    words = run.words
-    for place, word in enumerate(words):
-        short, hyphen, compound = word.text.partition("-")
-        if hyphen and compound[:1].isupper() and short in KNOWN_ORGANISATIONS:
-            yield word.start, word.start + len(short)
-        if word.text in KNOWN_ORGANISATIONS and not _DOCUMENT_NUMBER.match(text, word.end):
-            yield word.start, word.end
-        if word.text in KNOWN_COMPANIES and (word.text.isupper() or not _before_a_name(words, place)):
-            yield word.start, word.end
-        if place and (words[place - 1].text, word.text) in KNOWN_PAIRS:
-            yield words[place - 1].start, word.end
+# Bodies known all over the world, by name or acronym.
+_WELL_KNOWN = OrganisationList(
+    _word_set(
+        "EU UN UNESCO UNICEF UNHCR UNDP NATO OECD OSCE WTO WHO IMF ILO IAEA ICAO ITU WIPO OPEC ASEAN IPCC EFTA Interpol"
+        " Europol Eurojust Frontex ECB EBA ESMA EIOPA EDPB EDPS EMA ENISA EASA ECHA EFSA CJEU Eurostat ISO IEC IEEE"
+        " IETF W3C ETSI CENELEC NIST ANSI BSI DIN AFNOR OASIS ECMA IANA ICANN ISACA OWASP WHATWG ITU-T ISO/IEC NASA ESA"
+        " CERN FBI CIA NSA FCC FDA EPA IRS OSHA FTC CDC NIH NSF DARPA NOAA USDA HMRC NHS GDS DVLA DWP DfE DHSC ONS ICO"
+        " FCA PRA CMA CQC NCSC GCHQ MHRA Acas Defra DEFRA Ofcom Ofsted Ofgem Ofqual CNIL ANSSI INSEE BaFin BfDI BKA"
+        " Bundestag Bundestages Bundesrat Bundesrates Bundesregierung Bundeswehr Knesset Riksdag Storting BBC ITV NBC"
+        " CBS CNN PBS NPR HBO ESPN BSkyB ARD ZDF IOC FIFA UEFA NFL NBA NHL MLB NCAA Greenpeace Oxfam Unicef"
+    )
+    | {"Federal Reserve", "Ordnance Survey", "Red Cross", "Scotland Yard", "Companies House", "Deutsche Bahn"}
+    | {"Deutsche Telekom", "Deutsche Post", "Amnesty International", "Transparency International", "Land Registry"}
+    | {"Liberal Democrats", "Goldman Sachs", "General Electric", "European Ombudsman", "Pensions Regulator", "Red Hat"}
+    | {"TÜV Süd"}
+)
+# The name of a company before a further name is part of the name of a product: "Microsoft Windows".
+_COMPANIES = OrganisationList(
+    _word_set(
+        "Microsoft Google IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook Intel Cisco Netflix Nokia"
+        " Ericsson BMW Daimler Airbus Boeing Sony Nestlé Asda Tesco Walmart Deloitte PwC KPMG GitHub GitLab Mozilla"
+        " Oracle Accenture Gartner Bloomberg Reuters Pfizer Novartis Bayer BASF Lufthansa Renault Peugeot Michelin"
+        " Carrefour Unilever Vodafone HSBC Allianz AXA PayPal Uber Airbnb Spotify eBay LinkedIn Yahoo Adobe"
+        " Salesforce Huawei Tencent Alibaba Panasonic Hitachi Toshiba Fujitsu Honda Nissan Hyundai Volvo"
+    )
+)
+_IN_ADDRESS = frozenset("@/.#$\\-")
+# What makes the name of a standard or a law: "ISO 9001", "Regulation (EU) 2016/679".
+_DOCUMENT_NUMBER = re.compile(r"(?:-[\da-z]| \d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
+_FURTHER_NAME = re.compile(rf" {_UPPER}|-[a-z]")
 
 
-def _before_a_name(words: Sequence[Word], place: int) -> bool:
-    return not words[place].possessive and place + 1 < len(words) and words[place + 1].capitalised
-
-
-def _company_start(run: Run) -> int:
-    """Where a company's name begins whose legal form follows the run: after an "and", and after an article."""
-    links = [place + 1 for place, word in enumerate(run.words) if word.text in {"and", "und", "et"}]
-    return run.words[trimmed(run, links[-1] if links else 0, len(run.words) - 1)].start
-
-
-def _span(text: str, run: Run, name: Name) -> _Span:
-    start, end = run.words[name.first].start, run.words[name.last].end
-    head = run.words[name.head]
-    if head.text in LISTING_HEADS and (fields := _LIST_OF_FIELDS.match(text, head.end)):
-        end = max(end, fields.end())
-    if legal := _LEGAL_AFTER.match(text, end):
-        end = legal.end()
-    if text.endswith(("State University", "University of California"), start, end) and (
-        place := _PLACED.match(text, end)
-    ):
-        end = place.end()
-    return start, _end_by_initials(text, start, end)
-
-
-def _end_by_initials(text: str, start: int, end: int) -> int:
-    """Where a name ends whose small words go on up to an acronym of its initials: "Amt für Sport im Freien (ASF)"."""
-    further = _TO_ACRONYM.match(text, end)
-    if further is None:
-        return end
-    words = [word for word in re.split(r"[ '\u2019]", text[start : further.end("words")]) if word not in _SMALL]
-    initials = "".join(word[0] for word in words if word).upper()
-    return further.end("words") if initials == further["acronym"].upper() else end
-
-
-def _acronyms(text: str, start: int, end: int) -> Iterator[_Span]:
-    """The short name in brackets after a name, or the one that the name explains in brackets."""
-    if (found := _ACRONYM_AFTER.match(text, end)) and _is_acronym(found["name"]):
-        yield found.span("name")
-    if found := _ABBREVIATED.search(text[max(0, start - 12) : start]):
-        initials = "".join(word[0] for word in text[start:end].split() if word[0].isupper())
-        if initials == found["name"]:
-            yield max(0, start - 12) + found.start("name"), max(0, start - 12) + found.end("name")
-    if found := _ACRONYM_BEFORE.search(text[max(0, start - 20) : start]):
-        offset = max(0, start - 20)
-        if _is_acronym(found["name"]):
-            yield offset + found.start("name"), offset + found.end("name")
-
-
-def _is_acronym(name: str) -> bool:
-    return sum(map(str.isupper, name)) >= 2
-
-
-def _outermost(spans: list[_Span]) -> Iterator[_Span]:
-    """Spans by their start; one that lies within another is left out."""
-    reached = -1
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if start >= reached:
-            yield start, end
-            reached = end
+def _well_known_spans(text: str) -> Iterator[_Span]:
+    for names, product in ((_WELL_KNOWN, _DOCUMENT_NUMBER), (_COMPANIES, _FURTHER_NAME)):
+        for start, end in names.spans(text):
+            if (not start or text[start - 1] not in _IN_ADDRESS) and not product.match(text, end):
+                yield start, end

@@ -1,93 +1,55 @@
-"""Readers: one file in, one text with pages, sections and blocks out; nothing heavy is imported until one is made."""
+"""Readers: one file in, one parsed document out. A format's libraries are imported when its reader is created."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from elt_llm_ingest.readers.document_reader import DocumentReader
+    from elt_llm_ingest.parsing.document_reader import DocumentReader
     from elt_llm_ingest.readers.options import ReaderOptions
 
-# Taken, but refused by name with the cure, unless a file of that name is a newer one in truth.
+# Refused with a message that names the format to save the file in, unless the content is of a newer format.
 REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
-SUPPORTED_SUFFIXES: frozenset[str] = frozenset(
-    (
-        *(".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf"),
-        *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".epub"),
-        *(".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".odt", ".ott"),
-        *REFUSED_SUFFIXES,
-        *(".drawio", ".xml"),
-    )
-)
+# The module and the class that read the files of some suffixes.
+_READERS = {
+    (".md", ".markdown"): ("markdown", "MarkdownReader"),
+    (".txt", ".text", ".rst"): ("plain", "PlainTextReader"),
+    (".html", ".htm", ".xhtml"): ("html", "HtmlReader"),
+    (".pdf",): ("pdf", "create_pdf_reader"),
+    (".csv", ".tsv", ".tab"): ("delimited", "DelimitedReader"),
+    (".xlsx", ".xlsm", ".xls", ".ods"): ("sheets", "SheetsReader"),
+    (".docx", ".docm", ".dotx", ".dotm", ".doc"): ("docx", "DocxReader"),
+    (".pptx", ".pptm", ".ppsx", ".potx", ".ppt"): ("pptx", "PptxReader"),
+    (".odt", ".ott"): ("odt", "OdtReader"),
+    (".epub",): ("epub", "EpubReader"),
+    (".drawio", ".xml"): ("drawio", "DrawioReader"),
+}
+_READER_OF_SUFFIX = {suffix: reader for suffixes, reader in _READERS.items() for suffix in suffixes}
+SUPPORTED_SUFFIXES: frozenset[str] = frozenset(_READER_OF_SUFFIX)
+_NAMED_READERS = {
+    "leanix_model": ("drawio", "LeanixModelReader"),
+    "leanix_inventory": ("sheets", "LeanixInventoryReader"),
+}
+_SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
 
 
 def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
-    """The reader for a file by its suffix, or None if there is none."""
-    match path.suffix.lower():
-        case ".md" | ".markdown":
-            from elt_llm_ingest.readers.markdown import MarkdownReader
-
-            return MarkdownReader()
-        case ".txt" | ".text" | ".rst":
-            from elt_llm_ingest.readers.plain import PlainTextReader
-
-            return PlainTextReader()
-        case ".html" | ".htm" | ".xhtml":
-            from elt_llm_ingest.readers.html import HtmlReader
-
-            return HtmlReader()
-        case ".pdf":
-            from elt_llm_ingest.readers.pdf_choice import create_pdf_reader
-
-            return create_pdf_reader(options)
-        case ".csv" | ".tsv" | ".tab":
-            from elt_llm_ingest.readers.delimited import DelimitedReader
-
-            return DelimitedReader()
-        case suffix:
-            return _office_reader(suffix)
+    """Create the reader for the suffix of a file; None for an unsupported suffix."""
+    return _create(_READER_OF_SUFFIX.get(path.suffix.lower()), options)
 
 
-def _office_reader(suffix: str) -> "DocumentReader | None":
-    """The reader for what office programs write."""
-    reader: DocumentReader | None = None
-    match suffix:
-        case ".xlsx" | ".xlsm" | ".xls" | ".ods":
-            from elt_llm_ingest.readers.sheets import SheetsReader
-
-            reader = SheetsReader()
-        case ".docx" | ".docm" | ".dotx" | ".dotm" | ".doc":
-            from elt_llm_ingest.readers.docx import DocxReader
-
-            reader = DocxReader()
-        case ".pptx" | ".pptm" | ".ppsx" | ".potx" | ".ppt":
-            from elt_llm_ingest.readers.pptx import PptxReader
-
-            reader = PptxReader()
-        case ".odt" | ".ott":
-            from elt_llm_ingest.readers.odt import OdtReader
-
-            reader = OdtReader()
-        case ".epub":
-            from elt_llm_ingest.readers.epub import EpubReader
-
-            reader = EpubReader()
-        case ".drawio" | ".xml":
-            from elt_llm_ingest.readers.drawio import DrawioReader
-
-            reader = DrawioReader()
-    return reader
+def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
+    """Create a reader by its name, such as "html" or "docx"; "auto" chooses by the suffix of the file."""
+    if name == "auto":
+        return create_reader(path, options)
+    suffix = _SUFFIX_OF_NAME.get(name, f".{name}").lower()
+    return _create(_NAMED_READERS.get(name) or _READER_OF_SUFFIX.get(suffix), options)
 
 
-def reader_called(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
-    """The reader of that name, such as "html" or "docx", whatever the file's suffix; "auto" goes by the suffix."""
-    match name:
-        case "leanix_model":
-            from elt_llm_ingest.leanix.model_reader import LeanixModelReader
-
-            return LeanixModelReader()
-        case "leanix_inventory":
-            from elt_llm_ingest.leanix.inventory_reader import LeanixInventoryReader
-
-            return LeanixInventoryReader()
-    named = {"auto": path.suffix, "markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
-    return create_reader(Path(f"file{named.get(name, f'.{name}')}"), options)
+def _create(reader: tuple[str, str] | None, options: "ReaderOptions | None") -> "DocumentReader | None":
+    if reader is None:
+        return None
+    module, name = reader
+    create = getattr(import_module(f"elt_llm_ingest.readers.{module}"), name)
+    created: DocumentReader = create(options) if module == "pdf" else create()
+    return created

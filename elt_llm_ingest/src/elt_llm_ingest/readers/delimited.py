@@ -1,37 +1,94 @@
-"""CSV and TSV: one table, row by row, whatever parts its cells and whichever charset it comes in."""
+"""Read CSV and TSV: one table, row by row, with a detected charset and delimiter."""
 
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.charset import decode
-from elt_llm_ingest.readers.delimited_dialect import delimiter_of, rows_of
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.readers.sheets_rows import write_table
+from elt_llm_ingest.parsing.charset import decode
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.tables import write_sheet_table
 
+_DELIMITERS = ",;\t|"
+_SAMPLE_CHARACTERS = 65_536
+_SAMPLE_ROWS = 300
+# A delimiter left in a cell, other than a decimal or thousands mark or a comma in prose.
+_SUSPECT_CELL = re.compile(r"[;\t|]|,(?![\s\d])|,\d{0,2},")
+_MAX_LINES_IN_CELL = 200
 _DECLARATION = "sep="
 
 
+def detect_delimiter(text: str, preferred: str = ",") -> str:
+    """Return the delimiter with the most even rows and no other delimiters in cells; `preferred` if none separates."""
+    sample = text[:_SAMPLE_CHARACTERS]
+    if len(text) > len(sample):
+        sample = sample[: sample.rfind("\n") + 1] or sample
+    scores = {delimiter: _score_delimiter(_sample_rows(sample, delimiter)) for delimiter in _DELIMITERS}
+    best = max(scores, key=lambda delimiter: (scores[delimiter], delimiter == preferred))
+    return best if scores[best] > 0 else preferred
+
+
+def parse_rows(text: str, delimiter: str) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Return all rows without blank lines, and a note if quotes do not balance and every line is read as a row."""
+    try:
+        rows = [row for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter) if row]
+    except csv.Error:
+        rows = []
+    swallowed = any(cell.count("\n") > _MAX_LINES_IN_CELL for row in rows for cell in row)
+    if swallowed or (not rows and text.strip()):
+        return list(_parse_unquoted(text, delimiter)), ("quotes do not balance: each line is read as a row",)
+    return rows, ()
+
+
+def _parse_unquoted(text: str, delimiter: str) -> Iterator[list[str]]:
+    for line in text.split("\n"):
+        if line.strip():
+            yield [cell.strip('"') for cell in line.split(delimiter)]
+
+
+def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
+    try:
+        return list(islice(filter(None, csv.reader(StringIO(sample, newline=""), delimiter=delimiter)), _SAMPLE_ROWS))
+    except csv.Error:
+        return list(_parse_unquoted(sample, delimiter))[:_SAMPLE_ROWS]
+
+
+def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
+    """Score from 0 to 1: the share of rows of the most frequent length, times the share of cells without delimiters."""
+    lengths = Counter(len(row) for row in rows if len(row) > 1)
+    if not lengths:
+        return 0.0
+    usual, count = max(lengths.items(), key=lambda item: (item[1], item[0]))
+    cells = [cell for row in rows for cell in row]
+    clean = sum(not _SUSPECT_CELL.search(cell) for cell in cells) / len(cells)
+    return count / len(rows) * clean * (1 - 1 / (2 * usual))
+
+
 class DelimitedReader(DocumentReader):
-    """Reads .csv, .tsv and .tab; a cell over several lines becomes one line."""
+    """Read .csv, .tsv and .tab; a cell over several lines becomes one line."""
 
     name: ClassVar[str] = "delimited"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument if it is not text."""
+        """Parse the file; raise UnreadableDocument if it is not text."""
         text, notes = decode(read_bytes(path))
-        declared, body = _declared(text)
-        delimiter = declared or delimiter_of(body, "," if path.suffix.lower() == ".csv" else "\t")
-        rows, doubts = rows_of(body, delimiter)
+        declared, body = _declared_delimiter(text)
+        delimiter = declared or detect_delimiter(body, "," if path.suffix.lower() == ".csv" else "\t")
+        rows, row_notes = parse_rows(body, delimiter)
         builder = DocumentBuilder()
-        write_table(builder, rows)
-        return builder.build(path.stem, notes=notes + doubts)
+        write_sheet_table(builder, rows)
+        return builder.build(path.stem, notes=notes + row_notes)
 
 
-def _declared(text: str) -> tuple[str, str]:
-    """The delimiter that a first line such as `sep=;` names, and the text below it."""
+def _declared_delimiter(text: str) -> tuple[str, str]:
+    """Return the delimiter that a first line such as `sep=;` names, and the text below it."""
     first, _, rest = text.partition("\n")
     bare = first.strip('" ')
     if bare.casefold().startswith(_DECLARATION) and len(bare) == len(_DECLARATION) + 1 and bare[-1] in ",;\t|:^~":

@@ -1,10 +1,4 @@
-"""PDF through docling, which is installed apart: it brings models and a deep learning library with it.
-
-    uv pip install docling
-
-Its models have to be on the machine already, since workers that read files have no network, and take more than the
-usual limits: set ingest.parse_memory_mb to 8192 and ingest.parse_seconds to 600 or so.
-"""
+"""Read PDFs with docling, an optional dependency that brings models and a deep learning library."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -15,61 +9,64 @@ from typing import ClassVar, Protocol
 
 from elt_llm_core.errors import SettingsError, UnreadableDocument
 
-from elt_llm_ingest.parsed_document import BlockKind, ParsedDocument
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from elt_llm_ingest.readers.document_reader import DocumentReader
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 
 _KINDS: dict[str, BlockKind] = {"list_item": "list", "code": "code", "formula": "code"}
 _FURNITURE = ("page_header", "page_footer")
 _HEADINGS = ("title", "section_header")
 
 
-class Converter(Protocol):
-    """What is used of docling's DocumentConverter."""
+class DoclingConverter(Protocol):
+    """The part of docling's DocumentConverter that is used."""
 
-    def convert(self, source: Path) -> "Conversion":
-        """Read a file. Raises ValueError or RuntimeError if it cannot."""
+    def convert(self, source: Path) -> "DoclingConversion":
+        """Convert a file; raise ValueError or RuntimeError if that fails."""
 
 
-class Conversion(Protocol):
-    """What it returns."""
+class DoclingConversion(Protocol):
+    """The part of docling's ConversionResult that is used."""
 
     @property
-    def document(self) -> "ConvertedDocument":
-        """The document it made of the file."""
+    def document(self) -> "DoclingDocument":
+        """The converted document."""
 
 
-class ConvertedDocument(Protocol):
-    """What is used of docling's DoclingDocument."""
+class DoclingDocument(Protocol):
+    """The part of docling's DoclingDocument that is used."""
 
     def iterate_items(self) -> Iterable[tuple[object, int]]:
         """Texts and tables in reading order, each with its depth."""
 
 
 class DoclingReader(DocumentReader):
-    """Reads PDFs with a converter, which is made when the first one is read and kept, for its models are large."""
+    """Read PDFs with a converter that is created for the first file and kept, since its models are large."""
 
     name: ClassVar[str] = "docling"
     version: ClassVar[int] = 1
 
-    def __init__(self, create: Callable[[], Converter]) -> None:
+    def __init__(self, create: Callable[[], DoclingConverter]) -> None:
         self._create = create
 
     @cached_property
-    def _converter(self) -> Converter:
+    def _converter(self) -> DoclingConverter:
         return self._create()
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument if docling cannot."""
+        """Parse the file; raise UnreadableDocument if docling cannot."""
         try:
             document = self._converter.convert(path).document
         except (ValueError, RuntimeError, OSError) as error:
             raise UnreadableDocument(f"docling cannot read it: {error}") from error
-        builder, title = _PagedBuilder(), ""
+        builder, title, page = DocumentBuilder(), "", 0
         for item, _ in document.iterate_items():
             label = str(getattr(item, "label", ""))
             text = str(getattr(item, "text", ""))
-            builder.turn_to(item)
+            for provenance in getattr(item, "prov", ())[:1]:
+                for _ in range(page, provenance.page_no):
+                    builder.start_page()
+                page = max(page, provenance.page_no)
             if label in _HEADINGS:
                 title = title or text
                 builder.add_heading(text, int(getattr(item, "level", 1)) + (label != "title"))
@@ -80,19 +77,6 @@ class DoclingReader(DocumentReader):
         return builder.build(title or path.stem)
 
 
-class _PagedBuilder(DocumentBuilder):
-    def __init__(self) -> None:
-        super().__init__()
-        self._page = 0
-
-    def turn_to(self, item: object) -> None:
-        """Begin pages up to the one that the item stands on."""
-        for place in getattr(item, "prov", ())[:1]:
-            while self._page < place.page_no:
-                self.begin_page()
-                self._page += 1
-
-
 def _add_rows(builder: DocumentBuilder, table: object) -> None:
     grid = getattr(getattr(table, "data", None), "grid", ())
     rows = [" | ".join(" ".join(str(cell.text).split()) for cell in row) for row in grid]
@@ -101,7 +85,7 @@ def _add_rows(builder: DocumentBuilder, table: object) -> None:
 
 
 def require_docling() -> None:
-    """Raises SettingsError if docling is not installed."""
+    """Raise SettingsError if docling is not installed."""
     if find_spec("docling") is None:
         raise SettingsError(
             "ingest.pdf_reader is docling, which is not installed.",
@@ -109,7 +93,7 @@ def require_docling() -> None:
         )
 
 
-def create_converter() -> Converter:
-    """Docling's own converter, with its own choice of models."""
-    converter: Converter = import_module("docling.document_converter").DocumentConverter()
+def create_converter() -> DoclingConverter:
+    """Create docling's converter with its default models."""
+    converter: DoclingConverter = import_module("docling.document_converter").DocumentConverter()
     return converter

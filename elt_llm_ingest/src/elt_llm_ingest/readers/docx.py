@@ -1,34 +1,398 @@
-"""Word files, read from their XML: what they show, in order, with the numbers they count and the notes they name."""
+"""Read Word files from their XML: headings, paragraphs, lists, tables, text boxes and notes in reading order."""
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.document_reader import DocumentReader
-from elt_llm_ingest.readers.docx_blocks import BodyWriter, Look
-from elt_llm_ingest.readers.docx_notes import Notes
-from elt_llm_ingest.readers.docx_numbering import Numbering
-from elt_llm_ingest.readers.docx_pages import trusted_pages
-from elt_llm_ingest.readers.docx_styles import Styles
-from elt_llm_ingest.readers.office_properties import read_properties
-from elt_llm_ingest.readers.ooxml import WORD, Package, open_package
+from elt_llm_ingest.parsing.document_builder import collapse_blanks
+from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.xml_guard import is_comment
+from elt_llm_ingest.readers.docx_styles import DocxNumbering, DocxStyles, is_emphasis, is_switched_on, word_value
+from elt_llm_ingest.readers.file_metadata import read_properties
+from elt_llm_ingest.readers.headings import bold_heading_level, is_bold_definition, kind_of_line, to_roman
+from elt_llm_ingest.readers.office_package import (
+    COMPATIBILITY,
+    DRAWING,
+    MATH,
+    WORD,
+    OfficeBodyWriter,
+    OfficePackage,
+    OfficeParagraph,
+    choose_alternatives,
+    open_package,
+    parse_number,
+)
+from elt_llm_ingest.readers.tables import may_be_header_row, row_text, write_grid
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+_SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))
+_PARAGRAPH, _RUN, _TEXT = f"{WORD}p", f"{WORD}r", f"{WORD}t"
+_BOX = f"{WORD}txbxContent"
+_PAGE_BREAK = f"{WORD}lastRenderedPageBreak"
+_ALTERNATIVES = f"{COMPATIBILITY}AlternateContent"
+_TEXTS = (_TEXT, f"{MATH}t", f"{DRAWING}t")
+_SIGNS = {
+    f"{WORD}tab": " ",
+    f"{WORD}ptab": " ",
+    f"{WORD}br": "\n",
+    f"{WORD}cr": "\n",
+    f"{WORD}noBreakHyphen": "-",
+}
+_NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
+# Deleted or moved text, formatting and ruby annotations.
+_HIDDEN_ELEMENTS = frozenset(
+    (
+        *(f"{WORD}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "sdtEndPr", "rt", "instrText")),
+        *(f"{WORD}{name}" for name in ("tblPr", "trPr", "tcPr", "sectPr", "delText", "delInstrText")),
+    )
+)
+_PAGES = "{http://schemas.openxmlformats.org/officeDocument/2006/extended-properties}Pages"
+_FIRST_ROW = 0x20
+_WIDEST = 63  # columns, as in Word itself
+NoteMark = Callable[[str, str], str]
+
+
+class DocxNotes:
+    """Number notes in the order of their references; footnotes are `[1]`, endnotes `[i]`."""
+
+    def __init__(self, parts: "dict[str, _Element | None]") -> None:
+        self._texts: dict[tuple[str, str], _Element] = {}
+        self._counts = dict.fromkeys(parts, 0)
+        self._pending: list[tuple[str, _Element]] = []
+        for kind, part in parts.items():
+            for note in () if part is None else part.findall(f"{WORD}{kind}"):
+                if note.get(f"{WORD}type") not in _SEPARATORS:
+                    self._texts[kind, note.get(f"{WORD}id", "")] = note
+
+    def mark(self, kind: str, note_id: str) -> str:
+        """The mark of a note ("footnote", "endnote") in the text; "" for an unknown note or a second reference."""
+        note = self._texts.pop((kind, note_id), None)
+        if note is None:
+            return ""
+        self._counts[kind] += 1
+        mark = f"[{self._counts[kind] if kind == 'footnote' else to_roman(self._counts[kind])}]"
+        self._pending.append((mark, note))
+        return mark
+
+    def take(self) -> "list[tuple[str, _Element]]":
+        """Return the marks and elements of the notes that were marked since the last call."""
+        pending, self._pending = self._pending, []
+        return pending
+
+
+def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagraph:
+    """Read the visible text of a paragraph; `mark` gives the mark of a note by its kind and id."""
+    read = OfficeParagraph()
+    for element, run in _visible_elements(paragraph):
+        tag = element.tag
+        if tag in _TEXTS:
+            read.append(element.text or "", bold=is_switched_on(run, "rPr/b"), emphasis=is_emphasis(run))
+        elif tag in _SIGNS:
+            read.append(_SIGNS[tag], bold=is_switched_on(run, "rPr/b"))
+        elif tag in _NOTES:
+            read.append(mark(_NOTES[tag], element.get(f"{WORD}id", "")), bold=False)
+        elif tag == _PAGE_BREAK:
+            read.pieces.append(None)
+        elif tag == _BOX:
+            read.boxes.append(element)
+        elif tag == _RUN:
+            read.hidden = True
+    return read
+
+
+def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Element | None]]":
+    """Yield the elements of a paragraph in order, each with its run; of a hidden run only the run, boxes unopened.
+
+    No recursion: links, controls and insertions may nest runs to any depth.
+    """
+    pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
+    while pending:
+        element, run = pending.pop()
+        if element.tag in _HIDDEN_ELEMENTS or is_comment(element):
+            continue
+        if element.tag == _RUN:
+            run = element
+            if is_switched_on(run, "rPr/vanish"):
+                yield run, run
+                continue
+        else:
+            yield element, run
+        if element.tag != _BOX:
+            inner = choose_alternatives(element) if element.tag == _ALTERNATIVES else list(element)
+            pending += [(child, run) for child in reversed(inner)]
+
+
+def trusted_page_count(package: OfficePackage, document: "_Element") -> int | None:
+    """The number of pages if the page breaks in the file agree with it, else None.
+
+    The breaks come from the last program that laid the file out, with its fonts and printer, and are missing before
+    empty paragraphs. An uncertain page number is worse than none, so the breaks must match the counted pages, and no
+    row may be split in several cells at once.
+    """
+    breaks = _count_breaks(document)
+    properties = package.related_part("", "extended-properties") if breaks else None
+    pages = None if properties is None else parse_number((properties.findtext(_PAGES) or "").strip())
+    rows = (row for row in document.iter(f"{WORD}tr") if _count_breaks(row))
+    split_once = all(sum(_count_breaks(cell) > 0 for cell in row.findall(f"{WORD}tc")) <= 1 for row in rows)
+    return pages if pages == breaks + 1 and split_once else None
+
+
+def count_page_breaks(element: "_Element") -> tuple[int, int]:
+    """Count the pages that start before the first text of an element, and those that start after it."""
+    before = after = 0
+    has_text = False
+    for child in element.iter(_PAGE_BREAK, _TEXT):
+        if child.tag != _PAGE_BREAK:
+            has_text = has_text or bool((child.text or "").strip())
+        elif has_text:
+            after += 1
+        else:
+            before += 1
+    return before, after
+
+
+def _count_breaks(element: "_Element") -> int:
+    return sum(1 for _ in element.iter(_PAGE_BREAK))
+
+
+def docx_rows(table: "_Element") -> "list[_Element]":
+    """The rows of a table, without those deleted under tracking."""
+    return [row for row in _elements_inside(table, f"{WORD}tr") if not is_switched_on(row, "trPr/del")]
+
+
+def docx_cells(row: "_Element") -> "list[_Element]":
+    """The cells of a row."""
+    return list(_elements_inside(row, f"{WORD}tc"))
+
+
+def is_docx_layout_table(table: "_Element", styles: DocxStyles) -> bool:
+    """Whether a table is only layout: it has one column, or contains headings."""
+    rows = [docx_cells(row) for row in docx_rows(table)]
+    if all(len(cells) <= 1 for cells in rows):
+        return True
+    paragraphs = (paragraph for cells in rows for cell in cells for paragraph in cell.findall(_PARAGRAPH))
+    return any(styles.heading_level(paragraph) for paragraph in paragraphs)
+
+
+def docx_header_rows(table: "_Element", styles: DocxStyles, first: Sequence[str]) -> int:
+    """Count the header rows of a table: rows that repeat on each page, else a first row with its own format.
+
+    `first` are the texts of the first row: a row with an empty or repeated text names no columns.
+    """
+    rows = docx_rows(table)
+    count = 0
+    while count < len(rows) - 1 and is_switched_on(rows[count], "trPr/tblHeader"):
+        count += 1
+    if count or len(rows) < 2 or not may_be_header_row(first):
+        return count
+    bold = all(_is_bold_cell(cell) for cell in docx_cells(rows[0]))
+    styled = _has_special_first_row(table) and styles.has_header_row(word_value(table, "tblPr/tblStyle"))
+    return 1 if bold or styled else 0
+
+
+def docx_grid(table: "_Element", read_cell: "Callable[[_Element], str]") -> list[list[str]]:
+    """Return the texts of all rows; each cell is read once."""
+    rows: list[list[str]] = []
+    for row in docx_rows(table):
+        above = rows[-1] if rows else []
+        texts = [""] * min(parse_number(word_value(row, "trPr/gridBefore")) or 0, _WIDEST)
+        for cell in docx_cells(row):
+            merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
+            covered = merge is not None and merge.get(f"{WORD}val", "continue") == "continue"
+            text = read_cell(cell)
+            if covered and not text and len(texts) < len(above):
+                text = above[len(texts)]
+            texts += [text] * max(1, min(parse_number(word_value(cell, "tcPr/gridSpan")) or 1, _WIDEST - len(texts)))
+        rows.append(texts)
+    return rows
+
+
+def _elements_inside(parent: "_Element", tag: str) -> "Iterator[_Element]":
+    """Yield the elements of one kind in `parent`, also those in controls and insertions."""
+    pending = list(reversed(parent))
+    while pending:
+        element = pending.pop()
+        if element.tag == tag:
+            yield element
+        elif element.tag not in _HIDDEN_ELEMENTS:
+            pending += reversed(element)
+
+
+def _is_bold_cell(cell: "_Element") -> bool:
+    runs = [run for run in cell.iter(_RUN) if any((text.text or "").strip() for text in run.iter(_TEXT))]
+    return bool(runs) and all(is_switched_on(run, "rPr/b") for run in runs)
+
+
+def _has_special_first_row(table: "_Element") -> bool:
+    look = table.find(f"{WORD}tblPr/{WORD}tblLook")
+    if look is None:
+        return False
+    if (first := look.get(f"{WORD}firstRow")) is not None:
+        return first in {"1", "true", "on"}
+    try:
+        return bool(int(look.get(f"{WORD}val", "0"), 16) & _FIRST_ROW)
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class DocxFormatting:
+    """The styles and numbers of a document's paragraphs. `paged` if its page breaks can be trusted."""
+
+    styles: DocxStyles
+    numbering: DocxNumbering
+    paged: bool
+    has_headings: bool
+
+
+class DocxBodyWriter(OfficeBodyWriter):
+    """Write the blocks of a Word body."""
+
+    def __init__(self, formatting: DocxFormatting, notes: DocxNotes) -> None:
+        super().__init__()
+        self._formatting = formatting
+        self._styles = formatting.styles
+        self._notes = notes
+        self._boxes: list[_Element] = []
+        self._start_pages(1)
+
+    def write(self, container: "_Element") -> None:
+        """Append the content of a body, a cell, a control or a box."""
+        self._write_all(list(container))
+
+    def _write_all(self, children: "list[_Element]") -> None:
+        for child in children:
+            if child.tag == _PARAGRAPH:
+                self._write_paragraph(child)
+                self._write_aside()
+            elif child.tag == f"{WORD}tbl":
+                self._write_table(child)
+                self._write_aside()
+            elif child.tag == _ALTERNATIVES:
+                self._write_all(choose_alternatives(child))
+            elif child.tag == f"{WORD}altChunk":
+                self.left_out.add("holds another document within, which is not read")
+            elif child.tag not in _HIDDEN_ELEMENTS and not is_comment(child):
+                self.write(child)
+
+    def _write_paragraph(self, element: "_Element") -> None:
+        if self._styles.is_navigation(element):
+            self._start_pages(sum(count_page_breaks(element)))
+            return
+        paragraph, label = self._read(element)
+        level = self._styles.heading_level(element)
+        text = paragraph.text
+        if self._styles.is_title(element) and text:
+            self.title = self.title or " ".join(text.split())
+            level = level or 1
+        if level is None and not self._formatting.has_headings and not self._aside_depth:
+            level = bold_heading_level(text, bold=paragraph.is_bold)
+        if level is not None and text:
+            before, after = count_page_breaks(element)
+            self._start_pages(before)
+            self.builder.add_heading(" ".join(f"{label} {text}".split()), level)
+            self._before = "heading"
+            self._start_pages(after)
+        else:
+            first = self.builder.count
+            self._write_text(paragraph, label, self._kind(element, paragraph, label))
+            self._mark_terms(first, label, paragraph.lead, self._styles.definition_part(element))
+
+    def _read(self, element: "_Element") -> tuple[OfficeParagraph, str]:
+        """Read a paragraph and its number; its boxes are kept for after the block."""
+        paragraph = read_docx_paragraph(element, self._notes.mark)
+        self._boxes += paragraph.boxes
+        if paragraph.hidden:
+            self.left_out.add("holds hidden text, which is left out")
+        numbered = self._styles.numbering(element)
+        return paragraph, self._formatting.numbering.label(numbered) if numbered else ""
+
+    def _kind(self, element: "_Element", paragraph: OfficeParagraph, label: str) -> BlockKind:
+        text = f"{label} {paragraph.text}".strip()[:120]
+        kind = "code" if self._styles.is_code(element) else kind_of_line(text, is_item=bool(label))
+        defines = self._styles.definition_part(element) or is_bold_definition(paragraph.term, text)
+        return "definition" if kind == "prose" and defines else kind
+
+    def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
+        """Append a paragraph; where a page starts inside it, the paragraph continues on that page."""
+        segments: list[list[str]] = [[]]
+        for piece in paragraph.pieces:
+            if piece is not None:
+                segments[-1].append(piece)
+            elif self._formatting.paged:
+                segments.append([])
+        written = False
+        for number, segment in enumerate(map("".join, segments)):
+            if number:
+                self.builder.start_page()
+            text = segment.replace("\r", "").expandtabs(4).strip("\n") if kind == "code" else collapse_blanks(segment)
+            if written and text:
+                self.builder.resume(text)
+            elif text:
+                tight = kind == self._before and kind in {"list", "code"}
+                self.builder.add(f"{label} {text}", kind, tight=tight)
+                self._before, written = kind, True
+
+    def _start_pages(self, count: int) -> None:
+        for _ in range(count if self._formatting.paged else 0):
+            self.builder.start_page()
+
+    def _write_table(self, table: "_Element") -> None:
+        if is_docx_layout_table(table, self._styles):
+            for row in docx_rows(table):
+                for cell in docx_cells(row):
+                    self.write(cell)
+            return
+        pages = [0]
+        for before, after in map(count_page_breaks, docx_rows(table) if self._formatting.paged else ()):
+            pages[-1] += before
+            pages.append(after)
+        rows = docx_grid(table, self._cell_text)
+        header = docx_header_rows(table, self._styles, rows[0] if rows else ())
+        write_grid(self.builder, rows, header, pages)
+        self._start_pages(pages[-1])
+        self._before = "table"
+
+    def _cell_text(self, cell: "_Element") -> str:
+        """The text of a cell in one line; the rows of a table inside it are separated by semicolons."""
+        texts = []
+        for child in cell:
+            if child.tag == _PARAGRAPH:
+                paragraph, label = self._read(child)
+                texts.append(" ".join(f"{label} {paragraph.text}".split()) if paragraph.text else "")
+            elif child.tag == f"{WORD}tbl":
+                texts.append("; ".join(filter(None, map(row_text, docx_grid(child, self._cell_text)))))
+            elif child.tag not in _HIDDEN_ELEMENTS and not is_comment(child):
+                texts.append(self._cell_text(child))
+        return " ".join(filter(None, texts))
+
+    def _write_aside(self) -> None:
+        """Append the boxes and notes of the last block."""
+        boxes, self._boxes = self._boxes, []
+        self._aside_depth += 1
+        for box in boxes:
+            self.write(box)
+        for mark, note in self._notes.take():
+            self.builder.add(f"{mark} {self._cell_text(note)}")
+            self._before = "prose"
+        self._aside_depth -= 1
+
 
 class DocxReader(DocumentReader):
-    """Reads .docx and its kin. Headers, footers, comments, deletions and tables of contents are left out."""
+    """Read .docx and its kin, without headers, footers, comments, deletions and tables of contents."""
 
     name: ClassVar[str] = "docx"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument with the reason if it is damaged, encrypted or no Word file."""
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no Word file."""
         with open_package(path, f"{WORD}document") as (package, document):
-            pages = trusted_pages(package, document)
-            writer = _writer(package, document, paged=pages is not None)
+            pages = trusted_page_count(package, document)
+            writer = _create_writer(package, document, paged=pages is not None)
             for body in document.findall(f"{WORD}body"):
                 writer.write(body)
             writer.end()
@@ -36,14 +400,13 @@ class DocxReader(DocumentReader):
         title = properties.title or writer.title
         read = writer.builder.build(title, properties.metadata(), tuple(sorted(writer.left_out)))
         first = read.sections[0].title if read.sections else path.stem
-        # A break in what is left out, such as a deletion, would shift all pages after it.
+        # A page break in content that is left out, such as a deletion, would shift all pages after it.
         return replace(read, title=title or first, pages=read.pages if len(read.pages) == pages else ())
 
 
-def _writer(package: Package, document: "_Element", *, paged: bool) -> BodyWriter:
-    main = package.main
-    styles = Styles(package.related_part(main, "styles"))
-    numbering = Numbering(package.related_part(main, "numbering"), styles)
-    notes = Notes({kind: package.related_part(main, f"{kind}s") for kind in ("footnote", "endnote")})
-    has_headings = any(styles.heading_level(paragraph) for paragraph in document.iter(f"{WORD}p"))
-    return BodyWriter(Look(styles, numbering, paged, has_headings), notes)
+def _create_writer(package: OfficePackage, document: "_Element", *, paged: bool) -> DocxBodyWriter:
+    styles = DocxStyles(package.related_part(package.main, "styles"))
+    numbering = DocxNumbering(package.related_part(package.main, "numbering"), styles)
+    notes = DocxNotes({kind: package.related_part(package.main, f"{kind}s") for kind in ("footnote", "endnote")})
+    has_headings = any(styles.heading_level(paragraph) for paragraph in document.iter(_PARAGRAPH))
+    return DocxBodyWriter(DocxFormatting(styles, numbering, paged, has_headings), notes)

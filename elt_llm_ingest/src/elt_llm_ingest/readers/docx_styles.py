@@ -1,11 +1,13 @@
-"""Paragraph styles of a Word file: which are headings, which carry a number, what the kind of a paragraph is."""
+"""Word paragraph styles and the automatic numbers of headings and list items."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from elt_llm_ingest.readers.ooxml import WORD
+from elt_llm_ingest.readers.headings import bullet_of_level, format_number
+from elt_llm_ingest.readers.office_package import WORD, parse_number
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -19,8 +21,8 @@ _EMPHASIS = frozenset(("strong", "emphasis", "intenseemphasis", "subtleemphasis"
 _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
-class Numbered(NamedTuple):
-    """The numbering of a paragraph. `level` is None where the list that names `style` tells it."""
+class ParagraphNumbering(NamedTuple):
+    """The numbering of a paragraph. `level` is None where the list that names `style` defines it."""
 
     list_id: str
     level: int | None
@@ -28,97 +30,82 @@ class Numbered(NamedTuple):
 
 
 @lru_cache
-def _path(path: str) -> str:
+def _word_path(path: str) -> str:
     return "/".join(WORD + step for step in path.split("/"))
 
 
-def value(parent: "_Element | None", path: str) -> str | None:
+def word_value(parent: "_Element | None", path: str) -> str | None:
     """The w:val of a descendant such as `pPr/pStyle`, or None."""
-    if parent is None:
-        return None
-    found = parent.find(_path(path))
-    return None if found is None else found.get(VALUE)
+    element = None if parent is None else parent.find(_word_path(path))
+    return None if element is None else element.get(VALUE)
 
 
-def number(text: str | None) -> int | None:
-    """A whole number, or None for what is none or longer than any real one."""
-    return int(text) if text and text.isdecimal() and len(text) < 7 else None
-
-
-def is_on(parent: "_Element | None", path: str) -> bool:
+def is_switched_on(parent: "_Element | None", path: str) -> bool:
     """Whether a switch such as `rPr/b` is set."""
-    found = None if parent is None else parent.find(_path(path))
-    return found is not None and found.get(VALUE, "true") not in {"0", "false", "off", "none"}
+    element = None if parent is None else parent.find(_word_path(path))
+    return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
 
 
 def is_emphasis(run: "_Element | None") -> bool:
-    """Whether a run is italic, or of one of the character styles that are for emphasis."""
-    return is_on(run, "rPr/i") or (value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
+    """Whether a run is italic or of a character style for emphasis."""
+    return is_switched_on(run, "rPr/i") or (word_value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
 
 
-class Styles:
-    """The styles part; every question about a paragraph goes up the styles that its own is based on."""
+class DocxStyles:
+    """The styles of a document; a paragraph inherits from all styles that its own is based on."""
 
     def __init__(self, root: "_Element | None") -> None:
-        found = [] if root is None else root.findall(f"{WORD}style")
-        self._styles = {style.get(f"{WORD}styleId", ""): style for style in found}
+        styles = [] if root is None else root.findall(f"{WORD}style")
+        self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
         self._outlines: dict[str | None, int | None] = {}
 
     def heading_level(self, paragraph: "_Element") -> int | None:
-        """1 to 9 for a heading, None for other text. A level in the paragraph itself outweighs its style's."""
-        outline = number(value(paragraph, "pPr/outlineLvl"))
+        """1 to 9 for a heading, None for other text. A level of the paragraph itself outweighs that of its style."""
+        outline = parse_number(word_value(paragraph, "pPr/outlineLvl"))
         if outline is None:
-            outline = self._outline_of(value(paragraph, "pPr/pStyle"))
+            style_id = word_value(paragraph, "pPr/pStyle")
+            if style_id not in self._outlines:
+                levels = map(_outline_level, self._chain(style_id))
+                self._outlines[style_id] = next((level for level in levels if level is not None), None)
+            outline = self._outlines[style_id]
         return outline + 1 if outline is not None and outline < _BODY_LEVEL else None
 
-    def _outline_of(self, style_id: str | None) -> int | None:
-        if style_id not in self._outlines:
-            self._outlines[style_id] = next(
-                (level for style in self._chain(style_id) for level in _outlines(style)), None
-            )
-        return self._outlines[style_id]
-
     def is_title(self, paragraph: "_Element") -> bool:
-        """Whether it is the title of the document."""
-        return any(_name(style) == "title" for style in self._chain(value(paragraph, "pPr/pStyle")))
+        """Whether a paragraph is the title of the document."""
+        return any(_style_name(style) == "title" for style in self._chain(word_value(paragraph, "pPr/pStyle")))
 
     def is_navigation(self, paragraph: "_Element") -> bool:
-        """Whether it belongs to a table of contents or an index."""
+        """Whether a paragraph belongs to a table of contents or an index."""
         return bool(_NAVIGATION.match(self._own_name(paragraph)))
 
     def is_code(self, paragraph: "_Element") -> bool:
-        """Whether it is preformatted."""
+        """Whether a paragraph is preformatted."""
         return bool(_CODE.search(self._own_name(paragraph)))
 
-    def is_definition(self, paragraph: "_Element") -> bool:
-        """Whether it is a term or what the term means."""
-        return "definition" in self._own_name(paragraph)
-
     def definition_part(self, paragraph: "_Element") -> str:
-        """`term` or `body` for a paragraph of a definition list by its style, else empty."""
+        """`term` or `body` for the style of a definition list's paragraph, else empty."""
         name = self._own_name(paragraph)
         return "term" if "definition term" in name else "body" if "definition" in name else ""
 
-    def numbering(self, paragraph: "_Element") -> Numbered | None:
-        """The list a paragraph belongs to, by itself or by its style; None if it has no number."""
-        level = number(value(paragraph, "pPr/numPr/ilvl"))
-        list_id = value(paragraph, "pPr/numPr/numId")
+    def numbering(self, paragraph: "_Element") -> ParagraphNumbering | None:
+        """The list of a paragraph, by itself or by its style; None if it has no number."""
+        level = parse_number(word_value(paragraph, "pPr/numPr/ilvl"))
+        list_id = word_value(paragraph, "pPr/numPr/numId")
         style_id = ""
-        for style in self._chain(value(paragraph, "pPr/pStyle")):
+        for style in self._chain(word_value(paragraph, "pPr/pStyle")):
             if list_id is not None:
                 break
-            list_id = value(style, "pPr/numPr/numId")
-            level = number(value(style, "pPr/numPr/ilvl")) if level is None else level
+            list_id = word_value(style, "pPr/numPr/numId")
+            level = parse_number(word_value(style, "pPr/numPr/ilvl")) if level is None else level
             style_id = style.get(f"{WORD}styleId", "")
-        return None if list_id in {None, "0"} else Numbered(list_id or "", level, style_id)
+        return None if list_id in {None, "0"} else ParagraphNumbering(list_id or "", level, style_id)
 
     def list_of_style(self, style_id: str | None) -> str | None:
-        """The id of the list that a numbering style stands for."""
-        style = self._styles.get(style_id or "")
-        return value(style, "pPr/numPr/numId")
+        """The id of the list that a numbering style refers to."""
+        return word_value(self._styles.get(style_id or ""), "pPr/numPr/numId")
 
     def has_header_row(self, table_style: str | None) -> bool:
-        """Whether a table style sets its first row apart."""
+        """Whether a table style formats the first row as a header."""
         return any(
             part.get(f"{WORD}type") == "firstRow"
             for style in self._chain(table_style)
@@ -126,8 +113,8 @@ class Styles:
         )
 
     def _own_name(self, paragraph: "_Element") -> str:
-        style = self._styles.get(value(paragraph, "pPr/pStyle") or "")
-        return "" if style is None else _name(style)
+        style = self._styles.get(word_value(paragraph, "pPr/pStyle") or "")
+        return "" if style is None else _style_name(style)
 
     def _chain(self, style_id: str | None) -> "Iterator[_Element]":
         for _ in range(_MOST_BASES):
@@ -135,18 +122,119 @@ class Styles:
             if style is None:
                 return
             yield style
-            style_id = value(style, "basedOn")
+            style_id = word_value(style, "basedOn")
 
 
-def _name(style: "_Element") -> str:
-    return (value(style, "name") or "").casefold()
+def _style_name(style: "_Element") -> str:
+    return (word_value(style, "name") or "").casefold()
 
 
-def _outlines(style: "_Element") -> Iterator[int]:
-    """The outline level, from 0, that a style itself tells, if any."""
-    outline = number(value(style, "pPr/outlineLvl"))
-    if outline is not None:
-        yield outline
+def _outline_level(style: "_Element") -> int | None:
+    """The outline level, from 0, that a style itself sets, or None."""
+    outline = parse_number(word_value(style, "pPr/outlineLvl"))
     # Names are English in every language of the program; only the ids are translated.
-    elif match := _HEADING.match(_name(style)):
-        yield int(match.group(1)) - 1
+    if outline is None and (match := _HEADING.match(_style_name(style))):
+        return int(match.group(1)) - 1
+    return outline
+
+
+_PLACE = re.compile(r"%([1-9])")
+_LEVELS = range(9)
+
+
+@dataclass(frozen=True)
+class NumberingLevel:
+    """How one level of a list counts. `restart` is the level (from 1) whose step resets the count; 0 is none."""
+
+    start: int = 1
+    format: str = "decimal"
+    text: str = ""
+    restart: int | None = None
+    style: str = ""
+    legal: bool = False
+
+
+class DocxNumbering:
+    """Count the numbered paragraphs of a document; call `label` once for each, in order."""
+
+    def __init__(self, root: "_Element | None", styles: DocxStyles) -> None:
+        self._lists: dict[str, tuple[str, dict[int, NumberingLevel]]] = {}
+        self._starts: dict[str, dict[int, int]] = {}
+        self._counts: dict[str, dict[int, int]] = {}
+        if root is not None:
+            self._read(root, styles)
+
+    def label(self, numbered: ParagraphNumbering) -> str:
+        """Count a paragraph and return its label, such as `2.1` or a bullet; "" for none."""
+        if numbered.list_id not in self._lists:
+            return ""
+        counted, levels = self._lists[numbered.list_id]
+        own = numbered.level
+        if own is None:
+            own = next((number for number, level in levels.items() if numbered.style == level.style != ""), 0)
+        level = levels.get(own, NumberingLevel(text=f"%{own + 1}."))
+        self._count(numbered.list_id, self._counts.setdefault(counted, {}), own, levels)
+        if level.format == "bullet":
+            return bullet_of_level(own)
+        return self._formatted(level, self._counts[counted], levels)
+
+    def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
+        # A list that shares its definition with another continues its count, unless it sets a start.
+        starts = self._starts.pop(list_id, {})
+        for level in _LEVELS:
+            if level in starts:
+                counts.pop(level, None)
+                levels[level] = replace(levels.get(level, NumberingLevel(text=f"%{level + 1}.")), start=starts[level])
+        for level in range(own):
+            counts.setdefault(level, levels.get(level, NumberingLevel()).start)
+        counts[own] = counts[own] + 1 if own in counts else levels.get(own, NumberingLevel()).start
+        for level in _LEVELS:
+            restart = levels.get(level, NumberingLevel()).restart
+            if level > own and (restart is None or own < restart):
+                counts.pop(level, None)
+
+    @staticmethod
+    def _formatted(level: NumberingLevel, counts: dict[int, int], levels: dict[int, NumberingLevel]) -> str:
+        def number(match: re.Match[str]) -> str:
+            place = int(match.group(1)) - 1
+            number_format = "decimal" if level.legal else levels.get(place, NumberingLevel()).format
+            return format_number(counts.get(place, 1), number_format)
+
+        return _PLACE.sub(number, level.text[:80]).strip()
+
+    def _read(self, root: "_Element", styles: DocxStyles) -> None:
+        abstracts = {item.get(f"{WORD}abstractNumId", ""): item for item in root.findall(f"{WORD}abstractNum")}
+        lists = {item.get(f"{WORD}numId", ""): item for item in root.findall(f"{WORD}num")}
+        for list_id, element in lists.items():
+            abstract_id = word_value(element, "abstractNumId") or ""
+            # A definition may only point to a style, whose list points to the definition that counts.
+            linked = styles.list_of_style(word_value(abstracts.get(abstract_id), "numStyleLink"))
+            if linked in lists:
+                abstract_id = word_value(lists[linked], "abstractNumId") or ""
+            abstract = abstracts.get(abstract_id)
+            levels = {} if abstract is None else _numbering_levels(abstract)
+            starts = {}
+            for override in element.findall(f"{WORD}lvlOverride"):
+                level = parse_number(override.get(f"{WORD}ilvl"))
+                levels |= _numbering_levels(override)
+                start = parse_number(word_value(override, "startOverride"))
+                if level is not None and start is not None:
+                    starts[level] = start
+            self._lists[list_id] = (abstract_id, levels)
+            self._starts[list_id] = starts
+
+
+def _numbering_levels(parent: "_Element") -> dict[int, NumberingLevel]:
+    levels = {}
+    for element in parent.findall(f"{WORD}lvl"):
+        own = parse_number(element.get(f"{WORD}ilvl"))
+        if own is not None and own in _LEVELS:
+            levels[own] = NumberingLevel(
+                parse_number(word_value(element, "start")) or 0,
+                word_value(element, "numFmt") or "decimal",
+                word_value(element, "lvlText") or "",
+                parse_number(word_value(element, "lvlRestart")),
+                word_value(element, "pStyle") or "",
+                is_switched_on(element, "isLgl"),
+            )
+    return levels

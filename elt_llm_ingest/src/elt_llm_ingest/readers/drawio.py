@@ -1,33 +1,224 @@
-"""draw.io files: a model of fact sheets where one is drawn, else shapes and connectors as text."""
+"""Read draw.io files: shapes and connectors as text, or the enterprise model of its fact sheets."""
 
+import base64
+import binascii
+import zlib
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
 
-from elt_llm_ingest.leanix.model_reader import holds_fact_sheets, read_model
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from elt_llm_ingest.readers.document_reader import DocumentReader
-from elt_llm_ingest.readers.drawio_cells import Diagram
-from elt_llm_ingest.readers.drawio_file import read_diagrams
-from elt_llm_ingest.readers.drawio_text import write_diagram
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.leanix.documents import model_document
+from elt_llm_ingest.leanix.model import build_model, is_fact_sheet
+from elt_llm_ingest.parsing.diagram import Diagram, DiagramCell, label_name, read_cells
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.xml_guard import parse_xml
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+LARGEST_SUM = 50_000_000  # unpacked bytes of all diagrams of a file
+LARGEST_RATIO = 100  # unpacked to packed
+_RATIO_FROM = 1_000_000  # unpacked bytes; the ratio of a smaller diagram is not checked
+_PIECE = 65_536
+_UNNAMED = "(no name)"
+_MAX_HEADING_LEVEL = 6
+
+
+def read_diagrams(path: Path) -> list[Diagram]:
+    """Read the diagrams of a file in their order.
+
+    Raises:
+        UnreadableDocument: the file is no XML or refused, is no diagram, or a diagram cannot be unpacked.
+    """
+    data = read_bytes(path)
+    if not data.strip():
+        return []
+    root = parse_xml(data)
+    if root.tag == "mxGraphModel":
+        return [read_cells(root, 1, "")]
+    if root.tag != "mxfile":
+        raise UnreadableDocument(f"is XML, but no draw.io diagram: its root is {str(root.tag)[:60]!a}")
+    diagrams: list[Diagram] = []
+    left = LARGEST_SUM
+    for number, element in enumerate(root.iterfind("diagram"), start=1):
+        model, size = _diagram_model(element, number, left)
+        left -= size
+        name = label_name(element.get("name") or "")
+        diagrams.append(Diagram(number, name, ()) if model is None else read_cells(model, number, name))
+    return diagrams
+
+
+def _diagram_model(element: "_Element", number: int, most: int) -> "tuple[_Element | None, int]":
+    """Return the model of a diagram, None for an empty one, and the number of its unpacked bytes."""
+    model = element.find("mxGraphModel")
+    if model is not None:
+        return model, 0
+    packed = (element.text or "").strip()
+    if not packed:
+        return None, 0
+    data = _unpack(packed, number, most)
+    model = parse_xml(data)
+    if model.tag != "mxGraphModel":
+        raise UnreadableDocument(f"holds no model in diagram {number}: its root is {str(model.tag)[:60]!a}")
+    return model, len(data)
+
+
+def _unpack(packed: str, number: int, most: int) -> bytes:
+    try:
+        deflated = base64.b64decode("".join(packed.split()), validate=True)
+        data = _inflate(deflated, number, most)
+    except (binascii.Error, ValueError, zlib.error) as error:
+        raise UnreadableDocument(f"is damaged: diagram {number} cannot be unpacked") from error
+    return data if data.lstrip().startswith(b"<") else _unquote(data)
+
+
+def _unquote(data: bytes) -> bytes:
+    """Decode percent signs in pieces, since the library creates an object for each."""
+    pieces: list[bytes] = []
+    start = 0
+    while start < len(data):
+        end = start + _PIECE
+        inside = data.rfind(b"%", end - 2, end)  # a sign of three bytes is not cut
+        end = inside if inside >= 0 else end
+        pieces.append(unquote_to_bytes(data[start:end]))
+        start = end
+    return b"".join(pieces)
+
+
+def _inflate(deflated: bytes, number: int, most: int) -> bytes:
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    most = min(most, max(_RATIO_FROM, LARGEST_RATIO * len(deflated)))
+    pieces: list[bytes] = []
+    size = 0
+    piece = inflater.decompress(deflated, _PIECE)
+    while piece:
+        size += len(piece)
+        if size > most:
+            raise UnreadableDocument(f"unpacks to more than a diagram holds, as bombs do: diagram {number}")
+        pieces.append(piece)
+        piece = inflater.decompress(inflater.unconsumed_tail, _PIECE)
+    if not inflater.eof:
+        raise zlib.error("cut off")
+    return b"".join(pieces)
+
+
+def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
+    """Append one diagram as one page: its shapes, then its connectors."""
+    builder.start_page()
+    if not any(cell.label and (cell.vertex or cell.edge) for cell in diagram.cells):
+        return
+    builder.add_heading(diagram.name or f"Diagram {diagram.number}", 1)
+    _ShapeWriter(builder, diagram).write()
+    connectors = [line for cell in diagram.cells if cell.edge and (line := connector_line(diagram, cell))]
+    for number, line in enumerate(connectors):
+        builder.add(line, "list", tight=number > 0)
+
+
+def connector_line(diagram: Diagram, edge: DiagramCell) -> str:
+    """Describe a connector, such as "Order -> Invoice: leads to"; empty if it has no names."""
+    ends = [_end_name(diagram, end) for end in (edge.source, edge.target)]
+    labels = [cell.words for cell in (edge, *diagram.labels_of(edge)) if cell.label]
+    if not labels and not all(ends):
+        return ""
+    arrow = "-" if edge.style.get("endArrow") == "none" else "->"
+    line = f"{ends[0] or _UNNAMED} {arrow} {ends[1] or _UNNAMED}"
+    return f"{line}: {', '.join(labels)}" if labels else line
+
+
+def _end_name(diagram: Diagram, cell_id: str) -> str:
+    cell = diagram.by_id.get(cell_id)
+    around = () if cell is None else chain((cell,), diagram.around(cell))
+    return next((shape.name for shape in around if shape.label and shape.vertex), "")
+
+
+class _ShapeWriter:
+    """Write the shapes of one diagram from the outside in, siblings from top to bottom and left to right."""
+
+    def __init__(self, builder: DocumentBuilder, diagram: Diagram) -> None:
+        self._builder = builder
+        self._diagram = diagram
+        self._written: set[str] = set()
+
+    def write(self) -> None:
+        edges = {cell.id for cell in self._diagram.cells if cell.edge}  # the shapes inside are their labels
+        shapes = [cell for cell in self._diagram.cells if cell.vertex and cell.parent not in edges]
+        self._write_all(cell for cell in shapes if not any(around.vertex for around in self._diagram.around(cell)))
+        # Shapes inside a circle of parents, which has no outermost one, are last.
+        for cell in shapes:
+            self._write_all((cell,))
+
+    def _write_all(self, cells: Iterable[DiagramCell]) -> None:
+        # A stack and no recursion: files may nest shapes to any depth.
+        waiting = [(cell, 2) for cell in reversed(_reading_order(cells))]
+        while waiting:
+            cell, level = waiting.pop()
+            if cell.id in self._written:
+                continue
+            self._written.add(cell.id)
+            children = [child for child in self._diagram.children.get(cell.id, ()) if child.vertex]
+            if cell.style.get("shape") == "table":
+                self._write_table(cell, children)
+                continue
+            if children:
+                self._builder.add_heading(cell.words, min(level, _MAX_HEADING_LEVEL))
+            else:
+                self._builder.add(cell.label)
+            inner = level + 1 if children and cell.label else level
+            waiting += [(child, inner) for child in reversed(_reading_order(children))]
+
+    def _write_table(self, table: DiagramCell, rows: list[DiagramCell]) -> None:
+        self._builder.add(table.words)
+        header = ""
+        for number, row in enumerate(_reading_order(rows)):
+            cells = list(self._diagram.inside(row))
+            self._written.update((row.id, *(cell.id for cell in cells)))
+            line = " | ".join(cell.words for cell in sorted(cells, key=lambda cell: cell.x) if cell.label) or row.words
+            self._builder.add(line, "table", header=header, tight=number > 0)
+            header = header or line
+
+
+def _reading_order(cells: Iterable[DiagramCell]) -> list[DiagramCell]:
+    return sorted(cells, key=lambda cell: (cell.y, cell.x))
+
+
+class LeanixModelReader(DocumentReader):
+    """Read a draw.io file as a model; refuse a file without fact sheets."""
+
+    name = "leanix_model"
+    version = 1
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument if it holds no model."""
+        diagrams = read_diagrams(path)
+        if not _hold_fact_sheets(diagrams):
+            raise UnreadableDocument("holds no fact sheets: no shape in it has a factSheetId")
+        return model_document(build_model(diagrams), path.stem)
 
 
 class DrawioReader(DocumentReader):
-    """Every diagram is a page. A file whose shapes are fact sheets becomes an enterprise model."""
+    """Read each diagram as a page; a file whose shapes are fact sheets becomes an enterprise model."""
 
     name = "drawio"
     version = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument if it is no draw.io file, damaged, or not to be trusted."""
+        """Parse the file; raise UnreadableDocument if it is no draw.io file, damaged or refused."""
         diagrams = read_diagrams(path)
-        return read_model(diagrams, path.stem) if holds_fact_sheets(diagrams) else read_drawing(diagrams, path.stem)
+        if _hold_fact_sheets(diagrams):
+            return model_document(build_model(diagrams), path.stem)
+        builder = DocumentBuilder()
+        for diagram in diagrams:
+            write_diagram(builder, diagram)
+        notes = tuple(note for diagram in diagrams for note in diagram.notes)
+        name = diagrams[0].name if len(diagrams) == 1 else ""
+        return builder.build(name or path.stem, {"page_unit": "diagram"}, notes)
 
 
-def read_drawing(diagrams: list[Diagram], title: str) -> ParsedDocument:
-    """Diagrams of any kind as text, one page a diagram; `title` where the only diagram has no name."""
-    builder = DocumentBuilder()
-    for diagram in diagrams:
-        write_diagram(builder, diagram)
-    notes = tuple(note for diagram in diagrams for note in diagram.notes)
-    named = diagrams[0].name if len(diagrams) == 1 else ""
-    return builder.build(named or title, {"page_unit": "diagram"}, notes)
+def _hold_fact_sheets(diagrams: Sequence[Diagram]) -> bool:
+    return any(is_fact_sheet(cell) for diagram in diagrams for cell in diagram.cells)

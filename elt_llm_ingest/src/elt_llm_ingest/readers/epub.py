@@ -1,46 +1,181 @@
-"""EPUB: the pages of a book in the order they are read, each with the blocks an HTML page has."""
+"""Read EPUB: the chapters of a book in reading order, each parsed as an HTML page."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import unquote
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.archive import Archive, guarded_archive
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from elt_llm_ingest.readers.document_reader import DocumentReader
-from elt_llm_ingest.readers.epub_package import Book, Chapter, open_book
-from elt_llm_ingest.readers.html import parse_page, visible_part
-from elt_llm_ingest.readers.html_blocks import BlockWriter
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.store.records import MetadataValue
+from selectolax.lexbor import LexborHTMLParser
+
+from elt_llm_ingest.parsing.archive import Archive, open_archive
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.xml_guard import parse_xml
+from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
+from elt_llm_ingest.readers.html import HtmlBlockWriter, parse_page, visible_part
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+# Encryption of fonts only, so that they cannot be copied; the text of the book is readable.
+_SCRAMBLED_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+_PAGE_TYPES = ("application/xhtml+xml", "text/html")
+_NCX_TYPE = "application/x-dtbncx+xml"
+_MAX_AUTHORS = 20
+
+
+@dataclass(frozen=True)
+class EpubBook:
+    """A book: the archive member of each chapter in reading order with its title in the table of contents, or "".
+
+    `missing` is the number of chapters that are listed and not in the file.
+    """
+
+    title: str
+    metadata: Mapping[str, MetadataValue]
+    chapters: Mapping[str, str]
+    missing: int
+
+
+@dataclass(frozen=True)
+class _ManifestItem:
+    member: str
+    kind: str
+    properties: str
+
+
+def open_book(archive: Archive) -> EpubBook:
+    """Read the package of a book; raise UnreadableDocument if there is none or its chapters are encrypted."""
+    path = _package_path(archive)
+    root = parse_xml(archive.read_member(path), plain_doctype=True)
+    items: dict[str, _ManifestItem] = {}
+    for item in root.iterfind("{*}manifest/{*}item"):
+        member = _member_name(path, item.get("href", ""))
+        items[item.get("id", "")] = _ManifestItem(member, item.get("media-type", ""), item.get("properties", ""))
+    entries = [entry for entry in root.iterfind("{*}spine/{*}itemref") if entry.get("idref", "") in items]
+    # Pages outside the reading order, which others refer to, are last.
+    entries.sort(key=lambda entry: entry.get("linear") == "no")
+    spine = [items[entry.get("idref", "")] for entry in entries]
+    pages = [item.member for item in spine if item.kind in _PAGE_TYPES and "nav" not in item.properties.split()]
+    _refuse_encrypted(archive, set(pages))
+    titles = _table_of_contents(archive, items)
+    return EpubBook(
+        _first_text(root, "title"),
+        _book_metadata(root),
+        {page: titles.get(page, "") for page in pages if page in archive},
+        sum(page not in archive for page in pages),
+    )
+
+
+def _package_path(archive: Archive) -> str:
+    if _CONTAINER not in archive:
+        raise UnreadableDocument(f"is no EPUB: it has no {_CONTAINER}")
+    container = parse_xml(archive.read_member(_CONTAINER), plain_doctype=True)
+    for file in container.iterfind(".//{*}rootfile"):
+        path = unquote(file.get("full-path", ""))
+        if path in archive:
+            return path
+    raise UnreadableDocument("is no EPUB: it has no package file")
+
+
+def _member_name(base: str, reference: str) -> str:
+    """The archive member that a reference in the file `base` leads to, without its fragment."""
+    return normpath(join(dirname(base), unquote(reference.partition("#")[0])))
+
+
+def _refuse_encrypted(archive: Archive, pages: set[str]) -> None:
+    if _ENCRYPTION not in archive:
+        return
+    for data in parse_xml(archive.read_member(_ENCRYPTION)).iterfind(".//{*}EncryptedData"):
+        method = next(data.iterfind("{*}EncryptionMethod"), None)
+        if method is not None and method.get("Algorithm", "") in _SCRAMBLED_FONTS:
+            continue
+        if any(unquote(reference.get("URI", "")) in pages for reference in data.iterfind(".//{*}CipherReference")):
+            raise UnreadableDocument("is encrypted: its pages are protected against copying (DRM)")
+
+
+def _table_of_contents(archive: Archive, items: Mapping[str, _ManifestItem]) -> dict[str, str]:
+    """The title of each page in the table of contents: the first entry that leads to the page."""
+    titles: dict[str, str] = {}
+    for item in items.values():
+        if item.member in archive and ("nav" in item.properties.split() or item.kind == _NCX_TYPE):
+            entries = _navigation_titles if item.kind in _PAGE_TYPES else _ncx_titles
+            for reference, title in entries(archive.read_member(item.member)):
+                titles.setdefault(_member_name(item.member, reference), title)
+    return titles
+
+
+def _navigation_titles(data: bytes) -> Iterator[tuple[str, str]]:
+    tree = LexborHTMLParser(data.decode("utf-8", "replace"))
+    for link in tree.css("nav a[href]"):
+        yield link.attributes.get("href") or "", " ".join(link.text().split())
+
+
+def _ncx_titles(data: bytes) -> Iterator[tuple[str, str]]:
+    for point in parse_xml(data, plain_doctype=True).iterfind(".//{*}navPoint"):
+        content = next(point.iterfind("{*}content"), None)
+        label = next(point.iterfind("{*}navLabel/{*}text"), None)
+        if content is not None and label is not None:
+            yield content.get("src", ""), " ".join((label.text or "").split())
+
+
+def _book_metadata(root: "_Element") -> dict[str, MetadataValue]:
+    values: dict[str, MetadataValue] = {}
+    if authors := _element_texts(root, "creator")[:_MAX_AUTHORS]:
+        values["authors"] = "; ".join(dict.fromkeys(authors))
+    if year := find_year(*_element_texts(root, "date")):
+        values["year"] = year
+    for key in ("language", "publisher", "description"):
+        if text := _first_text(root, key):
+            values[key] = text
+    if address := find_web_address((*_element_texts(root, "source"), *_element_texts(root, "identifier"))):
+        values["url"] = address
+    return values
+
+
+def _first_text(root: "_Element", name: str) -> str:
+    return next(iter(_element_texts(root, name)), "")
+
+
+def _element_texts(root: "_Element", name: str) -> list[str]:
+    texts = (" ".join((element.text or "").split())[:1000] for element in root.iterfind(f"{{*}}metadata/{{*}}{name}"))
+    return [text for text in texts if text]
+
 
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
 
 class EpubReader(DocumentReader):
-    """Reads .epub; never anything outside of the file. A chapter without a heading gets that of the contents."""
+    """Read .epub, but nothing outside the file. A chapter without a heading gets its title in the contents."""
 
     name: ClassVar[str] = "epub"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument if it is broken, hostile or protected against copying."""
-        with guarded_archive(path) as archive:
+        """Parse the file; raise UnreadableDocument if it is broken, hostile or protected against copying."""
+        with open_archive(path) as archive:
             book = open_book(archive)
             builder = DocumentBuilder()
-            notes = [note for chapter in book.chapters for note in _write(builder, archive, chapter)]
-        return builder.build(book.title or path.stem, book.metadata, (*dict.fromkeys(notes), *_missing(book)))
+            notes = [note for chapter in book.chapters.items() for note in _write_chapter(builder, archive, *chapter)]
+        if book.missing:
+            notes.append(f"{book.missing} page{'s are' if book.missing > 1 else ' is'} listed and not in the file")
+        return builder.build(book.title or path.stem, book.metadata, tuple(dict.fromkeys(notes)))
 
 
-def _write(builder: DocumentBuilder, archive: Archive, chapter: Chapter) -> tuple[str, ...]:
-    """Append a chapter; what is to be noted about its charset."""
-    tree, notes = parse_page(archive.read_member(chapter.member))
+def _write_chapter(builder: DocumentBuilder, archive: Archive, member: str, title: str) -> tuple[str, ...]:
+    """Append a chapter; return the notes on its charset."""
+    tree, notes = parse_page(archive.read_member(member))
     part = visible_part(tree)
     if part is None:
         return notes
     if part.css_first(_HEADINGS) is None and part.text().strip():
-        builder.add_heading(chapter.title, 1)
-    BlockWriter(builder).write(part)
+        builder.add_heading(title, 1)
+    HtmlBlockWriter(builder).write(part)
     return notes
-
-
-def _missing(book: Book) -> tuple[str, ...]:
-    count = len(book.missing)
-    return (f"{count} page{'s are' if count > 1 else ' is'} listed and not in the file",) if count else ()

@@ -1,6 +1,8 @@
-"""What a heading looks like where the format does not say so: numbers, underlines."""
+"""Recognise and number headings and list items where the format does not mark them."""
 
 import re
+
+from elt_llm_ingest.parsing.parsed_document import BlockKind
 
 # Every part is bounded, so that a hostile line costs no more than its length.
 _NUMBERED = re.compile(
@@ -18,10 +20,17 @@ _ITEM = re.compile(
 )
 _UNDERLINES = "=-~^\"'*+#`:."
 _LONGEST_HEADING = 100
+_LONGEST_TERM = 60
+_DEFINES = (":", "means ", "\u2013 ", "\u2014 ", "- ", "= ")
+_BULLETS = "\u2022\u25e6\u25aa"
+_ROMANS = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl")),
+    *((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
 
 
 def numbered_level(line: str) -> int | None:
-    """The level of a short line such as `3.2 Scope` (2), or None if it is no numbered heading."""
+    """The level of a short line such as `3.2 Scope` (2); None if the line is no numbered heading."""
     line = line.strip()
     match = _NUMBERED.match(line)
     if not match or len(line) > _LONGEST_HEADING or line[-1] in ".,;:!?" or not line[match.end()].isupper():
@@ -29,17 +38,78 @@ def numbered_level(line: str) -> int | None:
     return match.group(1).count(".") + 1
 
 
-def underline_of(line: str) -> str | None:
-    """The character of a line that underlines a heading, or None."""
+def underline_character(line: str) -> str | None:
+    """The character of a line that underlines a heading; None for any other line."""
     line = line.strip()
     return line[0] if len(line) >= 3 and line[0] in _UNDERLINES and line == line[0] * len(line) else None
 
 
-def begins_rule(line: str) -> bool:
-    """Whether a line opens a numbered rule, such as `12.3.1 The team ...`."""
+def starts_rule(line: str) -> bool:
+    """Whether a line starts a numbered rule, such as `12.3.1 The team ...`."""
     return bool(_RULE.match(line))
 
 
-def begins_item(line: str) -> bool:
-    """Whether a line opens a list item: a bullet, `1.`, `(a)`, `iv)`."""
+def starts_item(line: str) -> bool:
+    """Whether a line starts a list item: a bullet, `1.`, `(a)`, `iv)`."""
     return bool(_ITEM.match(line))
+
+
+def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
+    """`rule`, `list` or `prose`, by how a line starts; `is_item` if the format marks it as a list item."""
+    return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
+
+
+def bold_heading_level(text: str, *, bold: bool) -> int | None:
+    """The level of a short line that is all bold; None if it is no heading."""
+    if not bold or not text or "\n" in text or len(text) > _LONGEST_HEADING or text[-1] in ".,;:!?":
+        return None
+    if not any(letter.isalpha() for letter in text):
+        return None
+    return numbered_level(text) or (None if starts_item(text) else 1)
+
+
+def is_bold_definition(term: str, text: str) -> bool:
+    """Whether `text` defines the bold `term` that it starts with."""
+    term = " ".join(term.split())
+    rest = text[len(term) :].strip()
+    if not term or not rest or len(term) > _LONGEST_TERM:
+        return False
+    return term.endswith(":") or rest.startswith(_DEFINES)
+
+
+def bullet_of_level(level: int) -> str:
+    """The bullet of a level, from 0; all levels from the third on have the same."""
+    return _BULLETS[min(max(level, 0), len(_BULLETS) - 1)]
+
+
+def to_letters(value: int) -> str:
+    """Format 1 as a, 26 as z, 27 as aa, 28 as bb, as word processors count."""
+    turns, letter = divmod(value - 1, 26)
+    return chr(ord("a") + letter) * min(turns + 1, 20) if value > 0 else str(value)
+
+
+def to_roman(value: int) -> str:
+    """Format 1 as i; numbers without a Roman form stay in digits."""
+    if not 0 < value < 4000:
+        return str(value)
+    numeral = ""
+    for worth, sign in _ROMANS:
+        count, value = divmod(value, worth)
+        numeral += sign * count
+    return numeral
+
+
+def format_number(count: int, number_format: str) -> str:
+    """Format a count as Word (`lowerRoman`) or OpenDocument (`i`) does; formats of other scripts give digits."""
+    match number_format:
+        case "none" | "bullet" | "":
+            return ""
+        case "lowerLetter" | "a" | "upperLetter" | "A":
+            text = to_letters(count)
+        case "lowerRoman" | "i" | "upperRoman" | "I":
+            text = to_roman(count)
+        case "decimalZero":
+            text = f"{count:02}"
+        case _:
+            text = str(count)
+    return text.upper() if number_format.startswith(("upper", "A", "I")) else text

@@ -1,40 +1,123 @@
-"""Markdown: the text is the source as it stands but for inline pictures; headings, lists, tables, code by line."""
+"""Read Markdown: the text is the source without front matter and inline images; blocks are spans of its lines."""
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar
 
-from elt_llm_core.outline import Section
+from elt_llm_core.store.records import MetadataValue
+from elt_llm_core.text.outline import Section
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from elt_llm_ingest.parsed_document import Block, BlockKind, ParsedDocument
-from elt_llm_ingest.readers.charset import decode
-from elt_llm_ingest.readers.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.readers.front_matter import front_matter_metadata, split_front_matter
-from elt_llm_ingest.readers.headings import begins_rule
-from elt_llm_ingest.readers.inline_images import without_inline_images
+from elt_llm_ingest.parsing.charset import decode
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
+from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
+from elt_llm_ingest.readers.headings import starts_rule
+
+_KEY = re.compile(r"([A-Za-z][\w-]{0,63}):(?:[ \t]+(\S.*))?[ \t]{0,99}")
+_LIST_ITEM = re.compile(r"[ \t]{0,9}-[ \t]+(?:name:[ \t]+)?([^:]{1,300})")
+_MAX_LINES = 200
+_AUTHOR_KEYS = ("authors", "author", "creator", "by")
+_DATE_KEYS = ("year", "date", "published", "publication_date", "created", "dateupdated", "updated", "last_updated")
+_URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
+
+
+def split_front_matter(text: str) -> tuple[int, dict[str, str]]:
+    """Return the offset of the body (0 without front matter) and the top-level values; lists are joined by "; "."""
+    lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    if end is None or lines[0].rstrip() != "---":
+        return 0, {}
+    return min(len(text), sum(len(line) + 1 for line in lines[: end + 1])), _parse_values(lines[1:end])
+
+
+def _parse_values(lines: Sequence[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    items: dict[str, list[str]] = {}
+    key = ""
+    for line in lines:
+        if match := _KEY.fullmatch(line):
+            key, value = match.group(1).lower(), (match.group(2) or "").strip()
+            if value.startswith("[") and value.endswith("]"):
+                items[key] = [_unquoted_value(item) for item in value[1:-1].split(",")]
+            elif value and value[0] not in "|>[{&*!":
+                values[key] = _unquoted_value(value)
+        elif key and key not in values and (match := _LIST_ITEM.fullmatch(line)):
+            items.setdefault(key, []).append(_unquoted_value(match.group(1)))
+    return values | {key: "; ".join(filter(None, listed)) for key, listed in items.items() if any(listed)}
+
+
+def _unquoted_value(value: str) -> str:
+    return value.strip().strip("\"'")
+
+
+def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]:
+    """Return the values with authors, year and web address under the keys that every reader uses."""
+    metadata: dict[str, MetadataValue] = {key: value for key, value in values.items() if key not in ("author", "year")}
+    if authors := next((values[key] for key in _AUTHOR_KEYS if values.get(key)), ""):
+        metadata["authors"] = authors
+    if year := find_year(*(values.get(key, "") for key in _DATE_KEYS)):
+        metadata["year"] = year
+    if address := find_web_address(values.get(key, "") for key in _URL_KEYS):
+        metadata["url"] = address
+    return metadata
+
+
+# Type, parameters and payload of an address. Possessive, so that each character is matched once.
+_ADDRESS = re.compile(r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w.+=-]{1,60}){0,4},[^\s\"'<>()\[\]]*+", re.IGNORECASE)
+# A definition of only such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole line.
+_DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{0,9}<?$")
+_SHORTEST = 64  # characters of an address to remove; shorter ones are examples in a text about addresses
+
+
+def remove_inline_images(text: str) -> str:
+    """Remove `data:` addresses: `![Logo](data:image/png;base64,...)` becomes `![Logo]()`.
+
+    The names of pictures and all other addresses stay. Time is linear in the length.
+    """
+    kept: list[str] = []
+    position = 0
+    for match in _ADDRESS.finditer(text):
+        if match.end() - match.start() < _SHORTEST:
+            continue
+        start, end = _definition_line(text, match.start(), match.end())
+        if start >= position:
+            kept.append(text[position:start])
+            position = end
+    kept.append(text[position:])
+    return "".join(kept)
+
+
+def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span of an address, or of the line that only defines a name for it."""
+    before = text[max(0, start - 300) : start].rpartition("\n")[2]
+    if not _DEFINITION.match(before):
+        return start, end
+    stop = text.find("\n", end)
+    return start - len(before), len(text) if stop < 0 else stop + 1
+
 
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,2000}\)")
 _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 
 
 class MarkdownReader(DocumentReader):
-    """Reads .md; front matter becomes metadata and is no part of the text, so that no answer quotes it.
+    """Read .md; front matter becomes metadata and is no part of the text, so that no answer quotes it.
 
-    The text is the source below it, without the pictures written into it as `data:` addresses.
+    The text is the source below the front matter, without pictures that are embedded as `data:` addresses.
     """
 
     name: ClassVar[str] = "markdown"
     version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument if it is not text."""
+        """Parse the file; raise UnreadableDocument if it is not text."""
         source, notes = decode(read_bytes(path))
-        whole = without_inline_images(source.replace("\f", "\n"))
+        whole = remove_inline_images(source.replace("\f", "\n"))
         body, values = split_front_matter(whole)
         text = whole[body:].lstrip("\n") if body else whole
         blocks, sections = _Outline(text).parse()
@@ -44,7 +127,7 @@ class MarkdownReader(DocumentReader):
 
 
 class _Outline:
-    """The block tokens of markdown-it, which carry line numbers, as spans of the text."""
+    """Convert the block tokens of markdown-it, which have line numbers, to spans of the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -52,13 +135,13 @@ class _Outline:
         self.sections: list[Section] = []
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
-        return tuple(_without_gaps(self.text, list(self._blocks()))), tuple(self.sections)
+        return tuple(_fill_gaps(self.text, list(self._blocks()))), tuple(self.sections)
 
     def _blocks(self) -> Iterator[Block]:
         parser = MarkdownIt("commonmark").enable("table")
-        # Inline markup stays as written, so it need not be parsed.
+        # Inline markup stays in the text, so it need not be parsed.
         parser.core.ruler.enableOnly(["normalize", "block"])
-        header: str | None = None  # none before a table's first row, empty if that has no words
+        header: str | None = None  # None before the first row of a table, empty if that row has no words
         for token in parser.parse(self.text):
             span = self._span(token)
             if token.type == "table_open":
@@ -66,7 +149,7 @@ class _Outline:
             elif token.type == "tr_open" and token.level <= 2 and span[1] > span[0]:
                 end = self._below(token, span[1]) if header is None else span[1]
                 yield Block(span[0], end, "table", header or "")
-                header = self._cells(span) if header is None else header
+                header = self._slice(span).split("\n")[0].strip("| \t") if header is None else header
             elif token.level == 1 and token.type == "list_item_open" and span[1] > span[0]:
                 yield Block(*span, "list")
             elif token.level == 0 and span[1] > span[0]:
@@ -81,46 +164,42 @@ class _Outline:
             case "fence" | "code_block":
                 yield Block(*span, "code")
             case "paragraph_open" | "blockquote_open" | "html_block":
-                yield Block(*span, "rule" if begins_rule(self._slice(span)[:80]) else "prose")
+                yield Block(*span, "rule" if starts_rule(self._slice(span)[:80]) else "prose")
 
     def _slice(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
 
     def _below(self, token: Token, end: int) -> int:
-        """Where the line under a table's header ends, the one that rules it off."""
+        """The end of the line of dashes under the header of a table."""
         first = token.map[0] if token.map else 0
         return max(end, min(self.offsets[min(first + 2, len(self.offsets) - 1)] - 1, len(self.text)))
-
-    def _cells(self, span: tuple[int, int]) -> str:
-        return self._slice(span).split("\n")[0].strip("| \t")
 
     def _span(self, token: Token) -> tuple[int, int]:
         if not token.map or token.nesting < 0:
             return 0, 0
         first, last = (min(line, len(self.offsets) - 1) for line in token.map)
-        return _stripped(self.text, self.offsets[first], min(self.offsets[last], len(self.text)))
+        return _strip_span(self.text, self.offsets[first], min(self.offsets[last], len(self.text)))
 
 
 def heading_text(source: str) -> str:
-    """A heading without its marks: `## **Scope** [x](y)` is `Scope x`."""
+    """Return a heading without its markup: `## **Scope** [x](y)` gives `Scope x`."""
     lines = [line for line in source.split("\n") if line.strip("=- \t")]
     bare = " ".join(lines).strip().strip("#").strip()
     return html.unescape(" ".join(_MARKS.sub("", _LINK.sub(r"\1", bare)).split())) or bare
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
-def _without_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """The blocks, and what lies between them (link definitions, rules, table separators) as prose."""
+def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
+    """Yield the blocks, and the text between them (link definitions, rules, table separators) as prose."""
     position = 0
-    kind: BlockKind = "prose"
-    for block in [*blocks, Block(len(text), len(text), kind)]:
-        start, end = _stripped(text, position, block.start)
+    for block in [*blocks, Block(len(text), len(text), "prose")]:
+        start, end = _strip_span(text, position, block.start)
         if end > start:
-            yield Block(start, end, kind)
+            yield Block(start, end, "prose")
         if block.end > block.start:
             yield block
         position = max(position, block.end)

@@ -1,63 +1,461 @@
-"""OpenDocument texts, read from their XML: what they show, in order, with the numbers they count."""
+"""Read OpenDocument texts from their XML: headings, paragraphs, lists, tables, frames and notes in reading order."""
 
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from elt_llm_core.errors import UnreadableDocument
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.archive import Archive, guarded_archive
-from elt_llm_ingest.readers.damage import damage_refused
-from elt_llm_ingest.readers.document_reader import DocumentReader
-from elt_llm_ingest.readers.odt_blocks import OdtWriter
-from elt_llm_ingest.readers.odt_styles import OFFICE, TEXT, OdtStyles
-from elt_llm_ingest.readers.office_properties import read_properties
-from elt_llm_ingest.readers.xml_guard import parse_xml
+from elt_llm_ingest.parsing.archive import Archive, open_archive
+from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
+from elt_llm_ingest.readers.file_metadata import read_properties
+from elt_llm_ingest.readers.headings import (
+    bold_heading_level,
+    bullet_of_level,
+    format_number,
+    is_bold_definition,
+    kind_of_line,
+)
+from elt_llm_ingest.readers.office_package import OfficeBodyWriter, OfficeParagraph, parse_number, refuse_damage
+from elt_llm_ingest.readers.tables import MAX_COLUMNS, may_be_header_row, row_text, write_grid
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+    Piece = tuple[_Element | str, bool | None]
+
+_NAMES = "urn:oasis:names:tc:opendocument:xmlns"
+OFFICE = f"{{{_NAMES}:office:1.0}}"
+TEXT = f"{{{_NAMES}:text:1.0}}"
+TABLE = f"{{{_NAMES}:table:1.0}}"
+DRAW = f"{{{_NAMES}:drawing:1.0}}"
+STYLE = f"{{{_NAMES}:style:1.0}}"
+_FORMAT = f"{{{_NAMES}:xsl-fo-compatible:1.0}}"
+_STYLE_NAME = f"{TEXT}style-name"
+_MOST_BASES = 20
+_DEEPEST = 10
+_LEVELS = (f"{TEXT}list-level-style-number", f"{TEXT}outline-level-style")
+_MOST_REPEATS = 100
+_MOST_REPEATED = 100_000
+_HEADER = f"{TABLE}table-header-rows"
+_GROUPS = frozenset((f"{TABLE}table-rows", f"{TABLE}table-row-group", _HEADER))
+_CELL = f"{TABLE}table-cell"
+_COVERED = f"{TABLE}covered-table-cell"
+_MOST_BLANKS = 100
+_LINE_END = re.compile(r"[\r\n\t]")
+_SKIPPED_IN_TEXT = frozenset(
+    (f"{OFFICE}annotation", f"{TEXT}ruby-text", f"{TEXT}script", f"{TEXT}hidden-text", f"{TEXT}page-number")
+)
+_SIGNS = {f"{TEXT}tab": " ", f"{TEXT}line-break": "\n"}
+_PARAGRAPHS = frozenset((f"{TEXT}p", f"{TEXT}h"))
+_ITEMS = frozenset((f"{TEXT}list-item", f"{TEXT}list-header"))
+# Indexes of the document, tracked deletions, declarations.
+_SKIPPED_ELEMENTS = frozenset(
+    (
+        *(f"{TEXT}{name}" for name in ("table-of-content", "illustration-index", "table-index", "object-index")),
+        *(f"{TEXT}{name}" for name in ("user-index", "alphabetical-index", "tracked-changes", "sequence-decls")),
+        *(f"{TEXT}{name}" for name in ("variable-decls", "user-field-decls")),
+        *(f"{OFFICE}{name}" for name in ("forms", "annotation")),
+    )
+)
 _MANIFEST = "META-INF/manifest.xml"
-_ENCRYPTION = "{urn:oasis:names:tc:opendocument:xmlns:manifest:1.0}encryption-data"
+_ENCRYPTION = f"{{{_NAMES}:manifest:1.0}}encryption-data"
+
+
+@dataclass(frozen=True)
+class ListLevel:
+    """How one level of a list counts; a bullet has no number format."""
+
+    format: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    shown: int = 1
+    start: int = 1
+    is_bullet: bool = False
+
+
+@dataclass
+class ListCounter:
+    """The current numbers of one list."""
+
+    levels: Mapping[int, ListLevel]
+    counts: dict[int, int] = field(default_factory=dict)
+
+    def step(self, level: int, start: int | None = None) -> str:
+        """Count an item of a level (from 1), or start at `start`; return its label, such as `2.1.`."""
+        own = self.levels.get(level, ListLevel())
+        for above in range(1, level):
+            self.counts.setdefault(above, self.levels.get(above, ListLevel()).start)
+        self.counts = {place: count for place, count in self.counts.items() if place <= level}
+        first = own.start if start is None else start
+        self.counts[level] = self.counts[level] + 1 if level in self.counts and start is None else first
+        if own.is_bullet:
+            return bullet_of_level(level - 1)
+        if not own.format:
+            return ""
+        shown = range(max(1, level - own.shown + 1), level + 1)
+        numbers = (format_number(self.counts[place], self.levels.get(place, own).format or "1") for place in shown)
+        return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
+
+
+class OdtStyles:
+    """The styles of content.xml and styles.xml by family and name."""
+
+    def __init__(self, *roots: "_Element | None") -> None:
+        self._styles: dict[tuple[str, str], _Element] = {}
+        self._lists: dict[str, dict[int, ListLevel]] = {}
+        self.outline: dict[int, ListLevel] = {}
+        for root in roots:
+            if root is not None:
+                self._read(root)
+
+    def is_bold(self, family: str, name: str | None) -> bool | None:
+        """Whether text of a style ("text", "paragraph") is bold; None where neither style nor bases define it."""
+        for style in self._chain(family, name):
+            for properties in style.iter(f"{STYLE}text-properties"):
+                if weight := properties.get(f"{_FORMAT}font-weight"):
+                    return weight in {"bold", "600", "700", "800", "900"}
+        return None
+
+    def is_a(self, name: str | None, *kinds: str) -> bool:
+        """Whether the name of a paragraph's style, or of one of its bases, contains one of the words."""
+        for style in self._chain("paragraph", name):
+            own = (style.get(f"{STYLE}display-name") or style.get(f"{STYLE}name") or "").casefold().replace("_20_", " ")
+            if any(kind in own for kind in kinds):
+                return True
+        return False
+
+    def counter(self, list_style: str | None) -> ListCounter:
+        """Create the counter of a list of that style."""
+        return ListCounter(self._lists.get(list_style or "", {}))
+
+    def _chain(self, family: str, name: str | None) -> "Iterator[_Element]":
+        for _ in range(_MOST_BASES):
+            style = self._styles.get((family, name or ""))
+            if style is None:
+                return
+            yield style
+            name = style.get(f"{STYLE}parent-style-name")
+
+    def _read(self, root: "_Element") -> None:
+        for style in root.iter(f"{STYLE}style"):
+            self._styles[style.get(f"{STYLE}family", ""), style.get(f"{STYLE}name", "")] = style
+        for style in root.iter(f"{TEXT}list-style"):
+            self._lists[style.get(f"{STYLE}name", "")] = _list_levels(style)
+        for style in root.iter(f"{TEXT}outline-style"):
+            self.outline = _list_levels(style)
+
+
+def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
+    levels = {}
+    for element in parent:
+        place = parse_number(element.get(f"{TEXT}level")) or 0
+        if not 1 <= place <= _DEEPEST:
+            continue
+        if element.tag in _LEVELS:
+            levels[place] = ListLevel(
+                element.get(f"{STYLE}num-format", ""),
+                element.get(f"{STYLE}num-prefix", ""),
+                element.get(f"{STYLE}num-suffix", ""),
+                parse_number(element.get(f"{TEXT}display-levels")) or 1,
+                parse_number(element.get(f"{TEXT}start-value")) or 1,
+            )
+        else:
+            levels[place] = ListLevel(is_bullet=True)
+    return levels
+
+
+@dataclass
+class RepeatBudget:
+    """The number of cells of a document that may still be repeated, since a few bytes can request any number."""
+
+    left: int = _MOST_REPEATED
+
+    def allow(self, count: int, cells: int = 1) -> int:
+        """Return how many of `count` copies of some cells are allowed; the first always is."""
+        allowed = max(1, min(count, 1 + self.left // max(1, cells)))
+        self.left -= (allowed - 1) * cells
+        return allowed
+
+
+def odt_rows(table: "_Element") -> "Iterator[tuple[_Element, bool]]":
+    """Yield the rows of a table, each with whether it belongs to the header."""
+    pending = [(child, False) for child in reversed(table)]
+    while pending:
+        element, header = pending.pop()
+        if element.tag == f"{TABLE}table-row":
+            yield element, header
+        elif element.tag in _GROUPS:
+            pending += [(child, header or element.tag == _HEADER) for child in reversed(element)]
+
+
+def is_odt_layout_table(table: "_Element") -> bool:
+    """Whether a table is only layout: it has one column, or contains headings."""
+    rows = [row.findall(_CELL) for row, _ in odt_rows(table)]
+    if all(
+        len(cells) <= 1 and not any(_repeat_count(cell, "number-columns-repeated") > 1 for cell in cells)
+        for cells in rows
+    ):
+        return all(not row.findall(_COVERED) for row, _ in odt_rows(table))
+    return any(next(cell.iter(f"{TEXT}h"), None) is not None for cells in rows for cell in cells)
+
+
+def odt_grid(
+    table: "_Element", read_cell: "Callable[[_Element], str]", budget: RepeatBudget
+) -> tuple[list[list[str]], int]:
+    """Return the texts of all rows and the number of header rows; the text of a merged cell is in all it covers."""
+    grid: list[list[str]] = []
+    header_rows = 0
+    covering: dict[int, str] = {}
+    for row, is_header in odt_rows(table):
+        texts: list[str] = []
+        for cell in row:
+            if cell.tag in {_CELL, _COVERED}:
+                _append_repeated(cell, texts, covering, (read_cell, budget))
+        repeats = budget.allow(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
+        grid += [texts] * repeats
+        header_rows += repeats if is_header else 0
+    return grid, header_rows
+
+
+def _append_repeated(
+    cell: "_Element",
+    texts: list[str],
+    covering: dict[int, str],
+    reading: "tuple[Callable[[_Element], str], RepeatBudget]",
+) -> None:
+    """Append a cell with its repetitions; store its text in `covering` for the cells that it covers."""
+    covered = cell.tag == _COVERED
+    read_cell, budget = reading
+    text = "" if covered else read_cell(cell)
+    repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
+    for _ in range(budget.allow(repeats) if text else repeats):
+        place = len(texts)
+        if not covered:
+            covering.pop(place, None)
+            merged = _repeat_count(cell, "number-columns-spanned") > 1 or _repeat_count(cell, "number-rows-spanned") > 1
+            if merged:
+                covering |= dict.fromkeys(range(place, place + _repeat_count(cell, "number-columns-spanned")), text)
+        texts.append(covering.get(place, "") if covered else text)
+
+
+def _repeat_count(element: "_Element", name: str) -> int:
+    return max(1, min(parse_number(element.get(f"{TABLE}{name}")) or 1, _MOST_REPEATS))
+
+
+def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagraph:
+    """Read the visible text of a paragraph or heading."""
+    read = OfficeParagraph()
+    bold = styles.is_bold("paragraph", paragraph.get(_STYLE_NAME))
+    pending: list[Piece] = _element_content(paragraph, bold)
+    while pending:
+        item, bold = pending.pop()
+        if isinstance(item, str):
+            # Line ends in the XML are blanks; only text:line-break is a line end.
+            read.append(_LINE_END.sub(" ", item), bold=bold)
+        elif not is_comment(item):
+            pending += _read_element(item, bold, read, styles)
+    return read
+
+
+def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> "list[Piece]":
+    """Append an element that is text, a note or a frame; return the content of any other, last first."""
+    tag = str(element.tag)
+    if tag in _SIGNS:
+        read.append(_SIGNS[tag], bold=bold)
+    elif tag == f"{TEXT}s":
+        read.append(" " * min(parse_number(element.get(f"{TEXT}c")) or 1, _MOST_BLANKS), bold=bold)
+    elif tag == f"{TEXT}note":
+        mark = f"[{(element.findtext(f'{TEXT}note-citation') or '*').strip()[:10]}]"
+        read.append(mark, bold=bold)
+        read.notes += [(mark, body) for body in element.findall(f"{TEXT}note-body")]
+    elif tag.startswith(DRAW) and tag != f"{DRAW}a":
+        read.boxes.append(element)
+    elif tag not in _SKIPPED_IN_TEXT:
+        own = styles.is_bold("text", element.get(_STYLE_NAME)) if tag == f"{TEXT}span" else None
+        return _element_content(element, bold if own is None else own)
+    return []
+
+
+def _element_content(element: "_Element", bold: bool | None) -> "list[Piece]":
+    items: list[Piece] = [(element.text, bold)] if element.text else []
+    for child in element:
+        items.append((child, bold))
+        if child.tail:
+            items.append((child.tail, bold))
+    return items[::-1]
+
+
+class OdtWriter(OfficeBodyWriter):
+    """Write the blocks of an OpenDocument body."""
+
+    def __init__(self, styles: OdtStyles, *, has_headings: bool) -> None:
+        super().__init__()
+        self._styles = styles
+        self._has_headings = has_headings
+        self._outline = ListCounter(styles.outline)
+        self._lists: dict[str, ListCounter] = {}
+        self._repeats = RepeatBudget()
+
+    def write(self, container: "_Element") -> None:
+        """Append the content of a body, a section, a cell or a frame."""
+        for child in container:
+            if child.tag in _PARAGRAPHS:
+                self._write_paragraph(child, "")
+            elif child.tag == f"{TEXT}list":
+                self._write_list(child, "", 1)
+            elif child.tag == f"{TABLE}table":
+                self._write_table(child)
+            elif child.get(f"{TEXT}display") == "none":
+                self.left_out.add("holds hidden text, which is left out")
+            elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
+                self.write(child)
+
+    def _write_paragraph(self, element: "_Element", label: str, *, in_list: bool = False) -> None:
+        paragraph = read_odt_paragraph(element, self._styles)
+        text = paragraph.text
+        level = self._heading_level(element, paragraph)
+        if level is not None and text:
+            if element.tag == f"{TEXT}h" and not label and not in_list:
+                label = self._outline.step(level, parse_number(element.get(f"{TEXT}start-value")))
+            self.builder.add_heading(" ".join(f"{label} {text}".split()), level)
+            self._before = "heading"
+        else:
+            kind = self._kind(element, paragraph, label, in_list=in_list)
+            tight = kind == self._before and kind in {"list", "code"}
+            shown = paragraph.raw.strip("\n") if kind == "code" else f"{label} {text}" if text else ""
+            first = self.builder.count
+            self.builder.add(shown, kind, tight=tight)
+            self._before = kind if text else self._before
+            style = element.get(_STYLE_NAME)
+            is_term = self._styles.is_a(style, "definition term")
+            part = "term" if is_term else "body" if self._styles.is_a(style, "definition") else ""
+            self._mark_terms(first, label, paragraph.term, part)
+        self._write_aside(paragraph)
+
+    def _heading_level(self, element: "_Element", paragraph: OfficeParagraph) -> int | None:
+        if element.tag == f"{TEXT}h":
+            return max(1, min(parse_number(element.get(f"{TEXT}outline-level")) or 1, 10))
+        if self._styles.is_a(element.get(_STYLE_NAME), "title") and paragraph.text:
+            self.title = self.title or " ".join(paragraph.text.split())
+            return 1
+        if self._has_headings or self._aside_depth:
+            return None
+        return bold_heading_level(paragraph.text, bold=paragraph.is_bold)
+
+    def _kind(self, element: "_Element", paragraph: OfficeParagraph, label: str, *, in_list: bool) -> BlockKind:
+        if self._styles.is_a(element.get(_STYLE_NAME), "preformatted", "code"):
+            return "code"
+        text = f"{label} {paragraph.text}".strip()[:120]
+        kind = kind_of_line(text, is_item=bool(label) or in_list)
+        return "definition" if kind == "prose" and is_bold_definition(paragraph.term, text) else kind
+
+    def _write_list(self, element: "_Element", outer_style: str, level: int) -> None:
+        style = element.get(_STYLE_NAME) or outer_style
+        continued = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
+        if style not in self._lists or (style != outer_style and not continued):
+            self._lists[style] = self._styles.counter(style)
+        for item in element:
+            if item.tag in _ITEMS:
+                self._write_item(item, style, level)
+
+    def _write_item(self, item: "_Element", style: str, level: int) -> None:
+        first = item.tag == f"{TEXT}list-item"
+        for child in item:
+            if child.tag in _PARAGRAPHS:
+                start = parse_number(item.get(f"{TEXT}start-value"))
+                label = self._lists[style].step(level, start) if first else ""
+                self._write_paragraph(child, label, in_list=True)
+                first = False
+            elif child.tag == f"{TEXT}list":
+                self._write_list(child, style, level + 1)
+
+    def _write_table(self, table: "_Element") -> None:
+        if is_odt_layout_table(table):
+            for row, _ in odt_rows(table):
+                for cell in row.findall(_CELL):
+                    self.write(cell)
+            return
+        aside = OfficeParagraph()
+        rows, header_rows = odt_grid(table, lambda cell: self._cell_text(cell, aside), self._repeats)
+        if not header_rows and len(rows) > 1 and may_be_header_row(rows[0]) and self._is_first_row_bold(table):
+            header_rows = 1
+        write_grid(self.builder, rows, header_rows)
+        self._before = "table"
+        self._write_aside(aside)
+
+    def _cell_text(self, cell: "_Element", aside: OfficeParagraph) -> str:
+        """The text of a cell in one line; the rows of a table inside it are separated by semicolons."""
+        texts = []
+        for child in cell:
+            if child.tag in _PARAGRAPHS:
+                paragraph = read_odt_paragraph(child, self._styles)
+                aside.boxes += paragraph.boxes
+                aside.notes += paragraph.notes
+                texts.append(" ".join(paragraph.text.split()))
+            elif child.tag == f"{TABLE}table":
+                rows, _ = odt_grid(child, lambda inner: self._cell_text(inner, aside), self._repeats)
+                texts.append("; ".join(filter(None, map(row_text, rows))))
+            elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
+                texts.append(self._cell_text(child, aside))
+        return " ".join(filter(None, texts))
+
+    def _is_first_row_bold(self, table: "_Element") -> bool:
+        row = next((row for row, _ in odt_rows(table)), None)
+        elements = [] if row is None else [element for cell in row.findall(_CELL) for element in cell.iter(f"{TEXT}p")]
+        paragraphs = [read_odt_paragraph(element, self._styles) for element in elements]
+        return all(paragraph.is_bold for paragraph in paragraphs if paragraph.text)
+
+    def _write_aside(self, paragraph: OfficeParagraph) -> None:
+        """Append the frames and notes of the last block."""
+        self._aside_depth += 1
+        for box in paragraph.boxes:
+            self.write(box)
+        for mark, body in paragraph.notes:
+            self.builder.add(f"{mark} {self._cell_text(body, OfficeParagraph())}")
+            self._before = "prose"
+        self._aside_depth -= 1
 
 
 class OdtReader(DocumentReader):
-    """Reads .odt. Headers, footers, annotations, deletions and tables of contents are left out.
+    """Read .odt, without headers, footers, annotations, deletions and tables of contents.
 
-    It has no pages: the format counts them only where a program was told to write them down.
+    A document has no pages: the format stores page breaks only in some files.
     """
 
     name: ClassVar[str] = "odt"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument with the reason if it is damaged, encrypted or no text document."""
-        with damage_refused(), guarded_archive(path) as archive:
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no text document."""
+        with refuse_damage(), open_archive(path) as archive:
             _refuse_encrypted(archive)
-            content = _part(archive, "content.xml")
+            content = _parse_part(archive, "content.xml")
             bodies = [] if content is None else content.findall(f"{OFFICE}body/{OFFICE}text")
             if content is None or not bodies:
                 raise UnreadableDocument("is no OpenDocument text: it has no such body")
-            writer = OdtWriter(
-                OdtStyles(_part(archive, "styles.xml"), content),
-                has_headings=any(True for _ in content.iter(f"{TEXT}h")),
-            )
+            styles = OdtStyles(_parse_part(archive, "styles.xml"), content)
+            writer = OdtWriter(styles, has_headings=next(content.iter(f"{TEXT}h"), None) is not None)
             for body in bodies:
                 writer.write(body)
             writer.end()
-            properties = read_properties(_part(archive, "meta.xml"))
+            properties = read_properties(_parse_part(archive, "meta.xml"))
         read = writer.builder.build("", properties.metadata(), tuple(sorted(writer.left_out)))
         first = read.sections[0].title if read.sections else path.stem
-        return writer.builder.build(properties.title or writer.title or first, read.metadata, read.notes)
+        return replace(read, title=properties.title or writer.title or first)
 
 
-def _part(archive: Archive, name: str) -> "_Element | None":
+def _parse_part(archive: Archive, name: str) -> "_Element | None":
     return parse_xml(archive.read_member(name)) if name in archive else None
 
 
 def _refuse_encrypted(archive: Archive) -> None:
     if _MANIFEST in archive:
-        # Older programs begin the manifest with a DOCTYPE that declares nothing.
+        # Older programs write a DOCTYPE that declares nothing.
         manifest = parse_xml(archive.read_member(_MANIFEST), plain_doctype=True)
-        if any(True for _ in manifest.iter(_ENCRYPTION)):
+        if next(manifest.iter(_ENCRYPTION), None) is not None:
             raise UnreadableDocument("is encrypted: a password is needed")

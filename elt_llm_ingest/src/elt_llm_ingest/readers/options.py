@@ -1,17 +1,17 @@
-"""What readers are told beside the file: plain values, since they travel to another process."""
+"""Reader options: plain values, because they are sent to the parsing processes."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from elt_llm_core.settings import IngestSettings
+from elt_llm_core.settings.tree import IngestSettings
 
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """How files are read where that can be chosen. Part of a version's identity through the reader's.
+    """The choices in how files are read. They are part of a reader's identity and so of a document version's.
 
-    `ocr_languages` are tesseract's names joined by "+". `ocr_engine` is what was found on this machine, such as
-    "tesseract 5.3.0"; empty if nothing was or `ocr` is off.
+    `ocr_languages` are tesseract's names joined by "+". `ocr_engine` is the installed program, such as
+    "tesseract 5.3.0"; empty if none is installed or `ocr` is off.
     """
 
     pdf_reader: Literal["pdfium", "docling"] = "pdfium"
@@ -21,7 +21,7 @@ class ReaderOptions:
 
     @classmethod
     def of(cls, settings: IngestSettings) -> "ReaderOptions":
-        """The options that the settings ask for on this machine; looks for tesseract only if OCR is on."""
+        """Return the options of the settings on this machine; look for tesseract only if OCR is on."""
         from elt_llm_ingest.readers.tesseract import installed_version
 
         engine = installed_version() if settings.ocr else ""

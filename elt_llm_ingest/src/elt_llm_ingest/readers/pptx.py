@@ -1,23 +1,311 @@
-"""Presentations, read from their XML: a page a slide, in the order they are shown."""
+"""Read presentations from their XML: a page for each slide with its title, shapes, tables, charts and notes."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.document_reader import DocumentReader
-from elt_llm_ingest.readers.office_properties import read_properties
-from elt_llm_ingest.readers.ooxml import RELATION, SLIDE, open_package
-from elt_llm_ingest.readers.pptx_slides import SlideWriter
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder, collapse_blanks
+from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.readers.file_metadata import read_properties
+from elt_llm_ingest.readers.headings import bullet_of_level, format_number, kind_of_line
+from elt_llm_ingest.readers.office_package import (
+    CHART,
+    COMPATIBILITY,
+    DIAGRAM,
+    DRAWING,
+    MATH,
+    RELATION,
+    SLIDE,
+    OfficePackage,
+    choose_alternatives,
+    open_package,
+    parse_number,
+)
+from elt_llm_ingest.readers.tables import MAX_COLUMNS, write_grid
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_SKIPPED_ELEMENTS = frozenset((f"{DRAWING}pPr", f"{DRAWING}rPr", f"{DRAWING}endParaRPr"))
+# Fields for the number of the slide and the date.
+_RUNNING_FIELDS = ("slidenum", "datetime")
+_COUNTED = (("arabic", "decimal"), ("alphaLc", "a"), ("alphaUc", "A"), ("romanLc", "i"), ("romanUc", "I"))
+_BULLETS = tuple(f"{DRAWING}{name}" for name in ("buNone", "buChar", "buAutoNum", "buBlip"))
+_TRUE_VALUES = frozenset(("1", "true"))
+_TREE = f"{SLIDE}cSld/{SLIDE}spTree"
+_NOTES = "Speaker notes: "
+_TITLES = frozenset(("title", "ctrTitle"))
+_RUNNING_PLACEHOLDERS = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
+_GROUP = f"{SLIDE}grpSp"
+_SHAPES = frozenset((f"{SLIDE}sp", f"{SLIDE}graphicFrame", _GROUP, f"{SLIDE}cxnSp", f"{SLIDE}pic"))
+_PLACES = (f"{SLIDE}spPr/{DRAWING}xfrm", f"{SLIDE}grpSpPr/{DRAWING}xfrm", f"{SLIDE}xfrm")
+# Shapes whose tops differ by less are side by side; in English Metric Units, 914,400 an inch.
+_SAME_ROW = 180_000
+
+
+def plain_text(paragraphs: "_Element") -> str:
+    """Return all text in an element, a line for each paragraph."""
+    return "\n".join(filter(None, map(paragraph_text, paragraphs.iter(f"{DRAWING}p"))))
+
+
+def paragraph_text(paragraph: "_Element") -> str:
+    """Return the text of a paragraph with its line breaks."""
+    pieces = []
+    pending = [paragraph]
+    while pending:
+        element = pending.pop()
+        if element.tag in {f"{DRAWING}t", f"{MATH}t"}:
+            pieces.append(element.text or "")
+        elif element.tag == f"{DRAWING}br":
+            pieces.append("\n")
+        elif element.tag == f"{COMPATIBILITY}AlternateContent":
+            pending += reversed(choose_alternatives(element))
+        elif element.tag not in _SKIPPED_ELEMENTS and not (
+            element.tag == f"{DRAWING}fld" and element.get("type", "").startswith(_RUNNING_FIELDS)
+        ):
+            pending += reversed(element)
+    # A vertical tab is a line break in a title.
+    return collapse_blanks("".join(pieces).replace("\v", "\n"))
+
+
+def slide_lines(body: "_Element", styles: "Sequence[_Element]") -> Iterator[tuple[str, BlockKind]]:
+    """Yield the paragraphs of a text body with their kinds. `styles` are its inherited list styles, nearest first."""
+    counts: dict[int, int] = {}
+    for paragraph in body.findall(f"{DRAWING}p"):
+        text = paragraph_text(paragraph)
+        if not text:
+            continue
+        properties = paragraph.find(f"{DRAWING}pPr")
+        level = min(parse_number(properties.get("lvl")) or 0, 8) if properties is not None else 0
+        sign = _bullet_style(properties, level, styles)
+        marker = "" if sign is None else _line_marker(sign, level, counts)
+        counts = {own: count for own, count in counts.items() if own < level or (own == level and marker)}
+        marked = f"{marker} {text}".strip()
+        yield marked, kind_of_line(marked, is_item=bool(marker))
+
+
+def _bullet_style(properties: "_Element | None", level: int, styles: "Sequence[_Element]") -> "_Element | None":
+    """The bullet of a paragraph, or of the nearest style with a bullet for its level."""
+    inherited = (style.find(f"{DRAWING}lvl{level + 1}pPr") for style in styles)
+    for source in (properties, *inherited):
+        for element in () if source is None else source:
+            if element.tag in _BULLETS:
+                return element
+    return None
+
+
+def _line_marker(sign: "_Element", level: int, counts: dict[int, int]) -> str:
+    if sign.tag == f"{DRAWING}buNone":
+        return ""
+    if sign.tag != f"{DRAWING}buAutoNum":
+        return bullet_of_level(level)
+    counts[level] = counts[level] + 1 if level in counts else parse_number(sign.get("startAt")) or 1
+    kind = sign.get("type", "")
+    number_format = next((number_format for name, number_format in _COUNTED if kind.startswith(name)), "decimal")
+    number = format_number(counts[level], number_format)
+    if kind.endswith("ParenBoth"):
+        return f"({number})"
+    return number + (")" if kind.endswith("ParenR") else "" if kind.endswith("Plain") else ".")
+
+
+def table_grid(table: "_Element") -> list[list[str]]:
+    """Return the texts of all rows; the text of a merged cell is in every row and column it covers."""
+    rows: list[list[str]] = []
+    for row in table.findall(f"{DRAWING}tr"):
+        above = rows[-1] if rows else []
+        texts: list[str] = []
+        for cell in row.findall(f"{DRAWING}tc")[:MAX_COLUMNS]:
+            text = " ".join(plain_text(cell).split())
+            if cell.get("hMerge") in _TRUE_VALUES and texts:
+                text = texts[-1]
+            elif cell.get("vMerge") in _TRUE_VALUES and len(texts) < len(above):
+                text = above[len(texts)]
+            texts.append(text)
+        rows.append(texts)
+    return rows
+
+
+def chart_grid(chart: "_Element") -> list[list[str]]:
+    """Return a row for each category below a row with the names of the series; values as the chart last showed them."""
+    series = list(chart.iter(f"{CHART}ser"))[: MAX_COLUMNS - 1]
+    columns = [_series_points(one, "val") or _series_points(one, "yVal") for one in series]
+    categories: dict[int, str] = {}
+    for one in series:
+        categories = _series_points(one, "cat") or _series_points(one, "xVal") | categories
+    places = sorted(set(categories).union(*columns))
+    names = [" ".join(text for text in _series_points(one, "tx").values()) for one in series]
+    rows = [[categories.get(place, ""), *(column.get(place, "") for column in columns)] for place in places]
+    return [["", *names], *rows] if rows or any(names) else []
+
+
+def _series_points(series: "_Element", role: str) -> dict[int, str]:
+    """The cached points of a series by index; those of several levels are joined, outermost first."""
+    points: dict[int, str] = {}
+    for source in series.findall(f"{CHART}{role}"):
+        for point in source.iter(f"{CHART}pt"):
+            place = parse_number(point.get("idx")) or 0
+            text = " ".join((point.findtext(f"{CHART}v") or "").split())
+            points[place] = f"{text} {points[place]}" if place in points else text
+    return points
+
+
+@dataclass(frozen=True)
+class PlaceholderModels:
+    """The layout and the master of a slide, nearest first, whose placeholders the slide fills."""
+
+    roots: "Sequence[_Element]" = ()
+
+    def of(self, shape: "_Element") -> "list[_Element]":
+        """The placeholders that a shape inherits from."""
+        own = placeholder_element(shape)
+        if own is None:
+            return []
+        models = []
+        for root in self.roots:
+            candidates = [(model, placeholder_element(model)) for model in root.iter(f"{SLIDE}sp")]
+            matching = [model for model, other in candidates if other is not None and _fills_placeholder(own, other)]
+            models += matching[:1]
+        return models
+
+    def list_styles(self, shape: "_Element") -> "list[_Element]":
+        """The list styles of the paragraphs of a shape, nearest first."""
+        styles = [style for source in (shape, *self.of(shape)) for style in source.iter(f"{DRAWING}lstStyle")]
+        if placeholder_kind(shape) in {"body", "obj"}:
+            styles += [style for root in self.roots for style in root.iter(f"{SLIDE}bodyStyle")]
+        return styles
+
+
+def placeholder_element(shape: "_Element") -> "_Element | None":
+    """The element that names the placeholder of the layout that a shape fills, or None."""
+    return next(iter(shape.findall(f"*/{SLIDE}nvPr/{SLIDE}ph")), None)
+
+
+def placeholder_kind(shape: "_Element") -> str:
+    """The kind of placeholder a shape is, such as "title" or "body"; "" if it is none."""
+    element = placeholder_element(shape)
+    return "" if element is None else element.get("type", "obj")
+
+
+def shapes_in_order(parent: "_Element", models: PlaceholderModels) -> "Iterator[_Element]":
+    """Yield the visible shapes from top to bottom and left to right, those of a group together."""
+    shapes = [shape for shape in _direct_shapes(parent) if placeholder_kind(shape) not in _RUNNING_PLACEHOLDERS]
+    placed = sorted(((_shape_position(shape, models), number) for number, shape in enumerate(shapes)))
+    row_top = 0
+    keyed: list[tuple[int, int, int]] = []
+    for (top, left), number in placed:
+        if not keyed or top - row_top > _SAME_ROW:
+            row_top = top
+        keyed.append((row_top, left, number))
+    for _, _, number in sorted(keyed):
+        if shapes[number].tag == _GROUP:
+            yield from shapes_in_order(shapes[number], models)
+        else:
+            yield shapes[number]
+
+
+def _direct_shapes(parent: "_Element") -> "Iterator[_Element]":
+    for element in parent:
+        if element.tag == f"{COMPATIBILITY}AlternateContent":
+            yield from (inner for inner in choose_alternatives(element) if inner.tag in _SHAPES)
+        elif element.tag in _SHAPES:
+            yield element
+
+
+def _shape_position(shape: "_Element", models: PlaceholderModels) -> tuple[int, int]:
+    """Top and left of a shape; 0, 0 for a shape without a position."""
+    for source in (shape, *models.of(shape)):
+        for path in _PLACES:
+            offset = source.find(f"{path}/{DRAWING}off")
+            if offset is not None:
+                return _parse_coordinate(offset.get("y")), _parse_coordinate(offset.get("x"))
+    return 0, 0
+
+
+def _parse_coordinate(text: str | None) -> int:
+    digits = (text or "").removeprefix("-")
+    return int(text or "") if digits.isascii() and digits.isdecimal() and len(digits) < 16 else 0
+
+
+def _fills_placeholder(own: "_Element", other: "_Element") -> bool:
+    same_index = own.get("idx") is not None and own.get("idx") == other.get("idx")
+    kinds = {own.get("type", "obj"), other.get("type", "obj")}
+    return same_index or len(kinds) == 1 or kinds in ({"title", "ctrTitle"}, {"obj", "body"})
+
+
+class SlideWriter:
+    """Append slides to a document. `title` is that of the first slide with one."""
+
+    def __init__(self, package: OfficePackage) -> None:
+        self.builder = DocumentBuilder()
+        self.title = ""
+        self._package = package
+        self._models: dict[str, PlaceholderModels] = {}
+
+    def write(self, name: str, slide: "_Element", number: int) -> None:
+        """Append a slide as page `number`, from 1."""
+        models = self._models_of(name)
+        tree = slide.find(_TREE)
+        shapes = [] if tree is None else list(shapes_in_order(tree, models))
+        titles = [shape for shape in shapes if placeholder_kind(shape) in _TITLES]
+        title = " ".join(" ".join(plain_text(shape) for shape in titles).split())
+        self.title = self.title or title
+        self.builder.start_page()
+        # Without its own heading the slide would belong to the section of the one before.
+        self.builder.add_heading(title or f"Slide {number}", 1)
+        for shape in shapes:
+            if shape not in titles:
+                self._write_shape(name, shape, models)
+        notes = self._package.related_part(name, "notesSlide")
+        for shape in () if notes is None else notes.iter(f"{SLIDE}sp"):
+            if placeholder_kind(shape) == "body" and (text := plain_text(shape)):
+                self.builder.add(_NOTES + text)
+
+    def _write_shape(self, name: str, shape: "_Element", models: PlaceholderModels) -> None:
+        body = shape.find(f"{SLIDE}txBody")
+        if body is not None:
+            before = ""
+            for text, kind in slide_lines(body, models.list_styles(shape)):
+                self.builder.add(text, kind, tight=kind == before == "list")
+                before = kind
+        for table in shape.iter(f"{DRAWING}tbl"):
+            properties = table.find(f"{DRAWING}tblPr")
+            has_header = properties is not None and properties.get("firstRow") in _TRUE_VALUES
+            write_grid(self.builder, table_grid(table), int(has_header))
+        relations = self._package.relations(name)
+        for chart in shape.iter(f"{CHART}chart"):
+            if (relation := relations.get(chart.get(f"{RELATION}id", ""))) is not None:
+                self._write_chart(self._package.part(relation.target))
+        for diagram in shape.iter(f"{DIAGRAM}relIds"):
+            if (relation := relations.get(diagram.get(f"{RELATION}dm", ""))) is not None:
+                for point in self._package.part(relation.target).iter(f"{DIAGRAM}pt"):
+                    if text := " ".join(plain_text(point).split()):
+                        self.builder.add(f"\u2022 {text}", "list", tight=True)
+
+    def _write_chart(self, chart: "_Element") -> None:
+        title = chart.find(f"{CHART}chart/{CHART}title")
+        if title is not None and (text := " ".join(plain_text(title).split())):
+            self.builder.add(f"Chart: {text}")
+        write_grid(self.builder, chart_grid(chart), 1)
+
+    def _models_of(self, name: str) -> PlaceholderModels:
+        layouts = self._package.related(name, "slideLayout")[:1]
+        key = layouts[0] if layouts else ""
+        if key not in self._models:
+            masters = self._package.related(key, "slideMaster")[:1] if key else []
+            self._models[key] = PlaceholderModels([self._package.part(part) for part in (*layouts, *masters)])
+        return self._models[key]
 
 
 class PptxReader(DocumentReader):
-    """Reads .pptx and its kin. Hidden slides are read and named in the notes; footers and comments are left out."""
+    """Read .pptx and its kin, without footers and comments. Hidden slides are read and noted."""
 
     name: ClassVar[str] = "pptx"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument with the reason if it is damaged, encrypted or no presentation."""
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no presentation."""
         notes = []
         with open_package(path, f"{SLIDE}presentation") as (package, presentation):
             writer = SlideWriter(package)
@@ -25,7 +313,7 @@ class PptxReader(DocumentReader):
             for number, entry in enumerate(presentation.iter(f"{SLIDE}sldId"), 1):
                 relation = relations.get(entry.get(f"{RELATION}id", ""))
                 if relation is None:
-                    writer.builder.begin_page()
+                    writer.builder.start_page()
                     notes.append(f"slide {number} is missing")
                     continue
                 slide = package.part(relation.target)

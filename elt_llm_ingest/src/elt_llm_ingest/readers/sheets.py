@@ -1,63 +1,195 @@
-"""Workbooks: each sheet a page under its name, each table on it row by row with its header as context."""
+"""Read workbooks: a page for each sheet and its tables row by row, or the fact sheets of an exported inventory."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-from elt_llm_ingest.leanix.inventory_columns import is_inventory
-from elt_llm_ingest.leanix.inventory_reader import read_inventory
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from elt_llm_ingest.readers.document_reader import DocumentReader
-from elt_llm_ingest.readers.sheets_cells import shown
-from elt_llm_ingest.readers.sheets_rows import title_rows, write_table
-from elt_llm_ingest.readers.sheets_tables import Area, table_areas
-from elt_llm_ingest.readers.workbook import Position, Sheet, Workbook, open_workbook
+from elt_llm_core.errors import UnreadableDocument
 
-Merged = tuple[Position, Position]
-_MOST_HEADER_ROWS = 4
+from elt_llm_ingest.leanix.documents import inventory_document
+from elt_llm_ingest.leanix.inventory import build_inventory, is_inventory
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.workbook import CellValue, Position, Sheet, open_workbook
+from elt_llm_ingest.readers.tables import count_title_rows, is_value, write_sheet_table
+
+_PLAIN = (1e-9, 1e15)  # numbers between have no exponent
+# A sheet with more scattered cells has no tables side by side: it is read row by row.
+_MAX_AREAS = 400
+_MAX_HEADER_ROWS = 4
+MergedRange = tuple[Position, Position]
+
+
+def cell_display(cell: CellValue) -> str:
+    """Return the text of a cell as a sheet shows it; empty for an empty cell."""
+    match cell:
+        case str():
+            text = cell
+        case bool():
+            text = "TRUE" if cell else "FALSE"
+        case datetime():
+            day = cell.date().isoformat()
+            text = day if cell.time() == time() else f"{day} {_format_time(cell.time())}"
+        case date():
+            text = cell.isoformat()
+        case time():
+            text = _format_time(cell)
+        case timedelta():
+            # Hours, minutes and seconds, as a sheet shows them: 30:00:00 rather than a day and six hours.
+            seconds = abs(round(cell.total_seconds()))
+            sign = "-" if round(cell.total_seconds()) < 0 else ""
+            text = f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        case _:
+            # A spreadsheet stores 15 digits; further ones are rounding errors.
+            text = format(cell, ".15g") if cell else "0"
+            text = format(Decimal(text), "f") if _PLAIN[0] <= abs(cell) < _PLAIN[1] else text
+    return text
+
+
+def _format_time(moment: time) -> str:
+    return moment.isoformat("seconds" if moment.second else "minutes")
+
+
+@dataclass
+class TableArea:
+    """Rows and columns from `top`, `left` to `bottom`, `right` inclusive, from 0."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    def include(self, other: "TableArea") -> None:
+        """Extend this area to cover the other as well."""
+        self.top, self.left = min(self.top, other.top), min(self.left, other.left)
+        self.bottom, self.right = max(self.bottom, other.bottom), max(self.right, other.right)
+
+
+def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
+    """Find the areas of cells that touch at an edge, not only at a corner, from top to bottom and left to right."""
+    areas = _touching_areas(rows)
+    if len(areas) > _MAX_AREAS:
+        return [TableArea(0, 0, len(rows) - 1, max(map(len, rows)) - 1)]
+    while (fewer := _merge_areas(areas, rows)) != areas:
+        areas = fewer
+    return areas
+
+
+def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
+    """Find areas of touching cells row by row: a run of filled cells joins the areas of the runs above it."""
+    areas: dict[int, TableArea] = {}
+    above: list[tuple[int, int, int]] = []
+    renamed: dict[int, int] = {}
+    names = 0
+    for number, row in enumerate(rows):
+        here: list[tuple[int, int, int]] = []
+        for left, right in _filled_runs(row):
+            area, name, names = TableArea(number, left, number, right), names, names + 1
+            for touched in {
+                _latest_area(other, renamed) for first, last, other in above if first <= right and left <= last
+            }:
+                area.include(areas.pop(touched))
+                renamed[touched] = name
+            areas[name] = area
+            here.append((left, right, name))
+        above = here
+    return list(areas.values())
+
+
+def _latest_area(name: int, renamed: dict[int, int]) -> int:
+    while name in renamed:
+        name = renamed[name]
+    return name
+
+
+def _filled_runs(row: Sequence[str]) -> Iterator[tuple[int, int]]:
+    start = -1
+    for column, cell in enumerate(row):
+        if cell and start < 0:
+            start = column
+        elif not cell and start >= 0:
+            yield start, column - 1
+            start = -1
+    if start >= 0:
+        yield start, len(row) - 1
+
+
+def _merge_areas(areas: Sequence[TableArea], rows: Sequence[Sequence[str]]) -> list[TableArea]:
+    """Merge areas that overlap, are side by side or continue after an empty row."""
+    kept: list[TableArea] = []
+    for area in sorted(areas, key=lambda area: (area.top, area.left)):
+        home = next((other for other in kept if _belong_together(other, area, rows)), None)
+        if home is None:
+            kept.append(TableArea(area.top, area.left, area.bottom, area.right))
+        else:
+            home.include(area)
+    return sorted(kept, key=lambda area: (area.top, area.left))
+
+
+def _belong_together(upper: TableArea, lower: TableArea, rows: Sequence[Sequence[str]]) -> bool:
+    overlap = upper.left <= lower.right and lower.left <= upper.right and lower.top <= upper.bottom
+    # The same rows with one empty column between: a table with a spacer, or label and value.
+    gap = max(upper.left, lower.left) - min(upper.right, lower.right)
+    beside = upper.top == lower.top and upper.bottom == lower.bottom and gap <= 2
+    # The same columns after one empty row, and no header: the rest of the upper table.
+    below = upper.left == lower.left and upper.right == lower.right and lower.top - upper.bottom == 2
+    return overlap or beside or (below and any(map(is_value, rows[lower.top][lower.left : lower.right + 1])))
+
+
+class LeanixInventoryReader(DocumentReader):
+    """Read the first sheet of a workbook as an inventory; further sheets, such as ReadMe, are ignored."""
+
+    name = "leanix_inventory"
+    version = 1
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument if it is no workbook or holds no inventory."""
+        sheets = open_workbook(path).sheets
+        if not is_inventory(sheets):
+            raise UnreadableDocument("holds no inventory: the first row has no columns id, type, name and displayName")
+        return inventory_document(build_inventory(sheets[0]), path.stem)
 
 
 class SheetsReader(DocumentReader):
-    """Reads .xlsx, .xlsm, .xls and .ods; formulas as what they last came to, hidden sheets too, which are noted.
+    """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, empty ones too, and formulas by their last value.
 
-    A workbook that begins like an exported inventory becomes fact sheets; `version` stands for these as well.
+    Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets;
+    `version` covers these as well.
     """
 
     name: ClassVar[str] = "sheets"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; UnreadableDocument if it is encrypted, broken or beyond the limits."""
+        """Parse the file; raise UnreadableDocument if it is encrypted, broken or beyond the limits."""
         workbook = open_workbook(path)
         if is_inventory(workbook.sheets):
-            return read_inventory(workbook.sheets, path.stem)
-        return workbook_document(workbook, path.stem)
-
-
-def workbook_document(workbook: Workbook, name: str) -> ParsedDocument:
-    """The sheets of a workbook as a document; sheet n is page n, empty ones included."""
-    builder = DocumentBuilder()
-    for sheet in workbook.sheets:
-        builder.begin_page()
-        _write_sheet(builder, sheet)
-    metadata = {**workbook.metadata, "page_unit": "sheet"}
-    return builder.build(str(metadata.pop("title", name)), metadata, tuple(_notes(workbook.sheets)))
+            return inventory_document(build_inventory(workbook.sheets[0]), path.stem)
+        builder = DocumentBuilder()
+        for sheet in workbook.sheets:
+            builder.start_page()
+            _write_sheet(builder, sheet)
+        metadata = {**workbook.metadata, "page_unit": "sheet"}
+        return builder.build(str(metadata.pop("title", path.stem)), metadata, tuple(_workbook_notes(workbook.sheets)))
 
 
 def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
-    rows = [[shown(cell).strip() for cell in row] for row in sheet.rows]
+    rows = [[cell_display(cell).strip() for cell in row] for row in sheet.rows]
     if not any(map(any, rows)):
         return
-    _spread(rows, sheet.merged)
+    _spread_merged_cells(rows, sheet.merged)
     builder.add_heading(sheet.name.strip() or "Sheet", 1)
     for area in table_areas(rows):
         within = [row[area.left : area.right + 1] for row in rows[area.top : area.bottom + 1]]
-        write_table(builder, within, _header_rows(area, area.top + title_rows(within), sheet.merged))
+        write_sheet_table(builder, within, _count_header_rows(area, area.top + count_title_rows(within), sheet.merged))
 
 
-def _spread(rows: list[list[str]], merged: Sequence[Merged]) -> None:
-    """Give each merged cell the value of all of them, so that a row tells its own; a banner over a row stays one."""
+def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
+    """Repeat the value of merged cells in each of them, so that rows are complete; a banner over a row stays one."""
     for (top, left), (bottom, right) in merged:
         value = rows[top][left]
         lonely = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
@@ -65,16 +197,16 @@ def _spread(rows: list[list[str]], merged: Sequence[Merged]) -> None:
             row[left : right + 1] = [value, *([""] * (right - left))] if lonely else [value] * (right - left + 1)
 
 
-def _header_rows(area: Area, first: int, merged: Sequence[Merged]) -> int:
-    """How many rows the header of a table has: as many as its merged cells take, one below a merged group's name."""
+def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
+    """Count the header rows of a table: the height of its merged cells, and a row below the name of a merged group."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:
             count = max(count, bottom - top + 1, 2 if right > left else 1)
-    return count if count <= _MOST_HEADER_ROWS else 1
+    return count if count <= _MAX_HEADER_ROWS else 1
 
 
-def _notes(sheets: Sequence[Sheet]) -> Iterator[str]:
+def _workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
     for sheet in sheets:
         if sheet.hidden and sheet.rows:
             yield f"sheet {sheet.name!r} is hidden in the workbook, and read all the same"

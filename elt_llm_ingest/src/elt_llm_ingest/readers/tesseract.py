@@ -1,4 +1,4 @@
-"""Tesseract, which reads pictures of text: looked for on this machine, and run as a program of its own."""
+"""Run tesseract: find the installed program and its languages, and recognise text in page images."""
 
 import os
 import re
@@ -12,37 +12,40 @@ NOT_INSTALLED = "tesseract is not installed (install tesseract-ocr)"
 
 
 class TesseractFailed(Exception):
-    """It is not there, does not know a language, or takes too long; the message is for a note."""
+    """Tesseract is not installed, has no data for a language, or takes too long; the message is for a note."""
 
 
 def installed_version() -> str:
-    """Such as "tesseract 5.3.0"; empty if it is not installed or does not run."""
-    match = _VERSION.match(_ask("--version"))
+    """The installed version, such as "tesseract 5.3.0"; empty if tesseract is not installed or does not run."""
+    match = _VERSION.match(_run_tesseract("--version"))
     return f"tesseract {match.group(1)}" if match else ""
 
 
 def installed_languages() -> frozenset[str]:
-    """Names of the languages it has data for, such as "eng"; "osd" stands for finding which way is up."""
-    return frozenset(line.strip() for line in _ask("--list-langs").splitlines()[1:] if line.strip())
+    """The installed languages, such as "eng"; "osd" is the data that detects the orientation of a page."""
+    return frozenset(line.strip() for line in _run_tesseract("--list-langs").splitlines()[1:] if line.strip())
 
 
 def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
-    """What it reads in a picture (PGM), as a table of words (TSV); it finds out which way is up where it can.
+    """Recognise the text of a picture (PGM) as a table of words (TSV), in any orientation if that can be detected.
 
-    One thread, so that the same picture gives the same words. Raises TesseractFailed.
+    Tesseract runs with one thread, so that the same picture gives the same words.
+
+    Raises:
+        TesseractFailed: tesseract is not installed, has no data for a language, fails or takes too long.
     """
     program = shutil.which("tesseract")
     if program is None:
         raise TesseractFailed(NOT_INSTALLED)
-    known = installed_languages()
-    if missing := [language for language in languages.split("+") if language not in known]:
+    installed = installed_languages()
+    if missing := [language for language in languages.split("+") if language not in installed]:
         packages = " ".join(f"tesseract-ocr-{language.replace('_', '-')}" for language in missing)
         raise TesseractFailed(f"tesseract has no data for {', '.join(missing)} (install {packages})")
-    layout = "1" if "osd" in known else "3"
+    layout = "1" if "osd" in installed else "3"
     command = [program, "stdin", "stdout", "-l", languages, "--dpi", str(dots_per_inch), "--psm", layout, "tsv"]
     environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:
-        done = subprocess.run(  # noqa: S603 - the languages are checked against what it has
+        done = subprocess.run(  # noqa: S603 - the languages are checked against the installed ones
             command, input=picture, capture_output=True, timeout=_SECONDS_FOR_A_PAGE, check=False, env=environment
         )
     except subprocess.TimeoutExpired as error:
@@ -54,13 +57,13 @@ def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _ask(question: str) -> str:
+def _run_tesseract(option: str) -> str:
     program = shutil.which("tesseract")
     if program is None:
         return ""
     try:
         done = subprocess.run(  # noqa: S603 - the program of that name, with a fixed argument
-            [program, question], capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS_TO_ANSWER, check=False
+            [program, option], capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS_TO_ANSWER, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -1,1 +1,1 @@
-"""Files are parsed in processes of their own, which can do little and may die: see pool.ParsePool."""
+"""Parse files in separate processes with limited rights and resources: see pool.ParsePool."""

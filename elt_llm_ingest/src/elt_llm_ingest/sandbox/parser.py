@@ -1,35 +1,91 @@
-"""What the pipeline asks of whatever reads files, and reading without a child process."""
+"""The parser interface of the pipeline: requests, parsing in this process, and a cache for one run."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from elt_llm_core.errors import UnreadableDocument
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import reader_called
-from elt_llm_ingest.sandbox.request import ParseRequest
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import create_named_reader
+from elt_llm_ingest.readers.options import ReaderOptions
+
+
+@dataclass(frozen=True)
+class ParseRequest:
+    """A file to parse. `reader` is a reader's name or "auto", which chooses by the suffix.
+
+    The file must be in the folder `within`, if set; links are followed only then, and only to a file in it.
+    """
+
+    path: Path
+    reader: str = "auto"
+    options: ReaderOptions = field(default_factory=ReaderOptions)
+    within: Path | None = None
 
 
 class Parser(Protocol):
-    """Reads files, one answer a request, in their order."""
+    """A parser of files."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """What each file came to."""
+        """Yield the document or the error of each file, in the order of the requests."""
 
 
 class DirectParser:
-    """Reads in this very process, without limits: for tests, and files that were written by the one who reads them."""
+    """Parse in this process without limits: for tests, and for files that the user wrote."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """What each file came to."""
+        """Yield the document or the error of each file, in the order of the requests."""
         for request in requests:
             try:
-                yield self._read(request)
+                reader = create_named_reader(request.reader, request.path, request.options)
+                if reader is None:
+                    raise UnreadableDocument(f"no reader for {request.path.suffix}")
+                yield reader.read(request.path)
             except UnreadableDocument as error:
                 yield error
 
-    def _read(self, request: ParseRequest) -> ParsedDocument:
-        reader = reader_called(request.reader, request.path, request.options)
-        if reader is None:
-            raise UnreadableDocument(f"no reader for {request.path.suffix}")
-        return reader.read(request.path)
+
+_MAX_CHARACTERS = 50_000_000
+# Device, inode, size, modification and change time: a file that changed is read again.
+_FileState = tuple[int, int, int, int, int]
+
+
+class CachingParser:
+    """Cache the results of another parser, up to 50 million characters in all."""
+
+    def __init__(self, parser: Parser) -> None:
+        self._parser = parser
+        self._kept: dict[tuple[ParseRequest, _FileState], ParsedDocument | UnreadableDocument] = {}
+        self._characters = 0
+
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
+        """Yield the document or the error of each file, in order; new files are parsed in parallel."""
+        wanted = [(request, _file_state(request)) for request in requests]
+        unread = [key for key in dict.fromkeys(wanted) if key not in self._kept]
+        fresh = zip(unread, self._parser.read_all(request for request, _ in unread), strict=True)
+        passing: dict[tuple[ParseRequest, _FileState], ParsedDocument | UnreadableDocument] = {}
+        for key in wanted:
+            while key not in self._kept and key not in passing:
+                read, outcome = next(fresh)
+                if not self._keep(read, outcome):
+                    passing[read] = outcome
+            yield self._kept[key] if key in self._kept else passing[key]
+
+    def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
+        """Cache a result if there is room. Nothing is evicted, since repeated runs start from the first file again."""
+        size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
+        if self._characters + size > _MAX_CHARACTERS:
+            return False
+        self._characters += size
+        self._kept[key] = outcome
+        return True
+
+
+def _file_state(request: ParseRequest) -> _FileState:
+    try:
+        status = request.path.stat()
+    except OSError:
+        return 0, 0, -1, 0, 0
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,36 +1,36 @@
-"""Files read in child processes: none is started before there is a file, and each serves for many."""
+"""Parse files in child processes that are started on demand and reused."""
 
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import IngestError, UnreadableDocument
+from elt_llm_core.utilities import Closeable
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.sandbox.answers import MalformedAnswer, decode_document, printable
-from elt_llm_ingest.sandbox.limits import ParseLimits
-from elt_llm_ingest.sandbox.opening import check_file
-from elt_llm_ingest.sandbox.request import ParseRequest
-from elt_llm_ingest.sandbox.worker_process import WorkerDied, WorkerProcess, out_of_memory
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.sandbox.file_checks import check_file
+from elt_llm_ingest.sandbox.guards import ParseLimits
+from elt_llm_ingest.sandbox.messages import MalformedAnswer, decode_document, printable_reason
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.worker_process import WorkerDied, WorkerProcess, out_of_memory_error
 
 __all__ = ["ParseLimits", "ParsePool", "ParseRequest"]
 
-_AHEAD = 2
+_REQUESTS_AHEAD = 2
 
 
 class ParsePool(Closeable):
-    """Reads files in at most `workers` processes, each under `limits`. Any thread may ask.
+    """Parse files in at most `workers` processes, each under `limits`. Thread-safe.
 
-    A file ends its worker at worst: the next one gets a fresh process. What a file comes to does not depend on which
-    were read before it: one that brings down a worker that has read others is tried once more in a fresh one.
+    A file can only end its own worker: the next one gets a fresh process. The result of a file does not depend on
+    earlier files: one that ends a worker that has parsed others is tried once more in a fresh worker.
     """
 
     def __init__(self, limits: ParseLimits, workers: int) -> None:
         self._limits = limits
         self._workers = workers
-        # The threads outlive their workers: on Linux, a child may be tied to the life of the thread that started it.
+        # The threads live longer than their workers: on Linux a child may end with the thread that started it.
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parse")
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
@@ -38,31 +38,31 @@ class ParsePool(Closeable):
         self._closed = False
 
     def check(self) -> None:
-        """Start a worker and wait until it is ready. Raises IngestError if it does not get so far."""
+        """Start a worker and wait until it is ready; raise IngestError if it does not start."""
         self._threads.submit(self._start_idle).result()
         for worker in self._idle:
             worker.await_greeting()
 
     def read(self, request: ParseRequest) -> ParsedDocument:
-        """The parsed file. Raises UnreadableDocument with the reason, and IngestError if no worker can be started."""
+        """Parse a file; raise UnreadableDocument with the reason, or IngestError if no worker can be started."""
         return self._submit(request).result()
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """What each file came to, in the order of the requests; at most twice as many as workers are under way."""
+        """Yield the document or the error of each file in order; at most two requests a worker are in progress."""
         waiting: deque[Future[ParsedDocument]] = deque()
         try:
             for request in requests:
                 waiting.append(self._submit(request))
-                if len(waiting) >= _AHEAD * self._workers:
-                    yield _outcome(waiting.popleft())
+                if len(waiting) >= _REQUESTS_AHEAD * self._workers:
+                    yield _parse_outcome(waiting.popleft())
             while waiting:
-                yield _outcome(waiting.popleft())
+                yield _parse_outcome(waiting.popleft())
         finally:
             for future in waiting:
                 future.cancel()
 
     def close(self) -> None:
-        """End all workers at once, in the middle of a file too."""
+        """End all workers at once, even during a file."""
         with self._lock:
             self._closed = True
             for worker in self._alive:
@@ -80,16 +80,18 @@ class ParsePool(Closeable):
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise IngestError("Files are not read any more: the work was ended.")
+            raise IngestError("Files are no longer parsed: the pool is closed.")
 
     def _read(self, request: ParseRequest) -> ParsedDocument:
         check_file(request.path, request.within, self._limits.file_mb)
-        worker = self._take()
+        with self._lock:
+            idle = self._idle.pop() if self._idle else None
+        worker = idle or self._new()
         fresh = worker.files == 0
         try:
             return self._ask(worker, request)
         except WorkerDied as death:
-            if fresh or not death.again:
+            if fresh or not death.retry:
                 raise UnreadableDocument(death.reason, hint=death.hint) from death
         try:
             return self._ask(self._new(), request)
@@ -101,22 +103,18 @@ class ParsePool(Closeable):
         try:
             answer = worker.ask(request)
             if "memory" in answer:
-                raise out_of_memory(self._limits)
+                raise out_of_memory_error(self._limits)
             usable = worker.usable
             if "document" in answer:
                 return decode_document(answer["document"], self._limits.characters)
-            raise UnreadableDocument(printable(answer.get("unreadable")), hint=printable(answer.get("hint")))
+            raise UnreadableDocument(
+                printable_reason(answer.get("unreadable")), hint=printable_reason(answer.get("hint"))
+            )
         except MalformedAnswer as error:
             usable = False
-            raise UnreadableDocument(f"the reader answered with what is no document: {error}") from error
+            raise UnreadableDocument(f"the answer of the reader is no document: {error}") from error
         finally:
             self._put_back(worker, usable=usable)
-
-    def _take(self) -> WorkerProcess:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._new()
 
     def _new(self) -> WorkerProcess:
         with self._lock:
@@ -139,7 +137,7 @@ class ParsePool(Closeable):
         worker.bury()
 
 
-def _outcome(future: Future[ParsedDocument]) -> ParsedDocument | UnreadableDocument:
+def _parse_outcome(future: Future[ParsedDocument]) -> ParsedDocument | UnreadableDocument:
     try:
         return future.result()
     except UnreadableDocument as error:

@@ -1,7 +1,7 @@
-"""The process that parses: it takes one request after another from its parent and answers each, or dies of it.
+"""The worker process: it parses one file for each request of its parent and returns an answer, or dies.
 
 Started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`; requests come on standard input, answers go out
-on what was standard output.
+on the original standard output.
 """
 
 import json
@@ -9,41 +9,57 @@ import os
 import re
 import signal
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from elt_llm_core.errors import EltError, UnreadableDocument
 
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.sandbox.file_checks import pin_file
 from elt_llm_ingest.sandbox.guards import (
+    MEGABYTE,
     die_with_parent,
     give_up_privileges,
+    give_up_writing,
     leave_network,
     limit_computing,
     limit_resources,
     peak_memory_mb,
 )
-from elt_llm_ingest.sandbox.landlock import give_up_writing
-from elt_llm_ingest.sandbox.limits import MEGABYTE
-from elt_llm_ingest.sandbox.llama_shell import skip_llama_index_start
-from elt_llm_ingest.sandbox.pinning import pinned
-from elt_llm_ingest.sandbox.wire import PREFIX, encode_document, frame, to_bytes
+from elt_llm_ingest.sandbox.messages import LENGTH_PREFIX_BYTES, encode_document, encode_frame, encode_json
 
 if TYPE_CHECKING:
-    from elt_llm_ingest.readers.document_reader import DocumentReader
+    from elt_llm_ingest.parsing.document_reader import DocumentReader
+
+_PACKAGES = ("llama_index.core", "llama_index.core.readers")
+
+
+def skip_llama_index_start() -> None:
+    """Register the two packages without running their __init__, which imports all of LlamaIndex in 0.8 s.
+
+    Their modules are still imported from their files. Only for a process that does nothing but parse.
+    """
+    spec = find_spec("llama_index")
+    for name in _PACKAGES:
+        package = ModuleType(name)
+        package.__path__ = [
+            str(Path(location, *name.split(".")[1:])) for location in (spec and spec.submodule_search_locations) or ()
+        ]
+        sys.modules.setdefault(name, package)
+
 
 OUT_OF_MEMORY = 71
-"""Exit code of a worker that had no memory left even to say so."""
-_MOST_REASON = 300
-_WRITABLE = (Path("/tmp"), Path("/dev/null"))  # noqa: S108 - programs that readers start keep pieces there
+"""Exit code of a worker that had no memory left for an answer."""
+_MAX_REASON_LENGTH = 300
+_WRITABLE = (Path("/tmp"), Path("/dev/null"))  # noqa: S108 - programs that readers start write temporary files there
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
-class _Attempt:
-    """Keeps whatever a reader raises, for a damaged file makes libraries raise anything; the answer names it.
+class _ParseAttempt:
+    """Turn any exception of a reader into an answer, since libraries raise anything for a damaged file.
 
-    `fresh` says that the next file should get another process.
+    `fresh` if the next file should get another process.
     """
 
     def __init__(self) -> None:
@@ -59,80 +75,76 @@ class _Attempt:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             return False
         if isinstance(error, EltError):
-            self.answer = {"unreadable": _clipped(str(error)), "hint": _clipped(error.hint)}
+            self.answer = {"unreadable": _clip_reason(str(error)), "hint": _clip_reason(error.hint)}
         elif error is not None:
             self.fresh = not isinstance(error, Exception) or isinstance(error, MemoryError | RecursionError)
-            self.answer = _named(error)
+            self.answer = _describe_error(error)
         return True
 
 
-def answer(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
-    """What to say to a request, and whether this process is still as good as new; `readers` are kept by request."""
+def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
+    """Return the answer to a request, and whether this process is still usable; `readers` are cached by request."""
     limit_computing(int(request["computing_seconds"]))
-    with _Attempt() as attempt:
+    with _ParseAttempt() as attempt:
         within = Path(request["within"]) if request["within"] else None
-        with pinned(Path(request["path"]), within) as path:
-            document = _reader(request, readers).read(path)
-        if reason := _too_long(document, int(request["characters"])):
-            return to_bytes({"unreadable": reason, "hint": "Raise ingest.max_characters."}), True
-        payload = to_bytes({"document": encode_document(document)})
+        with pin_file(Path(request["path"]), within) as path:
+            document = _create_reader(request, readers).read(path)
+        if document.characters > (most_characters := int(request["characters"])):
+            reason = f"has {document.characters:,} characters of text, more than the {most_characters:,} that are read"
+            return encode_json({"unreadable": reason, "hint": "Raise ingest.max_characters."}), True
+        payload = encode_json({"document": encode_document(document)})
         most = int(request["answer_bytes"])
         if len(payload) <= most:
             return payload, True
-        reason = f"its text and what is known of it take more than {most // MEGABYTE:,} MB"
-        return to_bytes({"unreadable": reason, "hint": ""}), True
-    return to_bytes(attempt.answer), not attempt.fresh
+        reason = f"its text and structure take more than {most // MEGABYTE:,} MB"
+        return encode_json({"unreadable": reason, "hint": ""}), True
+    return encode_json(attempt.answer), not attempt.fresh
 
 
-def _reader(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> "DocumentReader":
-    from elt_llm_ingest.readers import reader_called
+def _create_reader(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> "DocumentReader":
+    from elt_llm_ingest.readers import create_named_reader
     from elt_llm_ingest.readers.options import ReaderOptions
 
     path = Path(request["path"])
     key = repr((request["reader"], path.suffix, request["options"]))
     if key not in readers:
-        reader = reader_called(request["reader"], path, ReaderOptions(**request["options"]))
+        reader = create_named_reader(request["reader"], path, ReaderOptions(**request["options"]))
         if reader is None:
             raise UnreadableDocument(f"no reader for {path.suffix or 'files without a suffix'}")
         readers[key] = reader
     return readers[key]
 
 
-def _too_long(document: ParsedDocument, most: int) -> str:
-    characters = len(document.text) + sum(len(part.document.text) for part in document.parts)
-    return f"has {characters:,} characters of text, more than the {most:,} that are read" if characters > most else ""
-
-
-def _named(error: BaseException) -> dict[str, Any]:
+def _describe_error(error: BaseException) -> dict[str, Any]:
     if isinstance(error, MemoryError):
         return {"memory": True}
     if isinstance(error, RecursionError):
         return {"unreadable": "is nested too deeply", "hint": ""}
-    said = " ".join(str(error).split())
-    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return {"unreadable": f"is damaged, or not what its name says ({_clipped(_ADDRESS.sub('', told))})", "hint": ""}
+    message = " ".join(str(error).split())
+    reason = _clip_reason(_ADDRESS.sub("", f"{type(error).__name__}: {message}".removesuffix(": ")))
+    return {"unreadable": f"is damaged, or of another format than its suffix ({reason})", "hint": ""}
 
 
-def _clipped(reason: str) -> str:
-    return reason if len(reason) <= _MOST_REASON else reason[: _MOST_REASON - 1] + "…"
+def _clip_reason(reason: str) -> str:
+    return reason if len(reason) <= _MAX_REASON_LENGTH else reason[: _MAX_REASON_LENGTH - 1] + "…"
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests until there are none, or until another process should go on."""
+    """Answer requests until there are none, or until another process should continue."""
     usable = True
     readers: dict[str, DocumentReader] = {}
-    while usable and len(prefix := requests.read(PREFIX)) == PREFIX:
+    while usable and len(prefix := requests.read(LENGTH_PREFIX_BYTES)) == LENGTH_PREFIX_BYTES:
         request = json.loads(requests.read(int.from_bytes(prefix, "big")))
-        payload, as_new = answer(request, readers)
+        payload, as_new = answer_request(request, readers)
         usable = as_new and peak_memory_mb() < request["worker_megabytes"]
         del request
         answers.write(b"\1" if usable else b"\0")
-        answers.write(frame(payload))
+        answers.write(encode_frame(payload))
         answers.flush()
 
 
 def main(parent: int, memory_mb: int) -> None:
-    """Give up what is not needed, get ready, serve."""
+    """Drop all rights that are not needed, prepare, and serve requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     requests = os.fdopen(os.dup(0), "rb")
@@ -145,9 +157,9 @@ def main(parent: int, memory_mb: int) -> None:
     give_up_writing(_WRITABLE)
     give_up_privileges()
     skip_llama_index_start()
-    import elt_llm_ingest.readers.document_reader  # noqa: F401 - paid for while the parent gets ready too
+    import elt_llm_ingest.parsing.document_reader  # noqa: F401 - import it while the parent prepares
 
-    answers.write(frame(to_bytes({"ready": True, "isolated": isolated})))
+    answers.write(encode_frame(encode_json({"ready": True, "isolated": isolated})))
     answers.flush()
     serve(requests, answers)
 

@@ -1,4 +1,4 @@
-"""A worker as its parent sees it: asked over pipes, given so much time, and ended when that is over."""
+"""The parent's side of a worker process: requests over pipes, time limits, termination."""
 
 import json
 import os
@@ -13,41 +13,48 @@ from typing import Any, BinaryIO, cast
 
 from elt_llm_core.errors import IngestError
 
-from elt_llm_ingest.sandbox.answers import MalformedAnswer, parse_json
-from elt_llm_ingest.sandbox.limits import ParseLimits
-from elt_llm_ingest.sandbox.pinning import clear_pinned
-from elt_llm_ingest.sandbox.request import ParseRequest
-from elt_llm_ingest.sandbox.wire import PREFIX, frame
+from elt_llm_ingest.sandbox.file_checks import remove_pinned
+from elt_llm_ingest.sandbox.guards import ParseLimits
+from elt_llm_ingest.sandbox.messages import LENGTH_PREFIX_BYTES, MalformedAnswer, encode_frame, parse_json
+from elt_llm_ingest.sandbox.parser import ParseRequest
 from elt_llm_ingest.sandbox.worker import OUT_OF_MEMORY
 
 _SECONDS_TO_START = 60.0
 _CHUNK = 1 << 20
-_MOST_GREETING = 1000
-# How a program ends that finds no memory: by its own abort, by a trap, or by using what it did not get.
-_WANT_OF_MEMORY = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
+_MAX_GREETING = 1000
+# The signals of a program without memory: its own abort, a trap, or access to memory it did not get.
+_MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
 
 
 class WorkerDied(Exception):
-    """The process ended in the middle of a file; `reason` is for the file, `again` if a fresh one might manage."""
+    """The process ended during a file; `reason` is for the file, `retry` if a fresh process might parse it."""
 
-    def __init__(self, reason: str, hint: str = "", *, again: bool = False) -> None:
+    def __init__(self, reason: str, hint: str = "", *, retry: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.hint, self.again = reason, hint, again
+        self.reason, self.hint, self.retry = reason, hint, retry
 
 
 class WorkerProcess:
     """One child process. For one thread at a time, except `kill`."""
 
     def __init__(self, limits: ParseLimits) -> None:
-        """Start it; it gets ready by itself meanwhile."""
+        """Start the process without waiting until it is ready."""
         self._limits = limits
         self._ready = False
         self.files = 0
         self.usable = True
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter, on a module of this package
-                [sys.executable, "-s", "-P", "-m", "elt_llm_ingest.sandbox.worker", *self._arguments()],
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-m",
+                    "elt_llm_ingest.sandbox.worker",
+                    str(os.getpid()),
+                    str(limits.memory_mb),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -63,16 +70,16 @@ class WorkerProcess:
 
     @property
     def identifier(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     def await_greeting(self) -> None:
-        """Wait until it is ready, if it is not yet. Raises IngestError if it ends or takes a minute."""
+        """Wait until the process is ready; raise IngestError if it ends or takes more than a minute."""
         if self._ready:
             return
         deadline = time.monotonic() + _SECONDS_TO_START
         try:
-            greeting = parse_json(self._read(self._length(deadline, _MOST_GREETING), deadline))
+            greeting = parse_json(self._read(self._length(deadline, _MAX_GREETING), deadline))
         except (WorkerDied, MalformedAnswer) as error:
             self.kill()
             raise IngestError(
@@ -81,9 +88,9 @@ class WorkerProcess:
         self._ready = bool(greeting.get("ready"))
 
     def ask(self, request: ParseRequest) -> dict[str, Any]:
-        """Its answer to a request. Raises WorkerDied, after which this is of no more use, and MalformedAnswer."""
+        """Send a request and return the answer; raise MalformedAnswer, or WorkerDied if the process has ended."""
         self.await_greeting()
-        question = {
+        message = {
             "path": os.fspath(request.path.absolute()),
             "within": os.fspath(request.within.absolute()) if request.within else "",
             "reader": request.reader,
@@ -94,7 +101,7 @@ class WorkerProcess:
             "worker_megabytes": self._limits.worker_megabytes,
         }
         deadline = time.monotonic() + self._limits.seconds
-        self._write(frame(json.dumps(question).encode("ascii")))  # escapes what of a path is not text
+        self._write(encode_frame(json.dumps(message).encode("ascii")))  # escapes the bytes of a path that are not text
         self.usable = self._read(1, deadline) == b"\1"
         payload = self._read(self._length(deadline, self._limits.answer_bytes), deadline)
         self.files += 1
@@ -102,7 +109,7 @@ class WorkerProcess:
         return parse_json(payload)
 
     def kill(self) -> None:
-        """End it and what it started, at once; its thread finds the pipe closed."""
+        """End the process and its children at once; the thread that waits for it finds the pipe closed."""
         self.usable = False
         if self._process.returncode is not None:
             return
@@ -112,15 +119,12 @@ class WorkerProcess:
             self._process.kill()
 
     def bury(self) -> None:
-        """End it, if it still runs, and take its pipes and its place in the system's table away."""
+        """End the process if it still runs, close its pipes and reap it."""
         self.kill()
         self._end()
 
-    def _arguments(self) -> list[str]:
-        return [str(os.getpid()), str(self._limits.memory_mb)]
-
     def _length(self, deadline: float, most: int) -> int:
-        length = int.from_bytes(self._read(PREFIX, deadline), "big")
+        length = int.from_bytes(self._read(LENGTH_PREFIX_BYTES, deadline), "big")
         if length > most:
             raise MalformedAnswer("more than was allowed")
         return length
@@ -132,7 +136,7 @@ class WorkerProcess:
             raise self._death() from error
 
     def _read(self, size: int, deadline: float) -> bytes:
-        """Exactly so many bytes. Raises WorkerDied if the pipe closes or time runs out before."""
+        """Read exactly `size` bytes; raise WorkerDied if the pipe closes or time runs out first."""
         descriptor = self._answers.fileno()
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -149,50 +153,50 @@ class WorkerProcess:
         return bytes(received)
 
     def _death(self) -> WorkerDied:
-        """Why it ended by itself, told by how."""
+        """Return why the process ended, by its exit code."""
         code, peak_mb = self._end()
         limits = self._limits
         if code == -signal.SIGXCPU:
             return WorkerDied(f"took more than {limits.computing_seconds} s of computing to read", _SLOW)
-        if code == OUT_OF_MEMORY or (-code in _WANT_OF_MEMORY and peak_mb > limits.memory_mb / 2):
-            return out_of_memory(limits)
+        if code == OUT_OF_MEMORY or (-code in _MEMORY_SIGNALS and peak_mb > limits.memory_mb / 2):
+            return out_of_memory_error(limits)
         if code == -signal.SIGKILL:
-            return WorkerDied("the system ended the reader, most likely for want of memory", again=True)
+            return WorkerDied("the system ended the reader, most likely for want of memory", retry=True)
         if code < 0:
-            hint = _PERHAPS_MEMORY if -code in _WANT_OF_MEMORY else ""
-            return WorkerDied(f"the reader crashed (signal {-code})", hint, again=True)
-        return WorkerDied(f"the reader ended unexpectedly (exit code {code})", again=True)
+            hint = _PERHAPS_MEMORY if -code in _MEMORY_SIGNALS else ""
+            return WorkerDied(f"the reader crashed (signal {-code})", hint, retry=True)
+        return WorkerDied(f"the reader ended unexpectedly (exit code {code})", retry=True)
 
     def _end(self) -> tuple[int, float]:
-        """Waits for the process; its exit code as subprocess tells it, and the megabytes it held at its peak."""
+        """Wait for the process; return its exit code and its peak memory in megabytes."""
         for pipe in (self._requests, self._answers):
             pipe.close()
         if self._process.returncode is not None:
             return self._process.returncode, 0.0
         _, status, usage = os.wait4(self._process.pid, 0)
-        clear_pinned()
+        remove_pinned()
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        # Linux counts what the parent held into it: only what is above that is certainly the child's.
+        # Linux includes the memory of the parent: only a value above that is certainly the child's.
         inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
         return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-_PERHAPS_MEMORY = "If it wanted more memory at once than it may have, raise ingest.parse_memory_mb."
+_PERHAPS_MEMORY = "If it needed more memory at once than the limit, raise ingest.parse_memory_mb."
 _SLOW = "Raise ingest.parse_seconds; half of it is computing."
 
 
-def out_of_memory(limits: ParseLimits) -> WorkerDied:
-    """What is said of a file that took too much memory."""
+def out_of_memory_error(limits: ParseLimits) -> WorkerDied:
+    """Return the error of a file that took too much memory."""
     return WorkerDied(
-        f"needed more than {limits.memory_mb:,} MB of memory", "Raise ingest.parse_memory_mb.", again=True
+        f"needed more than {limits.memory_mb:,} MB of memory", "Raise ingest.parse_memory_mb.", retry=True
     )
 
 
 def _environment() -> dict[str, str]:
-    """The variables a worker gets: how to find programs, and nothing that could be a secret.
+    """The variables of a worker: how to find programs, and nothing that could be a secret.
 
-    Strings hash the same in every worker, so that no library's habit of walking a set can make texts differ.
+    Strings hash the same in every worker, so that the iteration order of sets cannot change a text.
     """
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {

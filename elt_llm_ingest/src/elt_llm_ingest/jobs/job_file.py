@@ -1,0 +1,193 @@
+"""Ingest job files: `config/ingest/NAME.yaml`, lists of jobs, and the examples that `elt-llm init` writes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.settings.loader import LoadedSettings, find_yaml_file, shown_path, validate_model
+from elt_llm_core.settings.template import model_as_yaml
+from elt_llm_core.settings.tree import ChunkingSettings, Settings, SettingsSection
+from elt_llm_core.settings.yaml_document import YamlDocument, read_yaml
+from elt_llm_core.store.collections import check_collection_name
+from elt_llm_core.store.records import MetadataValue
+from pydantic import Field
+
+from elt_llm_ingest.readers import create_named_reader
+
+INGEST_FOLDER = "ingest"
+_MAX_PREFIX_LENGTH = 31
+
+
+class IngestJob(SettingsSection):
+    """What to ingest, how, and into which collection."""
+
+    description: str = Field("", description="What the job is for, in a sentence.")
+    collection: str | None = Field(None, description="The collection to fill; or give collection_prefix.")
+    collection_prefix: str | None = Field(
+        None, description="Fill one collection for each group that split_by finds; their names start with it."
+    )
+    split_by: Literal["section", "type"] | None = Field(
+        None, description="section: by top-level section; type: by the type of what a file holds, such as its entries."
+    )
+    paths: tuple[str, ...] = Field(
+        min_length=1,
+        description="Files, folders and patterns such as docs/**/*.pdf, seen from the folder that holds config/.",
+    )
+    exclude: tuple[str, ...] = Field(
+        (), description="Patterns to leave out; one without `/` holds for names in any folder, such as *.tmp."
+    )
+    reader: str = Field(
+        "auto",
+        pattern=r"^[a-z][a-z0-9_-]{0,40}$",
+        description="What reads the files; auto: by the ending of their names.",
+    )
+    chunking: ChunkingSettings | None = Field(None, description="Overrides of the chunking section.")
+    metadata: dict[str, MetadataValue] = Field(
+        default_factory=dict, description="Put onto every document, to be shown and filtered by."
+    )
+    topics: dict[str, tuple[str, ...]] | None = Field(None, description="Used instead of ingest.topics.")
+    check_against: str | None = Field(
+        None, description="A collection whose entries are compared with these, by id; what lacks is reported."
+    )
+
+    def apply_to(self, settings: Settings) -> Settings:
+        """Return the settings with the overrides of the job."""
+        chunking = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
+        topics = {} if self.topics is None else {"topics": self.topics}
+        return settings.model_copy(
+            update={
+                "chunking": settings.chunking.model_copy(update=chunking),
+                "ingest": settings.ingest.model_copy(update=topics),
+            }
+        )
+
+
+class JobList(SettingsSection):
+    """Jobs to run one after the other."""
+
+    description: str = Field("", description="What the list is for, in a sentence.")
+    jobs: tuple[str, ...] = Field(min_length=1, description="Names of jobs in the same folder, run in this order.")
+
+
+@dataclass(frozen=True)
+class LoadedJob:
+    """A job with its name and its file."""
+
+    name: str
+    file: Path
+    spec: IngestJob
+
+
+@dataclass(frozen=True)
+class UnreadableJob:
+    """A job of a list that cannot be read, with the error."""
+
+    name: str
+    error: UsageError
+
+
+def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
+    """Find a job file by its path or by its name in `config/ingest`. Raises UsageError that names the nearest one."""
+    return find_yaml_file(given, loaded.config_dir / INGEST_FOLDER, working_directory)
+
+
+def load_jobs(file: Path, loaded: LoadedSettings) -> list[LoadedJob | UnreadableJob]:
+    """Load the job in a file, or the jobs of a list in its order, with an UnreadableJob for each broken one.
+
+    Raises SettingsError that names the line of each mistake in `file` itself.
+    """
+    shown_as = shown_path(file, loaded.project)
+    document = read_yaml(file, shown_as)
+    if "jobs" not in document.value:
+        return [_load_job(file, document, shown_as, loaded)]
+    listed = validate_model(JobList, document.value, document.origins, shown_as)
+    return [_load_listed_job(name, file.parent, loaded) for name in dict.fromkeys(listed.jobs)]
+
+
+def _load_listed_job(name: str, folder: Path, loaded: LoadedSettings) -> LoadedJob | UnreadableJob:
+    file = folder / f"{name}.yaml"
+    try:
+        if Path(name).name != name or not file.is_file():
+            raise UsageError(f"There is no job {name!r} in {folder}.")
+        shown_as = shown_path(file, loaded.project)
+        document = read_yaml(file, shown_as)
+        if "jobs" in document.value:
+            raise SettingsError(f"{shown_as}: a list of jobs within a list", hint="Name the jobs themselves.")
+        return _load_job(file, document, shown_as, loaded)
+    except UsageError as error:
+        return UnreadableJob(name, error)
+
+
+def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedSettings) -> LoadedJob:
+    spec = validate_model(IngestJob, document.value, document.origins, shown_as)
+    where: Callable[[str], str] = lambda key: document.origins.get((key,), shown_as)  # noqa: E731
+    if spec.collection is not None and spec.collection_prefix is not None:
+        raise SettingsError(f"{where('collection_prefix')}: collection is given too; a job has one of the two")
+    if spec.collection is None and spec.collection_prefix is None:
+        raise SettingsError(f"{shown_as}: collection is missing, or collection_prefix with split_by")
+    if (spec.collection_prefix is None) != (spec.split_by is None):
+        given, lacking = ("split_by", "collection_prefix") if spec.split_by else ("collection_prefix", "split_by")
+        raise SettingsError(f"{where(given)}: {given} needs {lacking}")
+    _check_names(spec, where, file)
+    in_folder = file.parent.resolve() == (loaded.config_dir / INGEST_FOLDER).resolve()
+    return LoadedJob(file.stem if in_folder else shown_as, file, spec)
+
+
+def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> None:
+    """Raise SettingsError for an invalid collection name, an unknown reader or a prefix that is too long."""
+    for key in ("collection", "collection_prefix", "check_against"):
+        name = getattr(spec, key)
+        try:
+            if name is not None:
+                check_collection_name(name)
+        except UsageError as error:
+            raise SettingsError(f"{where(key)}: {error}", hint=error.hint) from error
+    if spec.reader != "auto" and create_named_reader(spec.reader, file) is None:
+        raise SettingsError(
+            f"{where('reader')}: there is no reader {spec.reader}", hint="auto goes by the file's name."
+        )
+    if spec.collection_prefix is not None and len(spec.collection_prefix) > _MAX_PREFIX_LENGTH:
+        raise SettingsError(f"{where('collection_prefix')}: more than {_MAX_PREFIX_LENGTH} characters")
+
+
+_JOBS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "documents": {
+            "description": "Office files, web pages and texts into one collection.",
+            "collection": "documents",
+            "paths": ["documents/**/*.*"],
+            "exclude": ["*.bak", "drafts"],
+            "metadata": {"kept_by": "the office"},
+        },
+        "model": {
+            "description": "Diagrams of a model, drawn as entities and relationships.",
+            "collection": "model",
+            "paths": ["model/*.drawio"],
+            "check_against": "inventory_application",
+        },
+        "inventory": {
+            "description": "The export of an inventory, a collection for each type of entry.",
+            "collection_prefix": "inventory_",
+            "split_by": "type",
+            "paths": ["inventory/*.xlsx"],
+        },
+    }
+)
+_LISTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "load_all": {
+            "description": "Every job, one after the other; one that fails does not stop the others.",
+            "jobs": ["documents", "inventory", "model"],
+        }
+    }
+)
+
+
+def example_jobs() -> dict[str, str]:
+    """Return the YAML text of the example jobs by path within the configuration folder."""
+    jobs = {name: model_as_yaml(IngestJob, given) for name, given in _JOBS.items()}
+    lists = {name: model_as_yaml(JobList, given) for name, given in _LISTS.items()}
+    return {f"{INGEST_FOLDER}/{name}.yaml": text for name, text in {**jobs, **lists}.items()}

@@ -1,0 +1,212 @@
+"""Run ingest jobs, or plan them: each fills one collection, or one for every group of its files."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from elt_llm_core.collection.lifecycle import drop
+from elt_llm_core.errors import EltError, UnreadableDocument, UsageError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.store.collections import CollectionJob
+from elt_llm_core.store.store import Store
+
+from elt_llm_ingest.jobs.groups import FilledCollection, GroupFinder, collection_names, stable_path
+from elt_llm_ingest.jobs.job_file import INGEST_FOLDER, LoadedJob, UnreadableJob
+from elt_llm_ingest.jobs.job_request import IngestFlags, create_request
+from elt_llm_ingest.pipeline import ingest
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.run.plan import IngestPlan, PlannedFile, plan_ingest
+from elt_llm_ingest.run.reading import FileReading
+from elt_llm_ingest.run.report import FileOutcome, IngestReport
+from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.sandbox.parser import CachingParser, DirectParser, Parser
+from elt_llm_ingest.sources.collection_sources import KnownSources, LocatedFile, find_sources
+from elt_llm_ingest.sources.patterns import literal_pattern
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """The outcome of one job, with a report for each collection that it fills.
+
+    `files` are those in no collection: unreadable or empty ones. `left_over` are collections whose group no file has
+    any more; `dropped` are those that were dropped. With an `error` the job did not run to its end.
+    """
+
+    job: str
+    reports: tuple[IngestReport, ...] = ()
+    files: tuple[FileOutcome, ...] = ()
+    left_over: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    error: str = ""
+    hint: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """1 if anything failed or was held back, else 0."""
+        failed = any(it.status == "failed" for it in self.files)
+        return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {**asdict(self), "reports": [report.to_json() for report in self.reports]}
+
+
+class JobRunner:
+    """Run jobs with one store, model and parser. The caller holds the writer's lock."""
+
+    def __init__(
+        self,
+        loaded: LoadedSettings,
+        embedding: EmbeddingModel,
+        store: Store,
+        parser: Parser,
+        progress: ProgressListener,
+        flags: IngestFlags,
+    ) -> None:
+        self._loaded, self._embedding, self._store = loaded, embedding, store
+        self._parser, self._progress, self._flags = parser, progress, flags
+
+    def run_all(self, jobs: Sequence[LoadedJob | UnreadableJob]) -> list[JobReport]:
+        """Run jobs one after the other; a failing job does not stop the others."""
+        reports = []
+        for job in jobs:
+            self._progress.note(f"Job {job.name}")
+            try:
+                reports.append(self.run(job))
+            except (EltError, OSError) as error:
+                reports.append(JobReport(job.name, error=str(error), hint=getattr(error, "hint", "")))
+        return reports
+
+    def run(self, job: LoadedJob | UnreadableJob) -> JobReport:
+        """Run one job. Raises an EltError if it fails."""
+        if isinstance(job, UnreadableJob):
+            raise job.error
+        request = create_request(job, self._loaded, self._flags)
+        if job.spec.split_by is not None:
+            return self._run_split(job, request)
+        self._check_not_filled_by_other_job(job, request.collection)
+        report = self._ingest(job, request, CollectionJob(job.name), self._parser)
+        return JobReport(job.name, (report,))
+
+    def _run_split(self, job: LoadedJob, request: IngestRequest) -> JobReport:
+        filled = collections_filled_by(self._store, job, self._loaded)
+        parser = CachingParser(self._parser)  # the collections of this job share their files
+        sources = find_sources(KnownSources(), request.paths, request.selection, everything=False)
+        reading = FileReading(parser, ReaderOptions.of(self._loaded.settings.ingest), job.spec.reader)
+        grouped = GroupFinder(reading, job.spec.split_by or "section", filled).find(sources.files)
+        others = {record.name for record in self._store.collections.all()} - {one.name for one in filled}
+        names = collection_names(job.spec.collection_prefix or "", grouped.files.keys(), filled, others)
+        reports = []
+        for group, files in grouped.files.items():
+            include = tuple(literal_pattern(located.file.path) for located in files)
+            of_group = replace(request, collection=names[group], include=include, group=group)
+            filling = CollectionJob(job.name, group, tuple(grouped.keys[group]))
+            reports.append(self._ingest(job, of_group, filling, parser))
+        left_over = [one.name for one in filled if one.filling.group not in grouped.files]
+        dropped = left_over if request.allow_delete else []
+        for name in dropped:
+            drop(self._store, name)
+        kept = () if dropped else tuple(left_over)
+        return JobReport(job.name, tuple(reports), tuple(grouped.outcomes), kept, tuple(dropped))
+
+    def _ingest(self, job: LoadedJob, request: IngestRequest, filling: CollectionJob, parser: Parser) -> IngestReport:
+        settings = job.spec.apply_to(self._loaded.settings)
+        report = ingest(request, settings, self._embedding, self._store, self._progress, parser)
+        record = self._store.collections.find(request.collection)
+        if record is not None:
+            self._store.collections.set_filled_by(record.id, filling)
+        return report
+
+    def _check_not_filled_by_other_job(self, job: LoadedJob, collection: str) -> None:
+        """Raise UsageError if another job fills the collection: each would remove the other's documents."""
+        record = self._store.collections.find(collection)
+        filling = self._store.collections.filled_by(record.id) if record else None
+        if filling and filling.job != job.name and _still_exists(filling.job, self._loaded):
+            raise UsageError(
+                f"Collection '{collection}' is filled by the job {filling.job}.",
+                hint=f"Give {job.name} a collection of its own, or run: elt-llm drop {collection}",
+            )
+
+
+def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) -> list[FilledCollection]:
+    """Return the collections with the job's prefix that it, or a job that no longer exists, filled before."""
+    collections = []
+    for record in store.collections.all():
+        filling = store.collections.filled_by(record.id)
+        if filling is None or not record.name.startswith(job.spec.collection_prefix or "\0"):
+            continue
+        if filling.group and (filling.job == job.name or not _still_exists(filling.job, loaded)):
+            collections.append(FilledCollection.of(store, record, filling))
+    return collections
+
+
+def refuse_job_collection(store: Store, collection: str) -> None:
+    """Raise UsageError if a job filled the collection: only the job knows what belongs in it."""
+    record = store.collections.get(collection)
+    filling = store.collections.filled_by(record.id)
+    if filling is not None:
+        raise UsageError(
+            f"Collection '{collection}' is filled by a job.",
+            hint=f"Run: elt-llm ingest --job {filling.job}   (with the same options)",
+        )
+
+
+def _still_exists(name: str, loaded: LoadedSettings) -> bool:
+    return (loaded.config_dir / INGEST_FOLDER / f"{name}.yaml").is_file() or (loaded.project / name).is_file()
+
+
+def plan_job(
+    job: LoadedJob | UnreadableJob,
+    loaded: LoadedSettings,
+    embedding: EmbeddingModel | None,
+    store: Store | None,
+    flags: IngestFlags,
+) -> IngestPlan:
+    """Plan a job. A job that splits its files has one plan for all collections: their groups are not known yet.
+
+    The plan of a job that cannot run has the reason in `refused`.
+    """
+    if isinstance(job, UnreadableJob):
+        return IngestPlan("", (), refused=str(job.error), job=job.name)
+    try:
+        request = create_request(job, loaded, flags)
+        if job.spec.split_by is None:
+            return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store)
+        filled = collections_filled_by(store, job, loaded) if store else []
+        reading = FileReading(DirectParser(), ReaderOptions.of(loaded.settings.ingest), job.spec.reader)
+        return _plan_split_job(job, request, filled, GroupFinder(reading, job.spec.split_by, filled))
+    except UsageError as error:
+        return IngestPlan(job.spec.collection or f"{job.spec.collection_prefix}*", (), refused=str(error), job=job.name)
+
+
+def _plan_split_job(
+    job: LoadedJob, request: IngestRequest, filled: list[FilledCollection], finder: GroupFinder
+) -> IngestPlan:
+    sources = find_sources(KnownSources(), request.paths, request.selection, everything=False)
+    before = {where: record.path for one in filled for where, record in one.files.items()}
+    names = {one.filling.group: one.name for one in filled}
+    files = [_planned_file(located, finder, names, before) for located in sources.files]
+    there = {stable_path(located.root_path, located.relative) for located in sources.files}
+    files += [
+        PlannedFile(path, "removed", "no longer in its folder")
+        for where, path in sorted(before.items())
+        if where not in there
+    ]
+    files += [PlannedFile(str(it.path), "skipped", it.reason) for it in sources.discovery.skipped]
+    rebuilt = "--rebuild was given" if request.rebuild and filled else ""
+    return IngestPlan(f"{job.spec.collection_prefix}*", tuple(files), rebuilt, "", job.name)
+
+
+def _planned_file(
+    located: LocatedFile, finder: GroupFinder, names: Mapping[str, str], before: Collection[str]
+) -> PlannedFile:
+    try:
+        groups = finder.known_groups(finder.key(located))
+    except UnreadableDocument as error:
+        return PlannedFile(located.relative, "failed", str(error))
+    if groups:
+        return PlannedFile(located.relative, "unchanged", f"in {', '.join(names[group] for group in groups)}")
+    known = stable_path(located.root_path, located.relative) in before
+    return PlannedFile(located.relative, "changed" if known else "new", "its groups are known when it is read")

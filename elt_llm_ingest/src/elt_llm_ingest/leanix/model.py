@@ -1,0 +1,355 @@
+"""Build an enterprise model from diagrams: entities from fact sheets, relationships from lines with cardinalities."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from elt_llm_core.enterprise import Cardinality, EnterpriseModel, Entity, Relationship, RelationshipEnd
+
+from elt_llm_ingest.leanix.findings import FileProblems
+from elt_llm_ingest.parsing.diagram import Diagram, DiagramCell, label_name
+from elt_llm_ingest.parsing.document_builder import UniqueNames
+
+NO_NAME = "(no name)"
+_CONTAINER_STYLE = "leanix_fs_container"
+
+
+def is_fact_sheet(cell: DiagramCell) -> bool:
+    """Whether a cell, a shape or a line, is a fact sheet."""
+    return cell.data.get("type", "").lower() == "factsheet" or "factSheetId" in cell.data
+
+
+@dataclass(frozen=True)
+class DrawnFactSheet:
+    """A fact sheet with its position in a diagram."""
+
+    cell: DiagramCell
+    name: str
+    domain: str
+    subgroup: str
+    container: bool
+
+    @property
+    def type(self) -> str:
+        """The type, such as DataObject."""
+        return label_name(self.cell.data.get("factSheetType", ""))
+
+    @property
+    def fact_sheet_id(self) -> str:
+        """The id in the inventory; empty if the cell has none."""
+        return label_name(self.cell.data.get("factSheetId", ""))
+
+
+class DiagramFactSheets:
+    """The fact sheets of one diagram and the cells around them."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.diagram = diagram
+
+    @cached_property
+    def drawn(self) -> dict[str, DrawnFactSheet]:
+        """Fact sheets by the id of their cell, in the order of the file."""
+        return {cell.id: self._drawn(cell) for cell in self.diagram.cells if is_fact_sheet(cell)}
+
+    @cached_property
+    def holders(self) -> dict[str, list[str]]:
+        """Ids of the cells that contain fact sheets at any depth, with the ids of the fact sheets' cells."""
+        held: dict[str, list[str]] = {}
+        for cell in self.diagram.cells:
+            if is_fact_sheet(cell):
+                for around in self.diagram.around(cell):
+                    held.setdefault(around.id, []).append(cell.id)
+        return held
+
+    @property
+    def texts(self) -> list[DiagramCell]:
+        """Shapes with text that are neither fact sheets, nor their containers, nor labels of lines."""
+        return [cell for cell in self.diagram.cells if self._is_text(cell)]
+
+    def at_end(self, cell_id: str) -> DrawnFactSheet | None:
+        """Return the fact sheet at the end of a line: the cell itself, the only one in it, or the one around it."""
+        cell = self.diagram.by_id.get(cell_id)
+        if cell is None or cell_id in self.drawn:
+            return self.drawn.get(cell_id)
+        held = self.holders.get(cell_id, [])
+        if len(held) == 1:
+            return self.drawn[held[0]]
+        around = next((outer for outer in self.diagram.around(cell) if outer.id in self.drawn), None)
+        return self.drawn[around.id] if around and around.id not in self.holders else None
+
+    def _drawn(self, cell: DiagramCell) -> DrawnFactSheet:
+        around = [outer.name for outer in self.diagram.around(cell) if outer.vertex and outer.label]
+        along = next((label.name for label in self.diagram.labels_of(cell)), "") if cell.edge else ""
+        container = cell.id in self.holders or any(key.startswith(_CONTAINER_STYLE) for key in cell.style)
+        return DrawnFactSheet(
+            cell=cell,
+            name=cell.name or along or NO_NAME,
+            domain=around[-1] if around else "",
+            subgroup=around[-2] if len(around) > 1 else "",
+            container=container,
+        )
+
+    def _is_text(self, cell: DiagramCell) -> bool:
+        if not cell.label or not cell.vertex or cell.id in self.drawn or cell.id in self.holders:
+            return False
+        parent = self.diagram.by_id.get(cell.parent)
+        return parent is None or not parent.edge
+
+
+_ARROWS: dict[str, Cardinality] = {
+    "erone": "1",
+    "ermandone": "1",
+    "ermany": "*",
+    "eronetomany": "1..*",
+    "erzerotomany": "0..*",
+    "erzerotoone": "0..1",
+}
+_WORDS: dict[str, Cardinality] = {
+    **dict.fromkeys(("1", "1..1", "one", "exactly one"), "1"),
+    **dict.fromkeys(("0..1", "0-1", "zero or one"), "0..1"),
+    **dict.fromkeys(("*", "n", "m", "many"), "*"),
+    **dict.fromkeys(("0..*", "0..n", "0..m", "0-*", "0-n", "zero or many"), "0..*"),
+    **dict.fromkeys(("1..*", "1..n", "1..m", "1+", "one or many"), "1..*"),
+}
+_MAX_LABEL_LENGTH = 30
+_PAIR = re.compile(r"([^:/\u2013-]{1,12}?) ?(?:[:/\u2013-]|\bto\b) ?([^:/\u2013-]{1,12})")
+
+
+def arrow_cardinality(arrow: str) -> Cardinality:
+    """Return the cardinality of an arrow such as ERzeroToMany; "" if the arrow has none."""
+    return _ARROWS.get(arrow.lower(), "")
+
+
+def label_cardinality(label: str) -> Cardinality:
+    """Return the cardinality of a label such as `0..n` or `[1..*]`; "" for any other label."""
+    return _WORDS.get(_strip_brackets(label), "")
+
+
+def cardinality_pair(label: str) -> tuple[Cardinality, Cardinality] | None:
+    """Return both cardinalities of a label such as `1:n` or `one to many`; None for any other label."""
+    match = _PAIR.fullmatch(_strip_brackets(label))
+    if match is None:
+        return None
+    source, target = label_cardinality(match[1]), label_cardinality(match[2])
+    return (source, target) if source and target else None
+
+
+def _strip_brackets(label: str) -> str:
+    """The label without brackets; empty if it is too long for a cardinality."""
+    if len(label) > _MAX_LABEL_LENGTH:
+        return ""
+    bare = " ".join(label.strip(" ()[]{}").lower().split())
+    return bare.replace("...", "..").replace(" ..", "..").replace(".. ", "..")
+
+
+@dataclass(frozen=True)
+class RelationLine:
+    """The name and cardinalities of one line. `unplaced` are cardinalities at neither end."""
+
+    name: str
+    source: Cardinality
+    target: Cardinality
+    unplaced: tuple[str, ...] = ()
+
+
+def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
+    """Return name and cardinalities of a line. A label at an end takes precedence over the arrow."""
+    written: dict[str, Cardinality] = {}
+    names = []
+    unplaced = []
+    labels = [cell for cell in diagram.labels_of(edge) if not cell.data.get("factSheetId")]
+    for label in (edge, *labels):
+        pair = cardinality_pair(label.name)
+        single = label_cardinality(label.name)
+        if pair:
+            written["source"], written["target"] = pair
+        elif single and label is not edge and label.x:
+            written["source" if label.x < 0 else "target"] = single
+        elif single:
+            unplaced.append(label.name)
+        elif label.name:
+            names.append(label.name)
+    return RelationLine(
+        name=" / ".join(dict.fromkeys(names)),
+        source=written.get("source") or arrow_cardinality(edge.style.get("startArrow", "")),
+        target=written.get("target") or arrow_cardinality(edge.style.get("endArrow", "")),
+        unplaced=tuple(unplaced),
+    )
+
+
+def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
+    """Build the model of all diagrams: a fact sheet or relation that is drawn twice is counted once."""
+    return _ModelBuilder(diagrams).build()
+
+
+class _ModelBuilder:
+    """Collects the entities of all diagrams first, then the lines between them."""
+
+    def __init__(self, diagrams: Sequence[Diagram]) -> None:
+        self._pages = [DiagramFactSheets(diagram) for diagram in diagrams]
+        self._findings = FileProblems()
+        self._entities: dict[str, Entity] = {}
+        self._relationships: dict[str, Relationship] = {}
+        self._incomplete: dict[str, Relationship] = {}
+        self._entity_of: dict[tuple[int, str], str] = {}
+        self._ids = {kind: UniqueNames() for kind in ("entity", "relationship", "incomplete")}
+        self._known: dict[tuple[str, ...], str] = {}
+
+    def build(self) -> EnterpriseModel:
+        for page in self._pages:
+            for drawn in page.drawn.values():
+                self._add_entity(page.diagram, drawn)
+        for page in self._pages:
+            for cell in page.diagram.cells:
+                if cell.edge:
+                    self._add_line(page, cell)
+        return EnterpriseModel(
+            entities=tuple(self._entities.values()),
+            relationships=tuple(self._relationships.values()),
+            incomplete=tuple(self._incomplete.values()),
+            diagrams=tuple(page.diagram.name for page in self._pages),
+            texts=tuple(
+                dict.fromkeys(cell.words for page in self._pages for cell in page.texts if _is_plain_label(cell))
+            ),
+            notes=(*(note for page in self._pages for note in page.diagram.notes), *self._findings.notes),
+        ).in_order()
+
+    def _add_entity(self, diagram: Diagram, drawn: DrawnFactSheet) -> None:
+        # The same id with another name is another entity: merging them would lose a name.
+        key = (drawn.fact_sheet_id, drawn.name.casefold())
+        known = self._entities[self._known[key]] if drawn.fact_sheet_id and key in self._known else None
+        if known is None:
+            entity = self._new_entity(diagram, drawn)
+            self._known[key] = entity.id
+        else:
+            # Another drawing of an entity completes its values.
+            update: dict[str, str | bool] = {"container": known.container or drawn.container}
+            update["type"] = known.type or drawn.type
+            if not known.domain:
+                update |= {"domain": drawn.domain, "subgroup": drawn.subgroup}
+            entity = known.model_copy(update=update)
+            if known.page == diagram.number:
+                self._findings.add("fact sheets drawn more than once in a diagram", known.name)
+        self._entities[entity.id] = entity
+        self._entity_of[diagram.number, drawn.cell.id] = entity.id
+
+    def _new_entity(self, diagram: Diagram, drawn: DrawnFactSheet) -> Entity:
+        wanted = drawn.fact_sheet_id or drawn.cell.id
+        unique = self._ids["entity"].take(wanted)
+        if not drawn.fact_sheet_id:
+            self._findings.add("fact sheets without an id", drawn.name)
+        elif unique != wanted:
+            self._findings.add("fact sheet ids with several names", f"{wanted} ({drawn.name})")
+        if drawn.name == NO_NAME:
+            self._findings.add("fact sheets without a name", wanted)
+        return Entity(
+            id=unique,
+            name=drawn.name,
+            type=drawn.type,
+            fact_sheet_id=drawn.fact_sheet_id,
+            cell_id=drawn.cell.id,
+            domain=drawn.domain,
+            subgroup=drawn.subgroup,
+            container=drawn.container,
+            page=diagram.number,
+            diagram=diagram.name,
+        )
+
+    def _add_line(self, page: DiagramFactSheets, cell: DiagramCell) -> None:
+        line = read_relation_line(page.diagram, cell)
+        for text in line.unplaced:
+            self._findings.add("cardinalities at neither end of their line", f"{text} on {cell.id}")
+        if cell.id in page.drawn:
+            self._add_drawn_as_line(page, cell, line)
+            return
+        relationship = self._relationship(page, cell, line)
+        source, target = relationship.source, relationship.target
+        if source.entity_id and target.entity_id:
+            self._check_metadata(cell, relationship)
+            self._add_relationship(relationship)
+            return
+        marked = cell.data.get("type", "").lower() == "relation" or "relationId" in cell.data
+        # An end that is attached to nothing is open; an end at a remark or another shape is not.
+        is_open = any(end not in page.diagram.by_id for end in (cell.source, cell.target))
+        if marked or (is_open and (source.entity_id or target.entity_id)):
+            self._add_incomplete(relationship)
+
+    def _relationship(self, page: DiagramFactSheets, cell: DiagramCell, line: RelationLine) -> Relationship:
+        return Relationship(
+            id=label_name(cell.data.get("relationId", "")) or cell.id,
+            source=self._end(page, cell, "source", line),
+            target=self._end(page, cell, "target", line),
+            name=line.name,
+            kind=label_name(cell.data.get("dependencyRelation", "")),
+            cell_id=cell.id,
+            page=page.diagram.number,
+            diagram=page.diagram.name,
+        )
+
+    def _add_drawn_as_line(self, page: DiagramFactSheets, cell: DiagramCell, line: RelationLine) -> None:
+        """Relate a fact sheet that is drawn as a line to the fact sheets at both of its ends."""
+        own = self._entities[self._entity_of[page.diagram.number, cell.id]]
+        middle = RelationshipEnd(entity_id=own.id, name=own.name)
+        whole = self._relationship(page, cell, line)
+        for side, source, target in (("source", whole.source, middle), ("target", middle, whole.target)):
+            relationship = whole.model_copy(
+                update={"id": f"{own.id}/{side}", "name": "", "source": source, "target": target}
+            )
+            if source.entity_id and target.entity_id:
+                self._add_relationship(relationship)
+            else:
+                self._add_incomplete(relationship)
+
+    def _end(self, page: DiagramFactSheets, cell: DiagramCell, side: str, line: RelationLine) -> RelationshipEnd:
+        """The end of a line, by its attached cell or else by its fact sheet id."""
+        is_source = side == "source"
+        cardinality = line.source if is_source else line.target
+        drawn = page.at_end(cell.source if is_source else cell.target)
+        named = label_name(cell.data.get(f"{side}FactSheetId", ""))
+        entity_id = self._entity_of[page.diagram.number, drawn.cell.id] if drawn else named
+        entity = self._entities.get(entity_id)
+        if entity is None:
+            return RelationshipEnd(name=named, cardinality=cardinality)
+        return RelationshipEnd(entity_id=entity.id, name=entity.name, cardinality=cardinality)
+
+    def _check_metadata(self, cell: DiagramCell, relationship: Relationship) -> None:
+        """Report a relation drawn between other fact sheets than its data names; source and target may be swapped."""
+        ends = (relationship.source, relationship.target)
+        drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
+        named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}
+        if not named <= drawn:
+            self._findings.add("relations drawn between other fact sheets than they name", _ends_label(relationship))
+
+    def _add_relationship(self, relationship: Relationship) -> None:
+        # The key has one part more than that of an entity, so that the two never collide.
+        key = (relationship.id, relationship.source.entity_id, relationship.target.entity_id)
+        if key in self._known:
+            known = self._relationships[self._known[key]]
+            self._relationships[known.id] = _complete_relationship(known, relationship)
+            return
+        unique = self._ids["relationship"].take(relationship.id)
+        if unique != relationship.id != relationship.cell_id:
+            self._findings.add("relation ids of several relations", relationship.id)
+        self._known[key] = unique
+        self._relationships[unique] = relationship.model_copy(update={"id": unique})
+
+    def _add_incomplete(self, relationship: Relationship) -> None:
+        self._findings.add("relations with an end without an entity", _ends_label(relationship))
+        unique = self._ids["incomplete"].take(relationship.id)
+        self._incomplete[unique] = relationship.model_copy(update={"id": unique})
+
+
+def _complete_relationship(known: Relationship, other: Relationship) -> Relationship:
+    source = known.source.model_copy(update={"cardinality": known.source.cardinality or other.source.cardinality})
+    target = known.target.model_copy(update={"cardinality": known.target.cardinality or other.target.cardinality})
+    return known.model_copy(update={"name": known.name or other.name, "source": source, "target": target})
+
+
+def _ends_label(relationship: Relationship) -> str:
+    source, target = (end.name or "?" for end in (relationship.source, relationship.target))
+    return f"{source} - {target}"
+
+
+def _is_plain_label(cell: DiagramCell) -> bool:
+    return not label_cardinality(cell.name) and cardinality_pair(cell.name) is None

@@ -1,0 +1,165 @@
+"""Open zip archives safely: check sizes before unpacking, and count bytes while unpacking."""
+
+import stat
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.parsing.document_reader import read_bytes
+
+LARGEST_SUM = 200_000_000  # unpacked bytes of all members
+LARGEST_RATIO = 100  # unpacked to packed
+MOST_ENTRIES = 10_000
+_RATIO_FROM = 1_000_000  # unpacked bytes; the ratio of a smaller member is not checked
+_PIECE = 65_536
+_DIRECTORY_ENTRY = b"PK\x01\x02"
+_LOCAL_HEADER = b"PK\x03\x04"
+_LOCAL_HEADER_SIZE = 30
+_ARCHIVES = (_LOCAL_HEADER, b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+_ENCRYPTED = 0x1 | 0x40 | 0x2000
+# Charts in office files embed their numbers as a workbook in this folder; it is never opened.
+_EMBEDDED = "embeddings"
+
+
+class Archive:
+    """A zip package in memory. `names` are its members, without folders, in the order of the directory."""
+
+    def __init__(self, data: bytes, entries: Sequence[ZipInfo]) -> None:
+        self._data = data
+        self._entries = {entry.filename: entry for entry in entries if not entry.is_dir()}
+        self.names = tuple(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def read_member(self, name: str) -> bytes:
+        """Return the unpacked bytes of a member.
+
+        Raises:
+            KeyError: there is no such member.
+            UnreadableDocument: the member is damaged or larger than declared.
+        """
+        return b"".join(self._inflate(self._entries[name]))
+
+    def check_members(self) -> None:
+        """Inflate every member once; raise UnreadableDocument for the first that is damaged or larger than declared."""
+        for entry in self._entries.values():
+            for _ in self._inflate(entry):
+                pass
+
+    def _inflate(self, entry: ZipInfo) -> Iterator[bytes]:
+        """Yield the bytes of a member, counted against the size that the directory declares and the checks allowed."""
+        size = checksum = 0
+        start = _content_start(self._data, entry)
+        for piece in _unpacked_pieces(memoryview(self._data)[start : start + entry.compress_size], entry):
+            if not size and piece.startswith(_ARCHIVES) and _EMBEDDED not in Path(entry.filename).parts:
+                raise UnreadableDocument(f"holds an archive within the archive: {_shortened(entry)}")
+            size += len(piece)
+            checksum = zlib.crc32(piece, checksum)
+            if size > entry.file_size:
+                raise UnreadableDocument(f"unpacks to more than its declared size: {_shortened(entry)}")
+            yield piece
+        if size != entry.file_size or checksum != entry.CRC:
+            raise UnreadableDocument(f"is damaged: {_shortened(entry)} does not match its size or checksum")
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open a zip package without unpacking it; raise UnreadableDocument if it is none or breaks a limit."""
+    data = read_bytes(path)
+    entries = _directory(data)
+    for entry in entries:
+        _check_entry(entry)
+    _check_sizes(entries, len(data))
+    _check_overlaps(entries, data)
+    yield Archive(data, entries)
+
+
+def check_archive(path: Path) -> None:
+    """Check all of a zip package, unpacking included, before a library opens the file itself."""
+    with open_archive(path) as archive:
+        archive.check_members()
+
+
+def _directory(data: bytes) -> list[ZipInfo]:
+    # Count before parsing: a million entries would take seconds and hundreds of megabytes.
+    if (count := data.count(_DIRECTORY_ENTRY)) > MOST_ENTRIES:
+        raise UnreadableDocument(f"has {count:,} entries: at most {MOST_ENTRIES:,} are read")
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            return archive.infolist()
+    except (BadZipFile, NotImplementedError, ValueError, OSError, EOFError, struct.error) as error:
+        raise UnreadableDocument(f"is no zip package or a damaged one: {error}") from error
+
+
+def _check_entry(entry: ZipInfo) -> None:
+    path = entry.orig_filename.replace("\\", "/")
+    if path.startswith("/") or path[1:2] == ":" or "\0" in path or ".." in path.split("/"):
+        raise UnreadableDocument(f"holds a name that leaves its folder: {_shortened(entry)}")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise UnreadableDocument(f"holds a symbolic link: {_shortened(entry)}")
+    if entry.flag_bits & _ENCRYPTED:
+        raise UnreadableDocument("is encrypted: a password is needed")
+    if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
+        raise UnreadableDocument(f"is packed by method {entry.compress_type}, which documents do not use")
+
+
+def _check_sizes(entries: Sequence[ZipInfo], packed: int) -> None:
+    total = sum(entry.file_size for entry in entries)
+    if total > LARGEST_SUM:
+        raise UnreadableDocument(f"unpacks to {total / 1e6:,.0f} MB: at most {LARGEST_SUM / 1e6:.0f} are read")
+    for entry in entries:
+        if entry.file_size > max(_RATIO_FROM, LARGEST_RATIO * entry.compress_size):
+            raise UnreadableDocument(f"is packed more than {LARGEST_RATIO} times, as bombs are: {_shortened(entry)}")
+    if total > max(_RATIO_FROM, LARGEST_RATIO * packed):
+        raise UnreadableDocument(f"is packed more than {LARGEST_RATIO} times, as bombs are")
+
+
+def _check_overlaps(entries: Sequence[ZipInfo], data: bytes) -> None:
+    """Refuse repeated names and members that share bytes: two programs would see two files."""
+    names: set[str] = set()
+    end = 0
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
+        if entry.filename in names:
+            raise UnreadableDocument(f"holds two members of one name: {_shortened(entry)}")
+        names.add(entry.filename)
+        if entry.header_offset < end:
+            raise UnreadableDocument(f"holds members that overlap, as bombs do: {_shortened(entry)}")
+        end = _content_start(data, entry) + entry.compress_size
+        if end > len(data):
+            raise UnreadableDocument(f"is damaged: {_shortened(entry)} is cut off")
+
+
+def _content_start(data: bytes, entry: ZipInfo) -> int:
+    start = entry.header_offset
+    header = data[start : start + _LOCAL_HEADER_SIZE] if start >= 0 else b""
+    if len(header) < _LOCAL_HEADER_SIZE or not header.startswith(_LOCAL_HEADER):
+        raise UnreadableDocument(f"is damaged: {_shortened(entry)} is not at the offset in the directory")
+    name, extra = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
+    return start + _LOCAL_HEADER_SIZE + name + extra
+
+
+def _unpacked_pieces(packed: memoryview, entry: ZipInfo) -> Iterator[bytes]:
+    if entry.compress_type == ZIP_STORED:
+        for start in range(0, len(packed), _PIECE):
+            yield bytes(packed[start : start + _PIECE])
+        return
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        for start in range(0, len(packed), _PIECE):
+            piece = inflater.decompress(packed[start : start + _PIECE], _PIECE)
+            while piece:
+                yield piece
+                piece = inflater.decompress(inflater.unconsumed_tail, _PIECE)
+    except zlib.error as error:
+        raise UnreadableDocument(f"is damaged: {_shortened(entry)} cannot be unpacked") from error
+
+
+def _shortened(entry: ZipInfo) -> str:
+    return f"{entry.orig_filename[:80]!a}"

@@ -1,0 +1,83 @@
+"""Decode bytes to text: byte order marks, declared and detected charsets, normalised line ends."""
+
+import codecs
+
+from charset_normalizer import from_bytes
+from elt_llm_core.errors import UnreadableDocument
+
+_SAMPLE_BYTES = 65_536
+# Longest first: the mark of UTF-16 LE is a prefix of the mark of UTF-32 LE.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Detection on a few lines drifts to rare charsets; these are the ones that documents really use.
+_CANDIDATES = [
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "mac_roman"),
+    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp949"),
+]
+_CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r\f"} | {0x7F: None, 0xFEFF: None}
+
+
+def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return the text of `data`, with line feeds and without control characters, and notes on what was guessed.
+
+    A byte order mark decides, then UTF-8 if it is valid, then the declared charset, then detection.
+    """
+    for mark, charset in _MARKS:
+        if data.startswith(mark):
+            return _decode_strictly(data[len(mark) :], charset)
+    if wide := _detect_utf16(data):
+        return _decode_strictly(data, wide)
+    if b"\0" in data[:_SAMPLE_BYTES]:
+        raise UnreadableDocument("is not text: it holds zero bytes")
+    try:
+        return _normalise_text(data.decode("utf-8")), ()
+    except UnicodeDecodeError:
+        pass
+    if declared and _is_known(declared):
+        return _decode_strictly(data, declared)
+    repaired = data.decode("utf-8", "replace")
+    damage = repaired.count("\ufffd")
+    if sum(character > "\x7f" for character in repaired) > 10 * damage:
+        return _normalise_text(repaired), (f"{damage} damaged characters were replaced",)
+    best = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=_CANDIDATES).best()
+    charset = best.encoding if best else "cp1252"
+    text, notes = _decode_strictly(data, charset)
+    return text, (f"charset not declared: read as {charset}", *notes)
+
+
+def _decode_strictly(data: bytes, charset: str) -> tuple[str, tuple[str, ...]]:
+    try:
+        return _normalise_text(data.decode(charset)), ()
+    except UnicodeDecodeError:
+        text = data.decode(charset, "replace")
+        return _normalise_text(text), (f"{text.count(chr(0xFFFD))} damaged characters were replaced",)
+
+
+def _is_known(charset: str) -> bool:
+    try:
+        b"a".decode(charset, "replace")
+    except LookupError:
+        return False
+    return True
+
+
+def _detect_utf16(data: bytes) -> str | None:
+    """Detect UTF-16 without a mark: in Latin text every other byte is zero."""
+    sample = data[:_SAMPLE_BYTES]
+    if len(sample) < 4 or len(data) % 2:
+        return None
+    half = len(sample) / 2
+    if sample[1::2].count(0) > 0.6 * half and sample[::2].count(0) < 0.05 * half:
+        return "utf-16-le"
+    if sample[::2].count(0) > 0.6 * half and sample[1::2].count(0) < 0.05 * half:
+        return "utf-16-be"
+    return None
+
+
+def _normalise_text(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)

@@ -1,0 +1,76 @@
+"""The contract of a reader: LlamaIndex's BaseReader with a parsed document, a name and a version.
+
+Parsed documents convert to LlamaIndex documents and back.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.text.outline import Section
+from llama_index.core.readers.base import BaseReader
+from llama_index.core.schema import BaseNode, Document, MetadataMode
+
+from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
+
+
+def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
+    """Convert to a LlamaIndex document whose `metadata` holds the structure, hidden from prompts and embeddings."""
+    structure: dict[str, Any] = {
+        "pages": list(parsed.pages),
+        "sections": [(section.start, section.level, section.title) for section in parsed.sections],
+        "blocks": [(block.start, block.end, block.kind, block.header) for block in parsed.blocks],
+    }
+    metadata = {**parsed.metadata, "title": parsed.title, "file_path": str(path), **structure}
+    hidden = list(structure)
+    return Document(
+        text=parsed.text,
+        metadata=metadata,
+        excluded_embed_metadata_keys=hidden,
+        excluded_llm_metadata_keys=hidden,
+    )
+
+
+def from_llama_document(node: BaseNode) -> ParsedDocument:
+    """Convert back from a LlamaIndex document; a document of another reader has text and title only."""
+    metadata: Mapping[str, Any] = node.metadata
+    return ParsedDocument(
+        text=node.get_content(metadata_mode=MetadataMode.NONE),
+        title=str(metadata.get("title") or metadata.get("file_name") or ""),
+        pages=tuple(metadata.get("pages", ())),
+        sections=tuple(Section(*section) for section in metadata.get("sections", ())),
+        blocks=tuple(Block(*block) for block in metadata.get("blocks", ())),
+    )
+
+
+class DocumentReader(BaseReader):
+    """Parse one file into a text and its structure; the same bytes always give the same result.
+
+    `name` and `version` are part of a document version's identity: raise `version` when the text could differ.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    @property
+    def identity(self) -> str:
+        """The reader as a document version records it; a reader whose arguments change the text adds them."""
+        return f"{self.name}-{self.version}"
+
+    @abstractmethod
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument with the reason if that fails."""
+
+    def load_data(self, file: Path, *args: Any, **load_kwargs: Any) -> list[Document]:
+        """Return the file as one LlamaIndex document whose metadata holds pages, sections and blocks."""
+        return [to_llama_document(self.read(Path(file)), Path(file))]
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file; raise UnreadableDocument if it cannot be opened."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UnreadableDocument(f"cannot be opened: {error.strerror or error}") from error

@@ -1,0 +1,67 @@
+"""Title, authors and year from the properties of Office files, and the first year or web address of several values."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elt_llm_core.store.records import MetadataValue
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_TERMS = "{http://purl.org/dc/terms/}"
+_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
+# The last change counts: the file that was created is often the template.
+_DATES = (f"{_TERMS}modified", f"{_DUBLIN_CORE}date", f"{_TERMS}created", f"{_META}creation-date")
+_AUTHORS = (f"{_META}initial-creator", f"{_DUBLIN_CORE}creator")
+_YEAR = re.compile(r"(?:19|20)\d\d(?=-)")
+# Titles that a program wrote, rather than an author.
+_PROGRAM_TITLES = ("microsoft word", "powerpoint presentation", "untitled", "slide 1")
+# A year on its own or at either end of a date: 2024, 2024-03-01, 20240301, D:20240301, 1 March 2024, 03/01/2024.
+_YEAR_IN_DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)|(?<!\d)(1[5-9]\d\d|20\d\d)(?=[01]\d[0-3]\d)")
+_SEARCHED_LENGTH = 100
+
+
+@dataclass(frozen=True)
+class OfficeProperties:
+    """The properties of an Office file; each is empty where the file has none. `authors` is joined by "; "."""
+
+    title: str = ""
+    authors: str = ""
+    year: int | None = None
+
+    def metadata(self) -> dict[str, MetadataValue]:
+        """Authors and year under the keys of a document's metadata."""
+        authors: dict[str, MetadataValue] = {"authors": self.authors} if self.authors else {}
+        return authors | ({"year": self.year} if self.year else {})
+
+
+def read_properties(root: "_Element | None") -> OfficeProperties:
+    """Read the properties in core.xml of OOXML or meta.xml of OpenDocument."""
+    if root is None:
+        return OfficeProperties()
+    title = _first_value(root, (f"{_DUBLIN_CORE}title",))
+    year = _YEAR.match(_first_value(root, _DATES))
+    return OfficeProperties(
+        "" if title.casefold().startswith(_PROGRAM_TITLES) else title,
+        "; ".join(author.strip() for author in _first_value(root, _AUTHORS).split(";") if author.strip()),
+        int(year.group()) if year else None,
+    )
+
+
+def _first_value(root: "_Element", tags: tuple[str, ...]) -> str:
+    texts = (" ".join((element.text or "").split()) for tag in tags for element in root.iter(tag))
+    return next(filter(None, texts), "")
+
+
+def find_year(*dates: str) -> int | None:
+    """The first year between 1500 and 2099 in the first of the dates that has one, or None."""
+    matches = (_YEAR_IN_DATE.search(date[:_SEARCHED_LENGTH]) for date in dates)
+    return next((int(match.group(1) or match.group(2)) for match in matches if match), None)
+
+
+def find_web_address(values: Iterable[str]) -> str:
+    """The first of the values that is a web address, or an empty string."""
+    return next((value for value in values if value.startswith(("https://", "http://"))), "")

@@ -1,0 +1,241 @@
+"""Shared parts of the Office readers: package parts and relations, refusal of legacy and damaged files, paragraphs."""
+
+import posixpath
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from zipfile import BadZipFile
+
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.parsing.archive import Archive, open_archive
+from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder, collapse_blanks
+from elt_llm_ingest.parsing.document_reader import read_bytes
+from elt_llm_ingest.parsing.parsed_document import BlockKind
+from elt_llm_ingest.parsing.xml_guard import check_prolog, parse_xml
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_CONTAINER = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_STREAMS = (
+    ("WordDocument", "is an old binary Word file: save it as .docx"),
+    ("PowerPoint Document", "is an old binary PowerPoint file: save it as .pptx"),
+    ("Workbook", "is an old binary Excel file: save it as .xlsx"),
+)
+
+
+def refuse_legacy_office(path: Path) -> None:
+    """Raise UnreadableDocument with the format to save the file in if it is an OLE container or Rich Text."""
+    data = read_bytes(path)
+    if data.startswith(b"{\\rtf"):
+        raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
+    if not data.startswith(_CONTAINER):
+        return
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise UnreadableDocument("is encrypted: a password is needed")
+    for stream, reason in _STREAMS:
+        if stream.encode("utf-16-le") in data:
+            raise UnreadableDocument(reason)
+    raise UnreadableDocument("is an old binary office file: save it in a present format")
+
+
+_DAMAGE_ERRORS = 200
+
+
+@contextmanager
+def refuse_damage() -> Iterator[None]:
+    """Raise UnreadableDocument for the errors of reading a damaged file; refusals pass unchanged."""
+    from lxml import etree
+
+    # Unknown names, invalid numbers, truncated streams, endless trees. Nothing broader: errors of this program, such
+    # as a wrong type or a missing attribute, must not be hidden.
+    families = (
+        *(KeyError, IndexError, ValueError, OverflowError, EOFError),
+        *(struct.error, zlib.error, BadZipFile, etree.LxmlError),
+    )
+    try:
+        yield
+    except RecursionError as error:
+        raise UnreadableDocument("is nested too deeply") from error
+    except families as error:
+        raise UnreadableDocument(f"is damaged: {type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}") from error
+
+
+_BASE = "http://schemas.openxmlformats.org"
+WORD = f"{{{_BASE}/wordprocessingml/2006/main}}"
+SLIDE = f"{{{_BASE}/presentationml/2006/main}}"
+DRAWING = f"{{{_BASE}/drawingml/2006/main}}"
+CHART = f"{{{_BASE}/drawingml/2006/chart}}"
+DIAGRAM = f"{{{_BASE}/drawingml/2006/diagram}}"
+RELATION = f"{{{_BASE}/officeDocument/2006/relationships}}"
+MATH = f"{{{_BASE}/officeDocument/2006/math}}"
+COMPATIBILITY = f"{{{_BASE}/markup-compatibility/2006}}"
+_RELATIONS = f"{{{_BASE}/package/2006/relationships}}"
+_STRICT = re.compile(rb"((?:xmlns(?::[\w.-]{1,40})?|Type|uri)=[\"'])http://purl\.oclc\.org/ooxml/(\w{1,40})/")
+_TRANSITIONAL = rb"\1" + _BASE.encode() + rb"/\2/2006/"
+
+
+def parse_number(text: str | None) -> int | None:
+    """Parse a whole number; None for any other text, or one of more than six digits."""
+    return int(text) if text and text.isdecimal() and len(text) < 7 else None
+
+
+@dataclass
+class OfficeParagraph:
+    """The pieces of a paragraph's text, None where a page starts; frames and notes are kept for after the block."""
+
+    pieces: list[str | None] = field(default_factory=list)
+    boxes: "list[_Element]" = field(default_factory=list)
+    notes: "list[tuple[str, _Element]]" = field(default_factory=list)
+    hidden: bool = False
+    _bold: int = 0
+    _bold_ended: bool = False
+    _emphasis: int = 0
+    _emphasis_ended: bool = False
+
+    @property
+    def raw(self) -> str:
+        """The text with all its blanks."""
+        return "".join(piece or "" for piece in self.pieces)
+
+    @property
+    def text(self) -> str:
+        """The lines of the text with single blanks."""
+        return collapse_blanks(self.raw)
+
+    @property
+    def term(self) -> str:
+        """The bold start of the text."""
+        return "".join(piece or "" for piece in self.pieces[: self._bold])
+
+    @property
+    def lead(self) -> str:
+        """The emphasised start of the text: bold, italic, or of a style for emphasis."""
+        return "".join(piece or "" for piece in self.pieces[: self._emphasis])
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether all of the text is bold."""
+        return not self._bold_ended and bool(self.term.strip())
+
+    def append(self, text: str, *, bold: bool | None, emphasis: bool = False) -> None:
+        """Append a piece of text."""
+        self.pieces.append(text)
+        if (bold or emphasis) and not self._emphasis_ended:
+            self._emphasis = len(self.pieces)
+        elif text.strip():
+            self._emphasis_ended = True
+        if bold and not self._bold_ended:
+            self._bold = len(self.pieces)
+        elif text.strip():
+            self._bold_ended = True
+
+
+class OfficeBodyWriter:
+    """Write the body of a document block by block.
+
+    `title` is the text of the first title paragraph, `left_out` the reasons why content is left out.
+    """
+
+    def __init__(self) -> None:
+        self.builder = DocumentBuilder()
+        self.title = ""
+        self.left_out: set[str] = set()
+        self._definitions = DefinitionListMarks(self.builder.marks)
+        self._before: BlockKind = "prose"
+        self._aside_depth = 0
+
+    def end(self) -> None:
+        """End the document."""
+        self._definitions.end()
+
+    def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
+        """Mark the terms of the blocks from number `first`; `part` is their role in a definition list."""
+        span = self.builder.span(first)
+        if span is None:
+            return
+        self._definitions.styled(part, span)
+        if not part and self._before != "code":
+            self.builder.marks.lead_after(span, self.builder.end, label, lead)
+
+
+class PackageRelation(NamedTuple):
+    """A reference of a part: `kind` is the last word of its type, `target` the name of another part."""
+
+    kind: str
+    target: str
+
+
+class OfficePackage:
+    """The parts of an Office file. `main` is the name of the part that holds the document."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._names = {name.casefold(): name for name in archive.names}
+        self._relations: dict[str, dict[str, PackageRelation]] = {}
+        mains = self.related("", "officeDocument")
+        if not mains:
+            raise UnreadableDocument("is no office document: none is named in its package")
+        self.main = mains[0]
+
+    def part(self, name: str) -> "_Element":
+        """Return the root element of a part; raise UnreadableDocument if it is missing or damaged."""
+        known = self._names.get(name.casefold())
+        if known is None:
+            raise UnreadableDocument(f"is damaged: it has no part {name[:80]!a}")
+        return parse_xml(_STRICT.sub(_TRANSITIONAL, check_prolog(self._archive.read_member(known))))
+
+    def related(self, part: str, kind: str) -> list[str]:
+        """The existing parts of one kind that a part refers to."""
+        return [relation.target for relation in self.relations(part).values() if relation.kind == kind]
+
+    def related_part(self, part: str, kind: str) -> "_Element | None":
+        """The first part of that kind, or None."""
+        names = self.related(part, kind)
+        return self.part(names[0]) if names else None
+
+    def relations(self, part: str) -> dict[str, PackageRelation]:
+        """The relations of a part by id ("" for the package), without targets that are external or missing."""
+        if part not in self._relations:
+            self._relations[part] = dict(self._read_relations(part))
+        return self._relations[part]
+
+    def _read_relations(self, part: str) -> Iterator[tuple[str, PackageRelation]]:
+        folder, name = posixpath.split(part)
+        relations = posixpath.join(folder, "_rels", f"{name}.rels")
+        if relations.casefold() not in self._names:
+            return
+        for element in self.part(relations).iter(f"{_RELATIONS}Relationship"):
+            target = posixpath.normpath(posixpath.join("/", folder, element.get("Target", ""))).lstrip("/")
+            if element.get("TargetMode") != "External" and target.casefold() in self._names:
+                yield element.get("Id", ""), PackageRelation(element.get("Type", "").rpartition("/")[2], target)
+
+
+@contextmanager
+def open_package(path: Path, root: str) -> Iterator[tuple[OfficePackage, "_Element"]]:
+    """Open an Office file whose document has the root element `root`; yield the package and that element.
+
+    Raises:
+        UnreadableDocument: the file is no such document, or an error inside the `with` block shows that it is damaged.
+    """
+    refuse_legacy_office(path)
+    with refuse_damage(), open_archive(path) as archive:
+        package = OfficePackage(archive)
+        document = package.part(package.main)
+        if document.tag != root:
+            raise UnreadableDocument(f"is another kind of document than its suffix: {document.tag[-40:]!a}")
+        yield package, document
+
+
+def choose_alternatives(alternate: "_Element") -> "list[_Element]":
+    """Return the visible content of mc:AlternateContent: the first choice that is not empty, else the fallback."""
+    for branch in (*alternate.findall(f"{COMPATIBILITY}Choice"), *alternate.findall(f"{COMPATIBILITY}Fallback")):
+        if len(branch):
+            return list(branch)
+    return []

@@ -1,0 +1,329 @@
+"""Read the text layer of PDFs page by page, as paragraphs under headings found by the outline or the type sizes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.store.records import MetadataValue
+
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.file_metadata import find_year
+from elt_llm_ingest.readers.pdf.headings import (
+    find_title,
+    headings_by_outline,
+    headings_by_typography,
+    measure_typography,
+    outline_titles,
+)
+from elt_llm_ingest.readers.pdf.layout import (
+    CELL_SEPARATOR,
+    PdfLine,
+    PdfParagraph,
+    continues_on_next_page,
+    document_words,
+    join_hyphenated_words,
+    mark_table_rows,
+    page_lines,
+    page_paragraphs,
+    readable_text,
+)
+from elt_llm_ingest.readers.tesseract import TesseractFailed
+
+if TYPE_CHECKING:
+    from elt_llm_ingest.readers.pdf.ocr import PageOcr
+
+Key = TypeVar("Key")
+_EDGE_LINES = 2
+_DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
+_MIN_PAGES = 3
+_POINTS = 6.0
+_END_WORDS = 3
+
+
+def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
+    """Remove the lines at an edge of the pages that repeat on three pages and a fifth of all.
+
+    Where a third of the pages have such a line at one height, lines at that height such as chapter names are removed
+    if they repeat at all. Where the pages are numbered, lines that start or end with the number of their page are
+    removed. Lines that start or end alike at one height on a third of the pages are removed if the rest of each is
+    also a line of its own elsewhere, as the name of a chapter beside that of the book: then no text is lost.
+    """
+    edges = [list(_edge_lines(lines)) for lines in pages]
+    filled = sum(map(bool, pages))
+    often = max(2 * _MIN_PAGES, filled / 3)
+    keys = [[(edge, key) for edge, _, key in lines] for lines in edges]
+    running = _frequent(keys, max(_MIN_PAGES, filled / 5))
+    repeated = _frequent(keys, 2)
+    bands = _frequent(
+        ([(edge, _height_band(line)) for edge, line, key in lines if (edge, key) in running] for lines in edges),
+        filled / 3,
+    )
+    # How far the printed page numbers are ahead of the count; several where parts restart their numbers.
+    offsets = _frequent(
+        (
+            [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
+            for number, lines in enumerate(edges)
+        ),
+        max(2 * _MIN_PAGES, filled / 4),
+    )
+    shared = _frequent(([end for line in lines for end, _ in _line_ends(*line)] for lines in edges), often)
+    whole_lines = {_line_key(line) for lines in pages for line in lines}
+
+    def is_running(number: int, edge: str, line: PdfLine, key: str) -> bool:
+        in_band = (edge, key) in repeated and (edge, _height_band(line)) in bands
+        numbered = any((edge, offset) in offsets for offset in _number_offsets(line, number))
+        named = any(end in shared and rest in whole_lines for end, rest in _line_ends(edge, line, key))
+        return (edge, key) in running or in_band or numbered or named
+
+    kept: list[list[PdfLine]] = []
+    for number, lines in enumerate(pages):
+        dropped = {id(line) for edge, line, key in edges[number] if is_running(number, edge, line, key)}
+        kept.append([line for line in lines if id(line) not in dropped])
+    return kept
+
+
+def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
+    """The keys that occur on at least `least` pages."""
+    counts = Counter(key for keys in pages for key in set(keys))
+    return {key for key, count in counts.items() if count >= least}
+
+
+def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
+    """Yield the outermost lines of a page with their edge and their text without digits."""
+    by_height = sorted(lines, key=lambda line: -line.top)
+    for line in by_height[:_EDGE_LINES]:
+        yield "top", line, _line_key(line)
+    for line in by_height[-_EDGE_LINES:]:
+        yield "bottom", line, _line_key(line)
+
+
+def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
+    """The first and the last words of a line at their height, each with the rest of the line."""
+    words = key.split()
+    if len(words) <= _END_WORDS:
+        return []
+    first, last = " ".join(words[:_END_WORDS]), " ".join(words[-_END_WORDS:])
+    height = _height_band(line)
+    return [
+        ((edge, height, f"{first} ..."), " ".join(words[_END_WORDS:])),
+        ((edge, height, f"... {last}"), " ".join(words[:-_END_WORDS])),
+    ]
+
+
+def _line_key(line: PdfLine) -> str:
+    return _DIGITS.sub("#", line.text.casefold())
+
+
+def _height_band(line: PdfLine) -> int:
+    return round((line.top + line.bottom) / 2 / _POINTS)
+
+
+def _number_offsets(line: PdfLine, page: int) -> set[int]:
+    """The numbers at the ends of a line, less the number of the page from 0."""
+    words = line.text.split()
+    return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
+
+
+# Entries in place of an unknown author: programs, their makers and user accounts.
+_NO_AUTHORS = (
+    *("unknown", "anonymous", "author", "user", "admin", "administrator", "owner", "default", "root", "none", "n/a"),
+    *("microsoft", "adobe", "latex", "pdftex", "libreoffice", "openoffice", "acrobat", "quark", "indesign", "scan"),
+)
+_MAX_VALUE_LENGTH = 1000
+
+
+def pdf_metadata(properties: Mapping[str, str]) -> dict[str, MetadataValue]:
+    """Return a document's metadata from `Author`, `CreationDate` and so on; names of programs are not authors."""
+    values: dict[str, MetadataValue] = {}
+    author = " ".join(properties.get("Author", "").split())[:_MAX_VALUE_LENGTH]
+    low = author.casefold()
+    if any(map(str.isalpha, low)) and low not in _NO_AUTHORS and low.split(" ", 1)[0] not in _NO_AUTHORS:
+        values["authors"] = author
+    if year := find_year(properties.get("CreationDate", ""), properties.get("ModDate", "")):
+        values["year"] = year
+    for key in ("Subject", "Keywords"):
+        if text := " ".join(properties.get(key, "").split())[:_MAX_VALUE_LENGTH]:
+            values[key.lower()] = text
+    return values
+
+
+_REASONS = {
+    pdfium.FPDF_ERR_PASSWORD: "is encrypted: a password is needed",
+    pdfium.FPDF_ERR_SECURITY: "is encrypted in a way that cannot be opened",
+    pdfium.FPDF_ERR_FORMAT: "is not a PDF, or too damaged to open",
+}
+# Titles that a program wrote, rather than an author.
+_PROGRAM_TITLES = ("microsoft word", "microsoft powerpoint", "untitled", "slide 1")
+_FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt", ".xls", ".xlsx", ".qxd", ".fm")
+
+
+class PdfReader(DocumentReader):
+    """Read the text layer of a PDF; pages without one are noted, or read by `ocr`.
+
+    Not thread-safe, since pdfium is not.
+    """
+
+    name: ClassVar[str] = "pdf"
+    version: ClassVar[int] = 3
+
+    def __init__(self, ocr: "PageOcr | None" = None) -> None:
+        self._ocr = ocr
+
+    @property
+    def identity(self) -> str:
+        """Name and version of the reader and of its OCR."""
+        return super().identity + (f"+{self._ocr.identity}" if self._ocr else "")
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument if it is encrypted or broken."""
+        data = read_bytes(path)
+        try:
+            pdf = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            reason = _REASONS.get(error.err_code or 0, f"cannot be opened as PDF: {error}")
+            raise UnreadableDocument(reason) from error
+        try:
+            return _Pages(pdf, path.stem, self._ocr).document()
+        finally:
+            pdf.close()
+
+
+class _Pages:
+    """The lines of all pages of an open PDF, with its typography and outline."""
+
+    def __init__(self, pdf: pypdfium2.PdfDocument, name: str, ocr: "PageOcr | None") -> None:
+        self.pdf, self.name, self.ocr = pdf, name, ocr
+        self.damaged: list[int] = []
+        self.read_by_ocr: list[int] = []
+        self.ocr_failure = ""
+        read = [self._lines(number) for number in range(len(pdf))]
+        self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in self.damaged]
+        self.pages = [mark_table_rows(lines) for lines in remove_running_lines(read)]
+        self.typography = measure_typography(self.pages)
+        self.outline = outline_titles(pdf)
+
+    def document(self) -> ParsedDocument:
+        """Build the document page by page."""
+        builder = DocumentBuilder()
+        contents = [page_paragraphs(lines, self._headings(number, lines)) for number, lines in enumerate(self.pages)]
+        self._run_ocr(contents)
+        known = document_words([paragraph.text for content in contents for paragraph in content])
+        for content in contents:
+            builder.start_page()
+            for paragraph in content:
+                paragraph.text = join_hyphenated_words(paragraph.text, known)
+            _add_paragraphs(builder, content)
+        properties = self._properties()
+        return builder.build(self._title(properties.get("Title", "")), pdf_metadata(properties), self._notes())
+
+    def _lines(self, number: int) -> list[PdfLine]:
+        try:
+            page = self.pdf[number]
+            try:
+                return page_lines(page)
+            finally:
+                page.close()
+        except pypdfium2.PdfiumError:
+            self.damaged.append(number + 1)
+            return []
+
+    def _run_ocr(self, contents: list[list[PdfParagraph]]) -> None:
+        """Fill the pages without a text layer by OCR, until it fails."""
+        if self.ocr is None:
+            return
+        for number in self.empty:
+            page = self.pdf[number - 1]
+            try:
+                contents[number - 1] = self.ocr.read(page)
+            except TesseractFailed as error:
+                self.ocr_failure = str(error)
+                return
+            finally:
+                page.close()
+            if contents[number - 1]:
+                self.read_by_ocr.append(number)
+
+    def _headings(self, number: int, lines: Sequence[PdfLine]) -> dict[int, int]:
+        if self.outline:
+            return headings_by_outline(lines, self.outline.get(number, ()))
+        return headings_by_typography(lines, self.typography)
+
+    def _properties(self) -> dict[str, str]:
+        """The properties of the file under their names in the PDF standard."""
+        values: dict[str, str] = {}
+        for key in ("Title", "Author", "Subject", "Keywords", "CreationDate", "ModDate"):
+            try:
+                value = readable_text(self.pdf.get_metadata_value(key))
+            except UnicodeDecodeError:
+                continue
+            if value:
+                values[key] = value
+        return values
+
+    def _title(self, title: str) -> str:
+        """The title of the PDF's properties if an author wrote it, else the largest line of the first page."""
+        low = title.casefold()
+        if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
+            return title
+        tops = [title for titles in self.outline.values() for title, level in titles if level == 1]
+        if len(tops) == 1:
+            return tops[0]
+        first: Sequence[PdfLine] = next((lines for lines in self.pages if lines), [])
+        return find_title(first, self.typography.body) or self.name
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if self.read_by_ocr and self.ocr:
+            were = "was" if len(self.read_by_ocr) == 1 else "were"
+            notes.append(f"{format_page_numbers(self.read_by_ocr)} {were} read by OCR ({self.ocr.described})")
+        if empty := [number for number in self.empty if number not in self.read_by_ocr]:
+            reason = self.ocr_failure or ("OCR found nothing" if self.ocr else "")
+            has = "has" if len(empty) == 1 else "have"
+            notes.append(f"{format_page_numbers(empty)} {has} no text layer{reason and f'; {reason}'}")
+        if self.damaged:
+            notes.append(f"{format_page_numbers(self.damaged)} {'is' if len(self.damaged) == 1 else 'are'} damaged")
+        if count := self.pdf.count_attachments():
+            notes.append(f"{count} attachment{'s are' if count > 1 else ' is'} not read")
+        return tuple(notes)
+
+
+def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -> None:
+    header = ""
+    for number, paragraph in enumerate(content):
+        if paragraph.kind == "table":
+            builder.add(paragraph.text, "table", header=header, tight=paragraph.tight)
+            header = header or _table_header(content[number:])
+            continue
+        header = ""
+        if paragraph.level:
+            builder.add_heading(paragraph.text, paragraph.level)
+        elif not number and builder.end and continues_on_next_page(builder.end, paragraph):
+            builder.resume(paragraph.text)
+        else:
+            builder.add(paragraph.text, paragraph.kind, tight=paragraph.tight)
+
+
+def _table_header(table: Sequence[PdfParagraph]) -> str:
+    """The first row of a table if it looks like a header: words without digits over two rows with several cells."""
+    first, following = table[0].text, table[1:3]
+    alike = [row for row in following if row.kind == "table" and row.text.count(CELL_SEPARATOR) > 0]
+    return first if len(alike) == 2 and not any(map(str.isdigit, first)) else ""
+
+
+def format_page_numbers(numbers: Sequence[int]) -> str:
+    """Format page numbers as `page 3` or `pages 3, 7-9`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    listed = ", ".join("-".join(map(str, run)) for run in runs)
+    return f"page {listed}" if len(numbers) == 1 else f"pages {listed}"

@@ -1,0 +1,153 @@
+"""Write tables of cells as blocks: titles, header rows, and rows that can be found and read alone."""
+
+import re
+from collections.abc import Sequence
+
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.readers.headings import kind_of_line
+
+CELL_SEPARATOR = " | "
+# In a wider table the column of a value is hard to see: its rows name the column of each value.
+_WIDEST_PLAIN = 8
+_MAX_LABEL_LENGTH = 120
+_MAX_TITLE_LENGTH = 100
+_MAX_TITLES = 5
+_SAMPLED_ROWS = 50
+_VALUE = re.compile(
+    r"[-+(]?[\s$\u20ac\u00a3]{0,3}\d[\d.,\u00a0' ]{0,30}[%)$\u20ac\u00a3]{0,2}"
+    r"|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?.{0,10})?"
+    r"|\d{1,3}:\d{2}(?::\d{2})?|true|false|#[A-Z/0!?]{2,12}",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_SPACE = re.compile(r"\s+")
+
+
+def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
+    """Append a table. `header_rows` is the height of its header if it has one, as known from merged cells."""
+    rows = [row for row in ([_SPACE.sub(" ", cell).strip() for cell in cells] for cells in rows) if any(row)]
+    if max((_count_filled(row) for row in rows), default=0) <= 1:
+        # The cells of a single column are paragraphs, rules or items.
+        for text in map("".join, rows):
+            builder.add(text, kind_of_line(text))
+        return
+    titles = count_title_rows(rows)
+    for text in map("".join, rows[:titles]):
+        if len(text) <= _MAX_TITLE_LENGTH and not is_value(text):
+            builder.add_heading(text, 2)
+        else:
+            builder.add(text)
+    body = rows[titles:]
+    for count in sorted({header_rows, 1}, reverse=True):
+        if labels := _column_labels(body, count):
+            _write_labelled_rows(builder, body, labels, count)
+            return
+    _write_labelled_rows(builder, body, (), 0)
+
+
+def _write_labelled_rows(
+    builder: DocumentBuilder, rows: Sequence[Sequence[str]], labels: Sequence[str], header_rows: int
+) -> None:
+    header = _join_cells(labels)
+    wide = len(labels) > _WIDEST_PLAIN
+    for number, row in enumerate(rows):
+        in_header = number < header_rows
+        text = _labelled_cells(row, labels) if wide and not in_header else _join_cells(row)
+        builder.add(text, "table", header="" if in_header or wide else header, tight=number > 0)
+
+
+def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Count the rows at the top that hold a single text, as titles over a table do."""
+    count = 0
+    while count < min(len(rows) - 1, _MAX_TITLES) and _count_filled(rows[count]) == 1:
+        count += 1
+    return count if count < len(rows) and _count_filled(rows[count]) > 1 else 0
+
+
+def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]:
+    """The name of each column, joined over the header rows; an empty list if the first rows are no header."""
+    header, below = rows[:header_rows], rows[header_rows:]
+    if not below or not all(map(_is_header, header)):
+        return []
+    width = max(map(len, header))
+    columns = [[row[column] if column < len(row) else "" for row in header] for column in range(width)]
+    return [" ".join(dict.fromkeys(filter(None, names))) for names in columns]
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    """Whether a row can be a header: short words or years in at least half of the columns, and at least two."""
+    named = [cell for cell in row if cell]
+    words = [cell for cell in named if not _YEAR.fullmatch(cell)]
+    fit = all(len(cell) <= _MAX_LABEL_LENGTH and not is_value(cell) for cell in words)
+    return fit and bool(words) and len(named) >= 2 and 2 * len(named) >= len(row)
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell is a number, an amount, a date, a time, a truth value or an error, so no column name."""
+    return bool(_VALUE.fullmatch(cell))
+
+
+def _count_filled(row: Sequence[str]) -> int:
+    return sum(map(bool, row))
+
+
+def _join_cells(cells: Sequence[str]) -> str:
+    """Join the cells of a row; an empty cell between others keeps its column, those at the end are dropped."""
+    last = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
+    return CELL_SEPARATOR.join(cells[:last]).replace("  ", " ").strip()
+
+
+def _labelled_cells(row: Sequence[str], labels: Sequence[str]) -> str:
+    """Join the filled cells of a row as `Label: value`."""
+    pairs = ((labels[column] if column < len(labels) else "", cell) for column, cell in enumerate(row) if cell)
+    return CELL_SEPARATOR.join(f"{label}: {cell}" if label else cell for label, cell in pairs)
+
+
+MAX_COLUMNS = 256  # repeated columns beyond are not content
+# Characters up to which the text of a merged cell is repeated: in the next column, where it names the column, and in
+# the next row, which may be in another chunk.
+_REPEATED_BESIDE = 40
+_REPEATED_BELOW = 200
+
+
+def row_text(cells: Sequence[str]) -> str:
+    """Join the cells of a row, `a | b`; a row that is a single merged cell gives its text once."""
+    if len(cells) > 1 and len(set(cells)) == 1:
+        return cells[0]
+    once = [
+        "" if number and cell == cells[number - 1] and len(cell) > _REPEATED_BESIDE else cell
+        for number, cell in enumerate(cells[:MAX_COLUMNS])
+    ]
+    return CELL_SEPARATOR.join(once).rstrip(" |")
+
+
+def may_be_header_row(cells: Sequence[str]) -> bool:
+    """Whether a row could name columns: several cells, none empty, none repeated."""
+    return len(cells) > 1 and all(cells) and len(set(cells)) == len(cells)
+
+
+def write_grid(
+    builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int, pages: Sequence[int] = ()
+) -> None:
+    """Append a block for each row; the first `header_rows` are the header of all others.
+
+    `pages[i]` is the number of pages that start before row i, where that is known.
+    """
+    header: list[str] = []
+    first = True
+    for number, cells in enumerate(rows):
+        for _ in range(pages[number] if number < len(pages) else 0):
+            builder.start_page()
+        above = rows[number - 1] if number else ()
+        shown = [
+            "" if len(cell) > _REPEATED_BELOW and cell in above[column : column + 1] else cell
+            for column, cell in enumerate(cells)
+        ]
+        text = row_text(shown).strip()
+        if not text:
+            continue
+        in_header = number < header_rows
+        builder.add(text, "table", header="" if in_header else "\n".join(header), tight=not first)
+        first = False
+        if in_header:
+            header.append(text)

@@ -1,0 +1,173 @@
+"""Plan an ingest: what it would change, without taking the lock, reading documents or writing."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings.tree import Settings
+from elt_llm_core.store.documents import ForgottenIdentities
+from elt_llm_core.store.records import version_key
+from elt_llm_core.store.store import Store
+
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.run.changes import ScannedFile, find_deleted, inspect_file, published_documents, published_passport
+from elt_llm_ingest.run.indexing import version_maker
+from elt_llm_ingest.run.reading import FileReading
+from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile, find_sources
+
+PlannedStatus = Literal[
+    "new", "changed", "unchanged", "renamed", "removed", "missing", "skipped", "forgotten", "failed"
+]
+_CHANGING = frozenset({"new", "changed", "renamed", "removed"})
+
+
+@dataclass(frozen=True)
+class PlannedFile:
+    """The planned outcome of one file. `missing` means gone, but kept without --allow-delete."""
+
+    path: str
+    status: PlannedStatus
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class IngestPlan:
+    """What would change. `rebuilt` is why everything would be indexed again, `refused` why nothing would; or empty."""
+
+    collection: str
+    files: tuple[PlannedFile, ...]
+    rebuilt: str = ""
+    refused: str = ""
+    job: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """Whether a new generation would be published, as far as this is known without reading documents."""
+        return not self.refused and (bool(self.rebuilt) or any(file.status in _CHANGING for file in self.files))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of files by status."""
+        return dict(Counter(file.status for file in self.files))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        return {**asdict(self), "counts": self.counts, "changes": self.changes}
+
+
+def plan_ingest(
+    request: IngestRequest, settings: Settings, embedding: EmbeddingModel | None, store: Store | None
+) -> IngestPlan:
+    """Plan what `ingest` would do with this request.
+
+    Without a `store` every file is new; without an `embedding` the plan leaves out files that would be read again
+    because the model or the chunking changed. Raises UsageError for a path that does not exist.
+    """
+    known = KnownSources.of(store, request.collection) if store else KnownSources()
+    sources = find_sources(known, request.paths, request.selection, everything=request.rebuild)
+    planner = _Planner(request, settings, embedding, store)
+    files = planner.add_deleted([planner.inspect(located, known) for located in sources.files], sources)
+    files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.discovery.skipped]
+    reason = "the folder is not there: its documents are kept"
+    files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]
+    return IngestPlan(request.collection, tuple(files), planner.rebuild_reason(), planner.refusal(), request.job)
+
+
+@dataclass(frozen=True)
+class _InspectedFile:
+    file: PlannedFile
+    document_id: str
+    digest: str
+
+
+class _Planner:
+    def __init__(
+        self, request: IngestRequest, settings: Settings, embedding: EmbeddingModel | None, store: Store | None
+    ) -> None:
+        self._request, self._embedding, self._store = request, embedding, store
+        record = store.collections.find(request.collection) if store else None
+        self._record = record if record is not None and record.published is not None else None
+        self._forgotten = ForgottenIdentities(frozenset(), frozenset())
+        if store and record:
+            self._forgotten = store.forgotten.all(record.id)
+        published = published_documents(store, record) if store and record else {}
+        self._files = {identity: document for identity, document in published.items() if not document.part}
+        options = ReaderOptions.of(settings.ingest)
+        self._reading = FileReading(DirectParser(), options, request.reader, request.split_by or None, request.group)
+        self._maker = (
+            version_maker(request.collection, settings, embedding, request.metadata, self._reading.scope)
+            if embedding
+            else None
+        )
+
+    def inspect(self, located: LocatedFile, known: KnownSources) -> _InspectedFile:
+        """Plan the outcome of an existing file."""
+        try:
+            seen = inspect_file(self._request.collection, located, known.files)
+            reader = self._reading.identity(located)
+        except UnreadableDocument as error:
+            return _InspectedFile(PlannedFile(located.relative, "failed", str(error)), "", "")
+        status, reason = self._status(seen, reader)
+        record = known.files.get(seen.document_id)
+        if status == "new" and record is not None and record.outcome == "failed":
+            reason = f"failed before: {record.reason}"
+        return _InspectedFile(PlannedFile(located.relative, status, reason), seen.document_id, seen.digest.hex())
+
+    def _status(self, seen: ScannedFile, reader: str) -> tuple[PlannedStatus, str]:
+        if not self._request.remember and self._forgotten.covers(seen.document_id, seen.digest):
+            return "forgotten", "it was forgotten on purpose"
+        before = self._files.get(seen.document_id)
+        if before is None:
+            return "new", ""
+        if before.document_hash != seen.digest.hex():
+            return "changed", ""
+        if self._maker is None or self._store is None:
+            return "unchanged", ""
+        key = version_key(seen.document_id, seen.digest, reader, self._maker.chunker_identity, self._maker.extraction)
+        if self._store.documents.find(key) == before.version:
+            return "unchanged", ""
+        return "changed", "the same bytes; its reader, the chunking or its metadata changed"
+
+    def add_deleted(self, seen: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
+        """The existing files, renamed ones marked as such, and the deleted ones."""
+        deleted = find_deleted(
+            list(self._files.values()),
+            [inspected.document_id for inspected in seen if inspected.file.status != "forgotten"],
+            sources.whole_roots,
+            sources.missing_files,
+            allow_delete=self._request.allow_delete,
+        )
+        removed = {document.document_hash: document for document in deleted.removed}
+        files = []
+        for inspected in seen:
+            file = inspected.file
+            former = removed.pop(inspected.digest, None) if file.status == "new" else None
+            files.append(replace(file, status="renamed", reason=f"from {former.source}") if former else file)
+        left = removed.values()
+        files += [PlannedFile(it.source, "removed", "no longer in its folder") for it in deleted.removed if it in left]
+        held = "gone, but so is much else, or it was given by name: kept without --allow-delete"
+        return files + [PlannedFile(document.source, "missing", held) for document in deleted.held_back]
+
+    def rebuild_reason(self) -> str:
+        """Why everything would be indexed again; empty if it would not."""
+        if self._record is None or self._store is None:
+            return ""
+        if self._request.rebuild:
+            return "--rebuild was given"
+        folder = self._store.folder(self._record.name) / str(self._record.published)
+        return "" if folder.is_dir() else "its index is gone from the disk"
+
+    def refusal(self) -> str:
+        """Why an ingest would be refused; empty if it would not."""
+        if self._record is None or self._store is None or self._request.rebuild:
+            return ""
+        if self._record.rolled_back and not self._request.resume:
+            return "it was rolled back: --resume continues from there, --rebuild reads everything again"
+        passport = published_passport(self._store, self._record)
+        if passport and self._embedding is not None and passport.fingerprint != self._embedding.fingerprint:
+            return "it was built with another embedding model: --rebuild embeds everything again"
+        return ""

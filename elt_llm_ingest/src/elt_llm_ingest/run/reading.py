@@ -1,0 +1,150 @@
+"""Choose the reader of each file, and the group of a document that a run takes."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Literal
+
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Section
+
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import create_named_reader
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.sandbox.parser import Parser, ParseRequest
+from elt_llm_ingest.sources.collection_sources import LocatedFile
+
+SplitBy = Literal["section", "type"]
+LEADING_GROUP = "beginning"  # the group of the text before the first section
+UNTYPED_GROUP = "other"  # the group of documents without a type
+
+
+def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
+    """Return the groups of a document in its order, each once; only an empty document has none."""
+    if split_by == "section":
+        return [slice_.group for slice_ in _section_slices(parsed)]
+    types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
+    untyped = [UNTYPED_GROUP] if parsed.text.strip() and UNTYPED_GROUP not in types else []
+    return [*types, *untyped]
+
+
+def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
+    """Return the part of a document that belongs to a group; empty if nothing does.
+
+    A section keeps its page numbers: `page_at` returns the same as in the whole document. Documents within the file
+    belong to its first section. Artefacts describe the whole file and belong to every group; marked terms belong to
+    the text that they are in.
+    """
+    if split_by == "type":
+        parts = tuple(part for part in parsed.parts if (part.group or UNTYPED_GROUP) == group)
+        whole = parsed if group == UNTYPED_GROUP else replace(_slice_document(parsed, 0, 0), pages=())
+        return replace(whole, parts=parts)
+    slices = list(_section_slices(parsed))
+    for number, slice_ in enumerate(slices):
+        if slice_.group == group:
+            return replace(_slice_document(parsed, slice_.start, slice_.end), parts=parsed.parts if number == 0 else ())
+    return replace(_slice_document(parsed, 0, 0), parts=())
+
+
+@dataclass(frozen=True)
+class _Slice:
+    group: str
+    start: int
+    end: int
+
+
+def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
+    """The sections of a document; together they are its whole text."""
+    taken, numbers = {LEADING_GROUP}, Counter[str]()
+    tops = _top_sections(parsed.sections)
+    starts = [section.start for section in tops]
+    if not tops or _has_text_before(parsed, starts[0]):
+        end = starts[0] if tops else len(parsed.text)
+        if parsed.text[:end].strip() or (parsed.parts and not tops):
+            yield _Slice(LEADING_GROUP, 0, end)
+    elif starts:
+        starts[0] = 0  # only headings precede the first section: they belong to it
+    for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
+        title = " ".join(section.title.split()) or UNTYPED_GROUP
+        name = title
+        while name in taken:  # a third section of a title goes on from the second one's number
+            numbers[title] += 1
+            name = f"{title} ({numbers[title] + 1})"
+        taken.add(name)
+        yield _Slice(name, start, end)
+
+
+def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
+    """The sections of the highest level that has several; a single one above them is the title of the document."""
+    counts = Counter(section.level for section in sections)
+    several = [level for level, count in counts.items() if count > 1]
+    level = min(several or counts, default=0)
+    first = next((number for number, section in enumerate(sections) if section.level == level), 0)
+    return [section for section in sections[first:] if section.level <= level]
+
+
+def _has_text_before(parsed: ParsedDocument, end: int) -> bool:
+    """Whether anything but headings precedes an offset."""
+    if not parsed.blocks:
+        return bool(parsed.text[:end].strip()) and not any(section.start < end for section in parsed.sections)
+    return any(block.kind != "heading" and block.start < end for block in parsed.blocks)
+
+
+def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocument:
+    """The text from `start` to `end` with its pages, sections and blocks; pages that start before it start at 0."""
+    artefacts = {name: value for name, value in parsed.artefacts.items() if name != MARKED_TERMS_ARTEFACT}
+    terms = MarkedTerms.from_json(parsed.artefacts.get(MARKED_TERMS_ARTEFACT), len(parsed.text)).cut(start, end)
+    if terms:
+        artefacts[MARKED_TERMS_ARTEFACT] = terms.to_json()
+    return replace(
+        parsed,
+        text=parsed.text[start:end],
+        # A page that starts where the slice starts is part of it; a page that starts at `end` is not.
+        pages=tuple(max(0, page - start) for page in parsed.pages[: bisect_left(parsed.pages, max(end, start + 1))]),
+        sections=tuple(
+            replace(section, start=section.start - start) for section in parsed.sections if start <= section.start < end
+        ),
+        blocks=tuple(
+            replace(block, start=max(block.start, start) - start, end=min(block.end, end) - start)
+            for block in parsed.blocks
+            if block.start < end and block.end > start
+        ),
+        artefacts=artefacts,
+    )
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """Read files with `parser`; `reader` is a name or "auto". `split_by` and `group` select a part of each file."""
+
+    parser: Parser
+    options: ReaderOptions = field(default_factory=ReaderOptions)
+    reader: str = "auto"
+    split_by: SplitBy | None = None
+    group: str = ""
+    _identities: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def scope(self) -> str:
+        """The selected part of each file, for the identity of versions; empty for the whole file."""
+        return f"{self.split_by}:{self.group}" if self.split_by else ""
+
+    def request(self, located: LocatedFile) -> ParseRequest:
+        """Build the request for the parser."""
+        return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
+
+    def identity(self, located: LocatedFile) -> str:
+        """Return name and version of the reader of a file. Raises UnreadableDocument if there is none."""
+        suffix = located.file.path.suffix.lower()
+        if suffix not in self._identities:
+            reader = create_named_reader(self.reader, located.file.path, self.options)
+            if reader is None:
+                raise UnreadableDocument(f"no reader for {suffix}")
+            self._identities[suffix] = reader.identity
+        return self._identities[suffix]
+
+    def take(self, parsed: ParsedDocument) -> ParsedDocument:
+        """Return the selected part of a file."""
+        return take_group(parsed, self.split_by, self.group) if self.split_by else parsed

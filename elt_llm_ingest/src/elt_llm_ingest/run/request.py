@@ -1,0 +1,43 @@
+"""The request of one ingest run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from elt_llm_core.store.records import MetadataValue
+
+from elt_llm_ingest.sources.patterns import PathSelection
+
+
+@dataclass(frozen=True)
+class IngestRequest:
+    """What to ingest. Without paths, the folders and files that the collection was filled from before.
+
+    `include` and `exclude` are patterns over paths below a folder, `reader` the name of a reader for all files, or
+    "auto"; `metadata` is added to every document. With `split_by`, only one `group` of each file is taken: a top-level
+    section, or the documents of one type within the file. `job` is the requesting job file, if any; `remember` reads
+    forgotten files again; `check_against` names the collection of the inventory that an enterprise model is compared
+    with.
+    """
+
+    collection: str
+    paths: tuple[Path, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    reader: str = "auto"
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    split_by: Literal["", "section", "type"] = ""
+    group: str = ""
+    job: str = ""
+    check_against: str = ""
+    rebuild: bool = False
+    resume: bool = False
+    allow_delete: bool = False
+    remember: bool = False
+    command: str = "elt-llm ingest"
+
+    @property
+    def selection(self) -> PathSelection:
+        """The include and exclude patterns."""
+        return PathSelection.of(self.include, self.exclude)

@@ -1,0 +1,203 @@
+"""Scan the files of a run: store a document version for each, and report the outcome of every file."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from elt_llm_core.errors import IngestError, UnreadableDocument
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.store.records import FileRecord, StoredDocument, document_id, version_key
+from elt_llm_core.store.store import Store
+from elt_llm_core.utilities import Failpoint, failpoint
+
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES
+from elt_llm_ingest.run.changes import DeletedDocuments, ScannedFile, inspect_file
+from elt_llm_ingest.run.reading import FileReading
+from elt_llm_ingest.run.report import FileOutcome
+from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, content_hash
+from elt_llm_ingest.sources.collection_sources import CollectionSources, LocatedFile
+from elt_llm_ingest.sources.discovery import Discovery
+
+
+@dataclass
+class ScanResult:
+    """The current version of each readable file by document id, the ids of existing files, and every outcome."""
+
+    versions: dict[str, int] = field(default_factory=dict)
+    present: set[str] = field(default_factory=set)
+    outcomes: list[FileOutcome] = field(default_factory=list)
+    records: list[FileRecord] = field(default_factory=list)
+
+
+class Scan:
+    """Read new and changed files; of unchanged ones only size and time are checked."""
+
+    def __init__(
+        self,
+        store: Store,
+        collection: int,
+        maker: VersionMaker,
+        published: Mapping[str, StoredDocument],
+        reading: FileReading,
+        extraction: str = "",
+        *,
+        remember: bool = False,
+    ) -> None:
+        """`extraction` is that of the finished version, if a later step changes what `maker` makes.
+
+        `remember` reads forgotten files again.
+        """
+        self._store, self._collection, self._maker = store, collection, maker
+        self._published, self._reading, self._remember = published, reading, remember
+        # The finished version is preferred to the one that `maker` makes.
+        self._extractions = tuple(filter(None, (extraction, maker.extraction)))
+        self._known = store.files.of_collection(collection)
+        self._forgotten = store.forgotten.all(collection)
+        self._result = ScanResult()
+
+    def run(self, files: Iterable[LocatedFile], progress: ProgressListener) -> ScanResult:
+        """Scan `files`; an unreadable file never stops the others."""
+        to_read: list[ScannedFile] = []
+        for located in files:
+            seen = self._inspect(located)
+            if seen is not None and not self._is_stored(seen):
+                to_read.append(seen)
+            else:
+                progress.advance(1, located.relative)
+        documents = iter(self._reading.parser.read_all(self._reading.request(seen.located) for seen in to_read))
+        for seen in to_read:
+            with failpoint(Failpoint.PARSE):
+                parsed = next(documents)
+            self._store_version(seen, parsed)
+            progress.advance(1, seen.located.relative)
+        self._result.outcomes.sort(key=lambda outcome: outcome.path)
+        return self._result
+
+    def _inspect(self, located: LocatedFile) -> ScannedFile | None:
+        """The file with its hash; None, and an outcome, if the file is unreadable or forgotten."""
+        identity = document_id(self._maker.collection, located.root, located.relative)
+        try:
+            seen = inspect_file(self._maker.collection, located, self._known)
+        except UnreadableDocument as error:
+            self._result.present.add(identity)
+            self._result.outcomes.append(self._failed(located, identity, error))
+            return None
+        if self._remember and self._forgotten.covers(identity, seen.digest):
+            self._store.forgotten.lift_file(self._collection, identity, seen.digest)
+        elif self._forgotten.covers(identity, seen.digest):
+            reason = "forgotten: to read it again, name it with --remember"
+            self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
+            return None
+        self._result.present.add(identity)
+        return seen
+
+    def _is_stored(self, seen: ScannedFile) -> bool:
+        """Whether the version of the file is stored already, or has no reader; its outcome is noted then."""
+        located = seen.located
+        try:
+            reader = self._reading.identity(located)
+        except UnreadableDocument as error:
+            self._note(seen, self._failed(located, seen.document_id, error))
+            return True
+        chunker = self._maker.chunker_identity
+        keys = (version_key(seen.document_id, seen.digest, reader, chunker, it) for it in self._extractions)
+        stored = next(filter(None, map(self._store.documents.find, keys)), None)
+        if stored is None:
+            return False
+        before = self._published.get(seen.document_id)
+        outcome, notes, nodes = self._store.documents.summary(stored)
+        self._result.versions[seen.document_id] = stored
+        self._store.documents.touch(stored, _modified_time(located))
+        if before is not None and before.version == stored and outcome == "ok":
+            self._note(seen, FileOutcome(located.relative, "unchanged", "; ".join(notes), nodes))
+        else:
+            self._note(seen, _read_outcome(located.relative, outcome, notes, nodes))
+        return True
+
+    def _store_version(self, seen: ScannedFile, parsed: ParsedDocument | UnreadableDocument) -> None:
+        """Store the version of a file that was read, or note why it failed."""
+        located = seen.located
+        try:
+            if isinstance(parsed, UnreadableDocument):
+                raise parsed
+            if content_hash(located.file.path) != seen.digest:
+                raise UnreadableDocument("changed while it was read; run the ingest again")
+            reader, modified = self._reading.identity(located), _modified_time(located)
+            size = located.file.size
+            origin = DocumentOrigin(located.root, located.relative, seen.digest, size, reader, modified)
+            own, *parts = self._maker.from_parsed(origin, self._reading.take(parsed))
+        except UnreadableDocument as error:
+            self._note(seen, self._failed(located, seen.document_id, error))
+            return
+        with failpoint(Failpoint.WRITE):
+            self._result.versions[seen.document_id] = self._store.documents.add(self._collection, own, parts)
+        nodes = len(own.nodes) + sum(len(part.nodes) for part in parts)
+        self._note(seen, _read_outcome(located.relative, own.outcome, own.notes, nodes))
+
+    def _note(self, seen: ScannedFile, outcome: FileOutcome) -> None:
+        self._result.outcomes.append(outcome)
+        self._result.records.append(seen.record(outcome.status, outcome.reason))
+
+    def _failed(self, located: LocatedFile, identity: str, error: UnreadableDocument) -> FileOutcome:
+        return FileOutcome(located.relative, "failed", str(error), stale=identity in self._published)
+
+
+def _modified_time(located: LocatedFile) -> str:
+    return datetime.fromtimestamp(located.file.written_ns / 1e9, UTC).isoformat(timespec="seconds")
+
+
+def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> FileOutcome:
+    reason = "; ".join(notes)
+    if outcome == "empty":
+        return FileOutcome(name, "empty", reason or "no text in it")
+    return FileOutcome(name, "ok", reason, nodes)
+
+
+def file_outcomes(
+    store: Store, sources: CollectionSources, scanned: ScanResult, deleted: DeletedDocuments, known: Collection[str]
+) -> Iterator[FileOutcome]:
+    """Yield the outcome of every file by path, with notes on renamed and duplicate ones. `known` are earlier ids."""
+    removed = {document.document_hash: document.source for document in deleted.removed}
+    renamed = {  # the former path of each new file with the bytes of a removed one
+        file.path: removed[file.content_hash.hex()]
+        for file in scanned.records
+        if file.document_id not in known and file.content_hash.hex() in removed
+    }
+    first = store.documents.duplicates(list(scanned.versions.values()))
+    notes = {path: f"renamed from {before}" for path, before in renamed.items()} | {
+        file.path: f"same bytes as {first[file.document_id]}: indexed once"
+        for file in scanned.records
+        if file.document_id in first
+    }
+    for outcome in scanned.outcomes:
+        more = notes.get(outcome.path) if outcome.status in ("ok", "unchanged") else None
+        yield replace(outcome, reason="; ".join(filter(None, (outcome.reason, more)))) if more else outcome
+    yield from _unread_outcomes(sources, deleted, {before: path for path, before in renamed.items()})
+
+
+def _unread_outcomes(
+    sources: CollectionSources, deleted: DeletedDocuments, renamed: Mapping[str, str]
+) -> Iterator[FileOutcome]:
+    """Files that were not read, and why. `renamed` maps old paths to new ones."""
+    for skipped in sources.discovery.skipped:
+        yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
+    for path in sources.missing:
+        yield FileOutcome(str(path), "missing", "the folder is not there: its documents are kept")
+    for document in deleted.removed:
+        now = renamed.get(document.source)
+        reason = f"renamed to {now}" if now else "no longer in its folder"
+        yield FileOutcome(document.source, "removed", reason, document.nodes)
+    for document in deleted.held_back:
+        reason = "gone, but so is much else, or it was given by name: kept; if that is right, use --allow-delete"
+        yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
+
+
+def nothing_to_ingest_error(discovery: Discovery) -> IngestError:
+    """Build the error of a run without a single file; it names skipped files."""
+    readable = ", ".join(sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES))
+    skipped = "; ".join(f"{item.path.name} ({item.reason})" for item in discovery.skipped[:5])
+    return IngestError(
+        "There is nothing to ingest" + (f": skipped {skipped}." if skipped else ": no files were found."),
+        hint=f"Give files or folders with documents of these types: {readable}",
+    )

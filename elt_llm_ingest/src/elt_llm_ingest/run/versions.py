@@ -1,0 +1,150 @@
+"""Make document versions from parsed files: chunks, metadata and identity."""
+
+import hashlib
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.store.records import MetadataValue, NewDocument, NewNode, canonical_json, document_id, sha256
+from elt_llm_core.text.language import detect_language
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Failpoint, failpoint
+
+from elt_llm_ingest.chunkers.span_chunker import SpanChunker, parent_metadata
+from elt_llm_ingest.metadata.chunk_metadata import ChunkMetadata
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+
+_NODE_NAMESPACE = uuid.UUID("5f0c3c52-6a5e-5d0b-9f39-8d9c9b6f3b11")
+_LANGUAGE_SAMPLE = 20_000
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def content_hash(path: Path) -> bytes:
+    """sha256 of a file's bytes. Raises UnreadableDocument if it cannot be opened."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").digest()
+    except OSError as error:
+        raise UnreadableDocument(f"cannot be opened: {error.strerror or error}") from error
+
+
+def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
+    """Return the id of a chunk: the same text in the same document keeps its id when it moves."""
+    return str(uuid.uuid5(_NODE_NAMESPACE, f"{document}:{chunker}:{sha256(text).hex()}:{occurrence}"))
+
+
+@dataclass(frozen=True)
+class DocumentOrigin:
+    """Where a text comes from: root and path, the sha256 and number of its bytes, and its reader.
+
+    `modified_at` is the time of the last write, ISO 8601 in UTC; `part` names a document within the file.
+    """
+
+    root: str
+    path: str
+    content_hash: bytes
+    size: int
+    reader: str
+    modified_at: str | None = None
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class VersionMetadata:
+    """Metadata added to documents and chunks; `scope` names the part of each file that is taken."""
+
+    chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
+    static: Mapping[str, MetadataValue] = field(default_factory=dict)
+    scope: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The part of a version's key that changes with the metadata rules and values."""
+        static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
+        return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
+
+
+class VersionMaker:
+    """Make document versions for one collection with one chunker; `chunker_identity` also names its model."""
+
+    def __init__(
+        self, collection: str, chunker: SpanChunker, chunker_identity: str, metadata: VersionMetadata | None = None
+    ) -> None:
+        self.collection = collection
+        self.chunker_identity = chunker_identity
+        self._chunker = chunker
+        self._metadata = metadata or VersionMetadata()
+        self.extraction = self._metadata.identity
+        self._tokenisers: dict[str, KeywordTokeniser] = {}
+
+    def from_parsed(self, origin: DocumentOrigin, parsed: ParsedDocument) -> list[NewDocument]:
+        """Chunk a parsed file: its own version first, then those of the documents within it."""
+        with failpoint(Failpoint.CHUNK):
+            parts = [
+                self._version(replace(origin, path=f"{origin.path}#{part.name}", part=part.name), part.document)
+                for part in parsed.parts
+            ]
+            own = self._version(origin, parsed)
+        if any(part.nodes for part in parts):
+            own = replace(own, outcome="ok")
+        return [replace(own, artefacts=parsed.artefacts), *parts]
+
+    def _version(self, origin: DocumentOrigin, parsed: ParsedDocument) -> NewDocument:
+        parsed = _replace_invalid_characters(parsed)
+        identity = document_id(self.collection, origin.root, origin.path)
+        language = detect_language(parsed.text[:_LANGUAGE_SAMPLE])
+        # A document's own language is most likely the one its collection will be indexed in.
+        tokeniser = self._tokenisers.setdefault(language, KeywordTokeniser(language))
+        nodes = tuple(self._nodes(identity, parsed, tokeniser))
+        return NewDocument(
+            document_id=identity,
+            root=origin.root,
+            path=origin.path,
+            content_hash=origin.content_hash,
+            size=origin.size,
+            reader=origin.reader,
+            chunker=self.chunker_identity,
+            tokeniser=tokeniser.fingerprint,
+            outcome="ok" if nodes else "empty",
+            title=parsed.title,
+            text=parsed.text,
+            pages=parsed.pages,
+            sections=parsed.sections,
+            metadata={**parsed.metadata, "language": language, **self._metadata.static},
+            notes=parsed.notes,
+            nodes=nodes,
+            part=origin.part,
+            extraction=self.extraction,
+            modified_at=origin.modified_at,
+        )
+
+    def _nodes(self, document: str, parsed: ParsedDocument, tokeniser: KeywordTokeniser) -> Iterator[NewNode]:
+        seen: Counter[str] = Counter()
+        for span in self._chunker.spans(parsed):
+            text = parsed.text[span.start : span.end]
+            yield NewNode(
+                node_id=node_id(document, self.chunker_identity, text, seen[text]),
+                start=span.start,
+                end=span.end,
+                text=text,
+                context=span.context,
+                page=parsed.page_at(span.start),
+                section=parsed.outline.section_at(span.start),
+                metadata={"kind": span.kind, "tokens": span.tokens, **parent_metadata(span)}
+                | self._metadata.chunks.of(text, tokeniser.language),
+                stems=" ".join(tokeniser.stems(f"{span.context}\n{text}" if span.context else text)),
+            )
+            seen[text] += 1
+
+
+def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
+    """Replace each character that cannot be stored by one other, so that offsets stay valid."""
+    if not _LONE_SURROGATE.search(parsed.text + parsed.title):
+        return parsed
+    return replace(
+        parsed, text=_LONE_SURROGATE.sub("\ufffd", parsed.text), title=_LONE_SURROGATE.sub("\ufffd", parsed.title)
+    )

@@ -1,0 +1,215 @@
+"""Watch files and run an ingest after each change; no lock is held and no store is open in between."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from elt_llm_core.errors import EltError, LockHeld, UsageError
+
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+
+Result = TypeVar("Result")
+Result_contra = TypeVar("Result_contra", contravariant=True)
+
+_SETTLE_MS = 300
+_LOOK_SECONDS = 0.5
+_RETRY_SECONDS = 1.0
+_TICK_MS = 100
+_READY_SECONDS = 60.0  # a folder with very many folders takes its time
+_TEMPORARY_SUFFIXES = frozenset({".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp", ".swx", ".bak", ".lock"})
+
+
+@dataclass(frozen=True)
+class WatchScope:
+    """The folders to watch with everything below them, single files, and folders to ignore."""
+
+    folders: tuple[Path, ...]
+    files: tuple[Path, ...] = ()
+    ignored: tuple[Path, ...] = ()
+
+    def concerns(self, path: Path, *, deleted: bool) -> bool:
+        """Whether a change of `path` may affect an ingest; hidden and temporary files do not."""
+        if path in self.files:
+            return True
+        root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
+        if root is None or any(path.is_relative_to(folder) for folder in self.ignored):
+            return False
+        if any(part.startswith(".") for part in path.relative_to(root).parts) or _is_temporary(path.name):
+            return False
+        # A deleted path may have been a folder.
+        return deleted or path.suffix.lower() in SUPPORTED_SUFFIXES or path.is_dir()
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(("~$", "#")) or name.endswith("~") or Path(name).suffix.lower() in _TEMPORARY_SUFFIXES
+
+
+class WatchListener(Protocol[Result_contra]):
+    """Receives the events of a watcher. All calls come from one thread."""
+
+    def waiting(self, scope: WatchScope) -> None:
+        """Everything is up to date; the watcher waits for changes."""
+
+    def ended(self, result: Result_contra, seconds: float | None) -> None:
+        """A run ended, `seconds` after its change was seen; None for the first run, which needs no change."""
+
+    def failed(self, error: Exception) -> None:
+        """A run failed; the next change starts another one."""
+
+    def busy(self, error: LockHeld) -> None:
+        """Another process is writing; the run waits for it."""
+
+
+class FileWatcher(Generic[Result]):
+    """Run at once, and then after every change. `scope` is called again after each run: a job may have changed.
+
+    `run` takes the lock and opens the store itself, each time.
+    """
+
+    def __init__(
+        self, scope: Callable[[], WatchScope], run: Callable[[], Result], listener: WatchListener[Result]
+    ) -> None:
+        self._scope, self._run, self._listener = scope, run, listener
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Make `go` return soon; callable from any thread."""
+        self._stopped.set()
+
+    def go(self) -> None:
+        """Watch until stopped or interrupted. Raises errors of the first `scope` and UsageErrors of the first run."""
+        scope = self._scope()
+        first: float | None = None
+        while not self._stopped.is_set():
+            with _watch_changes(scope) as changes:
+                states = _folder_states(scope)
+                self._run_once(first)
+                scope = self._after(scope)
+                while not self._stopped.is_set() and states == _folder_states(scope):
+                    seen = _next_change(changes)
+                    if seen is not None:
+                        self._run_once(seen)
+                        scope = self._after(scope)
+            first = time.monotonic()
+
+    def _after(self, before: WatchScope) -> WatchScope:
+        """The scope from now on; the previous one if it cannot be read."""
+        try:
+            scope = self._scope()
+        except (EltError, OSError):
+            return before
+        self._listener.waiting(scope)
+        return scope
+
+    def _run_once(self, seen: float | None) -> None:
+        reported = False
+        while not self._stopped.is_set():
+            try:
+                result = self._run()
+            except LockHeld as error:
+                if not reported:
+                    self._listener.busy(error)
+                reported = True
+                self._stopped.wait(_RETRY_SECONDS)
+            except (EltError, OSError) as error:
+                if seen is None and isinstance(error, UsageError):
+                    raise  # the request itself is wrong
+                return self._listener.failed(error)
+            else:
+                return self._listener.ended(result, None if seen is None else time.monotonic() - seen)
+        return None
+
+
+def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
+    """The time of the first waiting change; None if there is none for a while."""
+    try:
+        seen = changes.get(timeout=_LOOK_SECONDS)
+    except queue.Empty:
+        return None
+    while True:
+        if isinstance(seen, Exception):
+            raise seen
+        try:
+            following = changes.get_nowait()
+        except queue.Empty:
+            return seen
+        seen = following if isinstance(following, Exception) else seen
+
+
+def _folder_states(scope: WatchScope) -> list[object]:
+    """A value that changes if a folder is replaced, removed or left out, which a watch does not report."""
+    states: list[object] = [scope]
+    for folder in scope.folders:
+        try:
+            status = folder.stat()
+        except OSError:
+            states.append(None)
+        else:
+            states.append((status.st_dev, status.st_ino))
+    return states
+
+
+@contextmanager
+def _watch_changes(scope: WatchScope) -> "Iterator[queue.Queue[float | Exception]]":
+    """Yield a queue with the times of changes. Threads collect them, so that none is missed while an ingest runs."""
+    changes: queue.Queue[float | Exception] = queue.Queue()
+    stop = threading.Event()
+    folders = [folder for folder in scope.folders if folder.is_dir()]
+    around = sorted({file.parent for file in scope.files if file.parent.is_dir()})
+    listened = [(paths, recursive) for paths, recursive in ((folders, True), (around, False)) if paths]
+    ready = threading.Barrier(len(listened) + 1)
+    threads = [
+        threading.Thread(target=_collect_changes, args=(*what, scope, changes, stop, ready), daemon=True, name="watch")
+        for what in listened
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        with suppress(threading.BrokenBarrierError):  # the error is in the queue
+            ready.wait(_READY_SECONDS)
+        yield changes
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(timeout=1.0)
+
+
+def _collect_changes(
+    paths: list[Path],
+    recursive: bool,
+    scope: WatchScope,
+    changes: "queue.Queue[float | Exception]",
+    stop: threading.Event,
+    ready: threading.Barrier,
+) -> None:
+    from watchfiles import Change, watch
+
+    def concerns(change: Change, path: str) -> bool:
+        return scope.concerns(Path(path), deleted=change is Change.deleted)
+
+    started = False
+    try:
+        for seen in watch(
+            *paths,
+            watch_filter=concerns,
+            debounce=_SETTLE_MS,
+            stop_event=stop,
+            rust_timeout=_TICK_MS,
+            yield_on_timeout=True,
+            recursive=recursive,
+            ignore_permission_denied=True,
+        ):
+            if seen:
+                changes.put(time.monotonic())
+            if not started:
+                started = True
+                ready.wait(_READY_SECONDS)
+    except (OSError, RuntimeError) as error:  # a broken barrier is a RuntimeError too
+        hint = "Linux: raise fs.inotify.max_user_watches, or watch fewer folders."
+        changes.put(EltError(f"{', '.join(map(str, paths))} cannot be watched: {error}", hint=hint))
+        ready.abort()

@@ -1,0 +1,92 @@
+"""Check a file before it is parsed, and pin it against replacement."""
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.sandbox.guards import MEGABYTE
+
+
+def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
+    """Raise UnreadableDocument for a pipe, a device, a folder, a link out of `within`, and a file that is too large.
+
+    Opening neither waits, as for a pipe, nor follows a link that has replaced the file meanwhile.
+    """
+    real = _resolve_within(path, within) if within is not None else path
+    try:
+        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        reason = "is a symbolic link" if real.is_symlink() else f"cannot be opened: {error.strerror or error}"
+        raise UnreadableDocument(reason) from error
+    except ValueError as error:
+        raise UnreadableDocument(f"cannot be opened: {error}") from error
+    try:
+        status = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableDocument("not a regular file")
+    if status.st_size > most_megabytes * MEGABYTE:
+        raise UnreadableDocument(
+            f"is {status.st_size / MEGABYTE:,.0f} MB, more than the {most_megabytes:,} MB that are read",
+            hint="Raise ingest.max_file_mb.",
+        )
+
+
+def _resolve_within(path: Path, within: Path) -> Path:
+    try:
+        real, folder = path.resolve(strict=True), within.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableDocument(f"cannot be opened: {reason}") from error
+    if not real.is_relative_to(folder):
+        raise UnreadableDocument("symbolic link that leads out of the folder")
+    return real
+
+
+_OPENED = Path("/proc/self/fd")
+_PIN_FOLDER = Path("/tmp")  # noqa: S108 - the one place that a worker may write to
+_PREFIX = "elt-llm-read-"
+
+
+@contextmanager
+def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
+    """Open a file and yield a path of the same name to the opened file; links are followed only if `within` is set.
+
+    Yields the path itself where the system has no paths of opened files.
+
+    Raises:
+        UnreadableDocument: the file cannot be opened, or the opened file is not in `within`.
+    """
+    if not _OPENED.is_dir():
+        yield path
+        return
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if within else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError) as error:
+        raise UnreadableDocument(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        opened = _OPENED / str(descriptor)
+        if within is not None and not opened.readlink().is_relative_to(within.resolve()):
+            raise UnreadableDocument("led out of its folder when it was opened")
+        with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PIN_FOLDER) as folder:
+            name = Path(folder) / path.name
+            name.symlink_to(opened)
+            yield name
+    finally:
+        os.close(descriptor)
+
+
+def remove_pinned() -> None:
+    """Remove the pin folders of workers that ended during a file, also those of parents that are gone."""
+    for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if not (_OPENED.parents[1] / process).exists():
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,185 @@
+"""Find the files of a collection, in given paths and known folders, and give each root a lasting name."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elt_llm_core.store.records import FileRecord
+from elt_llm_core.store.store import Store
+
+from elt_llm_ingest.sources.discovery import Discovery, FoundFile, discover
+from elt_llm_ingest.sources.patterns import PathSelection
+
+
+@dataclass(frozen=True)
+class LocatedFile:
+    """A file with its lasting name: the name of its root and the path below it."""
+
+    file: FoundFile
+    root: str
+    root_path: Path
+    relative: str
+
+
+class RootNames:
+    """Gives every root a unique name: that of its folder, with parent folders where needed.
+
+    A file in a known root belongs to that root, even if a part of it or a folder around it is given, so that it is not
+    ingested twice. A known name whose folder no longer exists passes to a new folder of that name: it was moved.
+    """
+
+    def __init__(self, known: Mapping[str, Path]) -> None:
+        self._paths = dict(known)
+
+    def locate(self, file: FoundFile) -> LocatedFile:
+        """Return the file with its lasting name."""
+        innermost_first = sorted(self._paths.items(), key=lambda item: len(item[1].parts), reverse=True)
+        for name, path in innermost_first:
+            relative = _relative_to_root(file, path)
+            if relative is not None:
+                return LocatedFile(file, name, path, relative)
+        return LocatedFile(file, self.name_of(file.root), file.root, file.relative)
+
+    def name_of(self, root: Path) -> str:
+        """Return the name of a root; a new root gets one now."""
+        for name, path in self._paths.items():
+            if path == root:
+                return name
+        parts = [part for part in root.parts if part != root.anchor] or ["root"]
+        for count in range(1, len(parts) + 1):
+            name = "/".join(parts[-count:])
+            if name not in self._paths or not self._paths[name].exists():
+                break
+        self._paths[name] = root
+        return name
+
+
+def _relative_to_root(file: FoundFile, root: Path) -> str | None:
+    """The path of a file within a root that equals, contains or lies in the file's own root; else None."""
+    if file.root.is_relative_to(root):
+        prefix = _composed_path(file.root.relative_to(root))
+        return f"{prefix}/{file.relative}" if prefix else file.relative
+    if root.is_relative_to(file.root) and file.relative.startswith(f"{_composed_path(root.relative_to(file.root))}/"):
+        return file.relative.removeprefix(f"{_composed_path(root.relative_to(file.root))}/")
+    return None
+
+
+def _composed_path(path: Path) -> str:
+    """A relative path in NFC, as in `FoundFile.relative`; empty for the folder itself."""
+    return "" if path == Path() else unicodedata.normalize("NFC", path.as_posix())
+
+
+@dataclass(frozen=True)
+class CollectionSources:
+    """The files of a collection. `roots` maps names to (folder, scanned completely).
+
+    `missing` are known folders that do not exist; `missing_files` the ids of individually named files that do not
+    exist.
+    """
+
+    discovery: Discovery
+    files: tuple[LocatedFile, ...]
+    roots: Mapping[str, tuple[Path, bool]]
+    missing: tuple[Path, ...]
+    missing_files: frozenset[str]
+    known: bool
+
+    @property
+    def whole_roots(self) -> frozenset[str]:
+        """Names of the completely scanned roots: a file that is missing there is gone."""
+        return frozenset(name for name, (_, whole) in self.roots.items() if whole)
+
+
+@dataclass(frozen=True)
+class KnownSources:
+    """The former sources of a collection: `roots` maps names to (folder, given as a whole), `files` are by id."""
+
+    roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
+    files: Mapping[str, FileRecord] = field(default_factory=dict)
+
+    @staticmethod
+    def of(store: Store, name: str) -> "KnownSources":
+        """Read the sources of a collection from the store; empty if there is no such collection."""
+        record = store.collections.find(name)
+        if record is None:
+            return KnownSources()
+        return KnownSources(store.collections.roots(record.id), store.files.of_collection(record.id))
+
+    def folders(self) -> list[Path]:
+        """Return the roots that were given as a whole."""
+        return [path for path, whole in self.roots.values() if whole]
+
+    def single_files(self) -> dict[str, Path]:
+        """Return the individually named files by document id."""
+        return {
+            file.document_id: self.roots[file.root][0] / file.path
+            for file in self.files.values()
+            if file.root in self.roots and not self.roots[file.root][1]
+        }
+
+
+def find_sources(
+    known: KnownSources, paths: Sequence[Path], selection: PathSelection, *, everything: bool
+) -> CollectionSources:
+    """Discover `paths`; without any, or with `everything`, also all known sources of the collection.
+
+    An absolute pattern in `selection.include` means that the patterns name everything the collection is to hold: only
+    they are scanned, and known files elsewhere count as gone. Raises UsageError for a given path that does not exist;
+    known paths that are gone are reported as missing.
+    """
+    uses_known = (everything or not paths) and not selection.is_exhaustive
+    folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
+    # A file with the path of a known folder does not replace it: the folder is reported as missing.
+    existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
+    discovery = discover([*paths, *existing], selection)
+    known_paths = {root: path for root, (path, _) in known.roots.items()}
+    names = RootNames(known_paths)
+    files = tuple(names.locate(file) for file in discovery.files)
+    scanned = frozenset(discovery.scanned_roots)
+    roots = {root: (path, True) for root, path in known_paths.items() if _is_scanned(path, scanned)}
+    roots |= {file.root: (file.root_path, _is_scanned(file.root_path, scanned)) for file in files}
+    missing_files = frozenset(identity for identity, path in single.items() if not path.exists())
+    if selection.is_exhaustive:
+        incomplete = [path for path in paths if path.is_dir() and path.resolve() not in scanned]
+        roots |= _dropped_roots(known, incomplete)
+        missing_files |= _dropped_files(known, roots, files)
+    return CollectionSources(
+        discovery=discovery,
+        files=files,
+        roots=roots,
+        missing=tuple(path for path in folders if not path.is_dir()),
+        missing_files=missing_files,
+        known=bool(known.roots),
+    )
+
+
+def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str, tuple[Path, bool]]:
+    """Known folders whose missing files are no longer wanted, except folders that could not be scanned."""
+    unseen = [path.resolve() for path in incomplete]
+    return {
+        name: (path, True)
+        for name, (path, whole) in known.roots.items()
+        if whole and not any(path.is_relative_to(folder) or folder.is_relative_to(path) for folder in unseen)
+    }
+
+
+def _dropped_files(
+    known: KnownSources, roots: Mapping[str, tuple[Path, bool]], files: Sequence[LocatedFile]
+) -> frozenset[str]:
+    """Ids of individually named files in folders that were not scanned, and that were not found now."""
+    located = {(file.root, file.relative) for file in files}
+    return frozenset(
+        identity
+        for identity, record in known.files.items()
+        if not roots.get(record.root, (None, False))[1] and (record.root, record.path) not in located
+        if record.root in known.roots and not known.roots[record.root][1]
+    )
+
+
+def _is_scanned(path: Path, scanned: frozenset[Path]) -> bool:
+    """Whether a folder was scanned, itself or with a parent; hidden folders are not scanned with their parent."""
+    return path in scanned or any(
+        parent in scanned and not any(part.startswith(".") for part in path.relative_to(parent).parts)
+        for parent in path.parents
+    )

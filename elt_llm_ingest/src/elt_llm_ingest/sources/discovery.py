@@ -1,0 +1,188 @@
+"""Find the supported files in files and folders, and report every skipped path with its reason."""
+
+import difflib
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elt_llm_core.errors import UsageError
+
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.sources.patterns import PathSelection
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file to read. `relative` is its path within `root`, with `/` and in Unicode's composed form (NFC).
+
+    `size` is in bytes. `modified_ns` is the later of the times of the last write and of the last change of the
+    directory entry, in nanoseconds since 1970, because the write time can be set back. `written_ns` is the write time.
+    """
+
+    root: Path
+    relative: str
+    path: Path
+    size: int
+    modified_ns: int
+    written_ns: int = 0
+
+
+@dataclass(frozen=True)
+class SkippedPath:
+    """A file or folder that is not read, and the reason."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """The result of a discovery. A missing file counts as gone only in `scanned_roots`."""
+
+    files: tuple[FoundFile, ...]
+    skipped: tuple[SkippedPath, ...]
+    scanned_roots: tuple[Path, ...]
+
+
+def discover(paths: Iterable[Path], selection: PathSelection | None = None) -> Discovery:
+    """Find every supported file in the given files and folders, in the same order on every machine.
+
+    Files that the `selection` excludes are reported as skipped; files that it does not include are not reported. The
+    root of an individually named file is its folder, which does not count as scanned. Raises UsageError for a missing
+    path.
+    """
+    resolved = sorted({_resolve(path) for path in paths}, key=lambda path: (len(path.parts), str(path)))
+    search = _Search(selection or PathSelection())
+    for path in resolved:
+        if path.is_dir():
+            search.scan(path)
+        else:
+            search.add(path.parent, path)
+    return Discovery(tuple(search.seen.values()), tuple(search.skipped), tuple(search.scanned))
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve(strict=True)
+    except FileNotFoundError as error:
+        raise UsageError(f"There is no file or folder {path}.", hint=_path_suggestion(path)) from error
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{path} cannot be reached: {error}", hint="Give a path that can be opened.") from error
+
+
+def _path_suggestion(path: Path) -> str:
+    try:
+        names = sorted(entry.name for entry in path.absolute().parent.iterdir())
+    except OSError:
+        return f"Paths are taken from {Path.cwd()}."
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"Did you mean {path.parent / near[0]}?" if near else f"Paths are taken from {Path.cwd()}."
+
+
+@dataclass
+class _Search:
+    selection: PathSelection
+    skipped: list[SkippedPath] = field(default_factory=list)
+    scanned: list[Path] = field(default_factory=list)
+    seen: dict[Path, FoundFile] = field(default_factory=dict)
+    names: set[tuple[Path, str]] = field(default_factory=set)
+    incomplete: set[Path] = field(default_factory=set)
+
+    def scan(self, root: Path) -> None:
+        """Add every file below `root`; with an unreadable folder the root does not count as scanned."""
+        self.incomplete.discard(root)
+        folders = [root]
+        while folders:
+            folder = folders.pop()
+            try:
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            except OSError as error:
+                self._skip(folder, f"folder cannot be read: {error.strerror or error}")
+                self.incomplete.add(root)
+                continue
+            # The last folder is popped first: reversed, folders are walked in the order of their names.
+            folders += reversed(list(self._add_files(root, entries)))
+        if root not in self.incomplete:
+            self.scanned.append(root)
+
+    def _add_files(self, root: Path, entries: list[os.DirEntry[str]]) -> Iterator[Path]:
+        """Add the files among `entries`; yield the folders to walk."""
+        for entry in entries:
+            path = Path(entry.path)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            includes = self.selection.may_include_below if is_folder else self.selection.includes
+            if not includes(root, path):
+                continue
+            if entry.name.startswith("."):
+                self._skip(path, "hidden")
+            elif pattern := self.selection.excluded_by(root, path):
+                self._skip(path, f"excluded by {pattern}")
+            elif entry.is_symlink() and (reason := _link_refusal(root, path)):
+                self._skip(path, reason)
+            elif is_folder:
+                yield path
+            else:
+                self._add(root, path)
+
+    def add(self, root: Path, path: Path) -> None:
+        """Add one individually named file if the selection includes it, or report why it is skipped."""
+        if not self.selection.includes(root, path):
+            return
+        if pattern := self.selection.excluded_by(root, path):
+            self._skip(path, f"excluded by {pattern}")
+        else:
+            self._add(root, path)
+
+    def _add(self, root: Path, path: Path) -> None:
+        try:
+            status = path.stat()
+        except OSError as error:
+            self._skip(path, f"cannot be read: {error.strerror or error}")
+            self.incomplete.add(root)
+            return
+        relative = unicodedata.normalize("NFC", path.relative_to(root).as_posix())
+        if reason := self._skip_reason(root, relative, path, status):
+            self._skip(path, reason)
+            return
+        modified = max(status.st_mtime_ns, status.st_ctime_ns)
+        self.seen[path] = FoundFile(root, relative, path, status.st_size, modified, status.st_mtime_ns)
+        self.names.add((root, relative))
+
+    def _skip_reason(self, root: Path, relative: str, path: Path, status: os.stat_result) -> str:
+        """Why a file is skipped; empty if it is not."""
+        if not stat.S_ISREG(status.st_mode):
+            return "not a regular file"
+        if not _is_utf8(relative):
+            return "its name is not valid UTF-8"
+        if path.suffix.lower() not in SUPPORTED_SUFFIXES:
+            return f"no reader for {path.suffix or 'files without a suffix'}"
+        if path in self.seen:
+            return f"already found under {self.seen[path].root}"
+        if (root, relative) in self.names:
+            return "another file's name differs only in how its accents are encoded"
+        return ""
+
+    def _skip(self, path: Path, reason: str) -> None:
+        self.skipped.append(SkippedPath(Path(os.fsencode(path).decode("utf-8", "replace")), reason))
+
+
+def _link_refusal(root: Path, link: Path) -> str:
+    """Why a symbolic link is not followed; empty for a link to a file within the root."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return "symbolic link that leads nowhere"
+    if not target.is_relative_to(root):
+        return "symbolic link that leads out of the folder"
+    return "symbolic link to a folder that is scanned anyway" if target.is_dir() else ""
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,145 @@
+"""Path patterns: `*` and `?` within a name, `[abc]`, and `**` for any number of folders."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from glob import escape
+from pathlib import Path
+
+_WILD = frozenset("*?[")
+_ANY_FOLDERS = "**"
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a path contains wildcards."""
+    return not _WILD.isdisjoint(text)
+
+
+def fixed_folder(pattern: str) -> str:
+    """Return the folder before the first part with a wildcard; `.` if the first part has one."""
+    parts = pattern.split("/")
+    fixed = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
+    return "/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else ".")
+
+
+def literal_pattern(path: Path) -> str:
+    """Return the pattern that matches exactly this path."""
+    return escape(str(path))
+
+
+@dataclass(frozen=True)
+class PathPattern:
+    """One pattern, matched part by part in linear time.
+
+    It is absolute if it starts with `/`; otherwise it matches paths below a folder.
+    """
+
+    text: str
+    parts: tuple[str, ...]
+
+    @staticmethod
+    def parse(text: str) -> "PathPattern":
+        """Parse a pattern."""
+        return PathPattern(text, tuple(part for part in text.split("/") if part not in {"", "."}))
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether the pattern matches absolute paths."""
+        return self.text.startswith("/")
+
+    @property
+    def is_wild(self) -> bool:
+        """Whether the pattern can match more than one path."""
+        return is_pattern(self.text)
+
+    def matches(self, parts: Sequence[str]) -> bool:
+        """Whether the pattern matches the path of these parts."""
+        return len(self.parts) in self._reached(parts)
+
+    def may_match_below(self, parts: Sequence[str]) -> bool:
+        """Whether the pattern could match a path below the folder of these parts."""
+        return any(number < len(self.parts) for number in self._reached(parts))
+
+    def _reached(self, parts: Sequence[str]) -> set[int]:
+        """The numbers of pattern parts that the whole path can use up."""
+        reached = self._skip_folders({0})
+        for part in parts:
+            reached = self._skip_folders(
+                {
+                    number if self.parts[number] == _ANY_FOLDERS else number + 1
+                    for number in reached
+                    if number < len(self.parts) and fnmatchcase(part, self.parts[number])
+                }
+            )
+        return reached
+
+    def _skip_folders(self, numbers: set[int]) -> set[int]:
+        """These numbers, and those after each `**` that matches no folder."""
+        skipped = set(numbers)
+        for number in sorted(numbers):
+            while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:
+                number += 1  # noqa: PLW2901
+                skipped.add(number)
+        return skipped
+
+
+@dataclass(frozen=True)
+class PathSelection:
+    """The files to ingest: those that match an `include` pattern (or all), except those that match an `exclude` one.
+
+    A pattern of one name, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder.
+    An excluded folder is excluded with everything in it.
+    """
+
+    include: tuple[PathPattern, ...] = ()
+    exclude: tuple[PathPattern, ...] = ()
+
+    @staticmethod
+    def of(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> "PathSelection":
+        """Parse the patterns of a selection."""
+        return PathSelection(tuple(map(PathPattern.parse, include)), tuple(map(PathPattern.parse, exclude)))
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether the patterns name everything to ingest by absolute paths, not only a part of given folders."""
+        return any(pattern.is_absolute for pattern in self.include)
+
+    def excluded_by(self, root: Path, path: Path) -> str:
+        """Return the pattern that excludes a file or folder below `root`; empty if none does."""
+        for pattern in self.exclude:
+            if len(pattern.parts) == 1 and not pattern.is_absolute:
+                if fnmatchcase(path.name, pattern.parts[0]):
+                    return pattern.text
+            elif pattern.matches(_pattern_parts(pattern, root, path)):
+                return pattern.text
+        return ""
+
+    def includes(self, root: Path, path: Path) -> bool:
+        """Whether a file below `root` matches an include pattern."""
+        if not self.include or path.parts[1:] in self._plain:
+            return True
+        return any(pattern.matches(_pattern_parts(pattern, root, path)) for pattern in self._wild)
+
+    def may_include_below(self, root: Path, folder: Path) -> bool:
+        """Whether anything in a folder could match an include pattern."""
+        if not self.include or folder.parts[1:] in self._plain_folders:
+            return True
+        return any(pattern.may_match_below(_pattern_parts(pattern, root, folder)) for pattern in self._wild)
+
+    @cached_property
+    def _plain(self) -> frozenset[tuple[str, ...]]:
+        """The included files without wildcards, in a set because there may be thousands."""
+        return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
+
+    @cached_property
+    def _plain_folders(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(parts[:end] for parts in self._plain for end in range(len(parts)))
+
+    @cached_property
+    def _wild(self) -> tuple[PathPattern, ...]:
+        return tuple(pattern for pattern in self.include if pattern.is_wild or not pattern.is_absolute)
+
+
+def _pattern_parts(pattern: PathPattern, root: Path, path: Path) -> tuple[str, ...]:
+    return path.parts[1:] if pattern.is_absolute else path.relative_to(root).parts
