@@ -1,48 +1,148 @@
-"""An engine: stores, models and indexes opened once; asking opens nothing and changes nothing."""
+"""The engine: opens collections, models and indexes once, then searches and answers.
+
+For several questions, open an engine: `with open_engine(settings, data_dir, ["handbook"]) as engine: engine.ask(...)`.
+For a single question from Python, call `query_collection` or `query_collections`.
+"""
 
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from elt_llm_core.closeable import Closeable, close_if_possible
-from elt_llm_core.generation import Generation
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.lifecycle import check_fingerprint, open_generation
+from elt_llm_core.errors import CorruptIndex, EltError, UsageError
+from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.models.embeddings import create_embedding
-from elt_llm_core.models.llms import ChosenLlm, choose_llm
-from elt_llm_core.models.model_folder import with_models_dir
+from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
+from elt_llm_core.models.model_files import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
-from elt_llm_core.settings import Settings, StrategyName
-from elt_llm_core.store.store import open_store
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.tree import Settings, StrategyName
+from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Closeable, close_if_possible
 
-from elt_llm_query.answer.citations import chunks_of, with_places
-from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer
-from elt_llm_query.asking import Asked, Turns, Weights
-from elt_llm_query.cache import CacheCounts, QueryCaches
-from elt_llm_query.calibration import NOT_CALIBRATED, Calibration, read_calibration
-from elt_llm_query.events import AnswerBegins, Listener, Piece, SourcesFound, told_again, unheard
-from elt_llm_query.opening import expanded, open_all
-from elt_llm_query.retrieve.budgets import budget_of
-from elt_llm_query.retrieve.pipeline import Found, PassageFinder
-from elt_llm_query.retrieve.stages import StageLog
-from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
-from elt_llm_query.without_effect import settings_without_effect
+from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, Turns
+from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, read_calibration
+from elt_llm_query.grounding.citations import add_locations, cited_chunks
+from elt_llm_query.grounding.sentences import TermWeights
+from elt_llm_query.retrieve.cache import CacheCounts, QueryCaches
+from elt_llm_query.retrieve.trace import StageLog, traced_budget
+from elt_llm_query.search import SearchPipeline, SearchResult
+from elt_llm_query.synthesis.events import (
+    AnswerDelta,
+    AnswerStarted,
+    Listener,
+    SourcesFound,
+    ignore_events,
+    replay_events,
+)
+from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases, load_aliases
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+    from elt_llm_query.synthesis.iterative import IterativeAnswerer
     from elt_llm_query.synthesis.prompts import Prompts
-    from elt_llm_query.written_answers import WrittenAnswers
+
+
+@dataclass(frozen=True)
+class OpenGenerations:
+    """Pinned generations in the order of their names, with notes on collections that were left out or are empty."""
+
+    generations: tuple[Generation, ...]
+    notes: tuple[str, ...]
+
+
+def open_generations(
+    store: Store, names: Sequence[str], models: Sequence[EmbeddingModel], opened: ExitStack
+) -> OpenGenerations:
+    """Open these collections; they are closed with `opened`, and share a pool of open vector indexes.
+
+    Raises the first failure if no collection can be opened; and always UnknownCollection, StoreError, and
+    FingerprintMismatch if none of `models`, of which there is at least one, made the vectors of a collection.
+    """
+    indexes, tokeniser_of = opened.enter_context(VectorIndexPool()), cache(KeywordTokeniser)
+    generations: list[Generation] = []
+    failures: list[EltError] = []
+    notes: list[str] = []
+    for name in names:
+        store.collections.get(name)
+        try:
+            generation = opened.enter_context(open_generation(store, name, indexes=indexes, tokeniser_of=tokeniser_of))
+        except (CorruptIndex, UsageError) as failure:  # damaged, or nothing was ever published
+            failures.append(failure)
+            notes.append(f"Collection '{name}' was left out. {failure} {failure.hint or ''}".rstrip())
+            continue
+        if generation.passport.fingerprint not in [model.fingerprint for model in models]:
+            check_fingerprint(generation.passport, models[0].fingerprint)
+        generations.append(generation)
+    if failures and not generations:
+        raise failures[0]
+    empty = [one.collection for one in generations if not one.ids]
+    notes += [f"Collection '{name}' has no chunks. Run: elt-llm ingest PATH -c {name}" for name in empty]
+    return OpenGenerations(tuple(generations), tuple(notes))
+
+
+def expand_collection_names(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The named collections and those that match a prefix, each once, in that order.
+
+    Raises UsageError if there is none.
+    """
+    matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
+    names = list(dict.fromkeys([*collections, *matched]))
+    if not names:
+        raise UsageError(
+            "No collection is named." if not prefixes else f"No collection starts with {' or '.join(prefixes)}.",
+            hint=f"Add -c NAME. There are: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
+        )
+    return names
+
+
+# Settings of a model that writes; without one answers are quoted from the chunks.
+_WRITING_KEYS = {
+    "llm": ("model", "temperature", "top_p", "answer_language"),
+    "query": ("use_lost_in_middle", "system_prompt"),
+    "answer": (
+        "strategy",
+        "by_collection",
+        "strict",
+        "max_reasoning_steps",
+        "branches",
+        "reflect_steps",
+        "further_steps",
+    ),
+}
+
+
+def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
+    """A sentence with the keys that are set but unused; none if there are no such keys.
+
+    `writes`: whether a language model is in use.
+    """
+    defaults = Settings()
+    idle = [
+        f"{section}.{key}"
+        for section, keys in _WRITING_KEYS.items()
+        for key in keys
+        if getattr(getattr(settings, section), key) != getattr(getattr(defaults, section), key)
+    ]
+    if writes or not idle:
+        return []
+    return [f"Set, but without effect while no language model is in use: {', '.join(idle)}."]
+
 
 EXTRACTIVE = "extractive"
 
 
 class Engine(Closeable):
-    """Answers questions over pinned generations. May be asked from many threads; close it to let go of the pins."""
+    """Answers questions over pinned generations. May be used from many threads; close it to release the pins."""
 
     def __init__(  # noqa: PLR0913 - all but the first three have defaults
         self,
@@ -50,7 +150,7 @@ class Engine(Closeable):
         embedding: EmbeddingModel | Sequence[EmbeddingModel],
         settings: Settings,
         *,
-        caches: QueryCaches[Found] | None = None,
+        caches: QueryCaches[SearchResult] | None = None,
         llm: "LLM | None" = None,
         aliases: Aliases = NO_ALIASES,
         prompts: "Prompts | None" = None,
@@ -58,27 +158,27 @@ class Engine(Closeable):
         without_model: str = "",
         calibration: Calibration = NOT_CALIBRATED,
     ) -> None:
-        """`embedding` is a model, or one for each fingerprint; the first answers. Every result has the `notes`.
+        """`embedding` is a model, or one per fingerprint, the first for answers. Every result has the `notes`.
 
-        `llm` writes the answers, with `prompts` (unset: those that are shipped); without it the documents are quoted,
-        and answers say `without_model`, why there is none.
+        `llm` writes the answers with `prompts` (default: the shipped ones); without it the documents are quoted, and
+        results have the note `without_model`, which explains why there is none.
         `calibration` has the weights that decide whether to answer; the first result has its notes.
         """
-        models = _models(embedding)
+        models = _as_models(embedding)
         self._resources = ExitStack()
         self._notes = tuple(notes)
-        self._calibration, self._told_once = calibration, calibration.notes
+        self._calibration, self._first_notes = calibration, calibration.notes
         self._generations = tuple(generations)
         self._settings = settings
         self._llm, self._without_model = llm, without_model
-        self._finder = self._resources.enter_context(
-            PassageFinder(self._generations, models, settings, caches=caches, llm=llm, aliases=aliases)
+        self._pipeline = self._resources.enter_context(
+            SearchPipeline(self._generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
-        self._answerer = ExtractiveAnswerer(
-            models[0], tokeniser, abstain=settings.answer.abstain, cite=settings.answer.enable_citation
-        )
-        self._written = self._writer(llm, models[0], prompts) if llm else None
+        terms, weights = TermWeights(self._weight, self._is_known), calibration.weights
+        answerer = partial(ExtractiveAnswerer, models[0], tokeniser, terms=terms, weights=weights)
+        self._answerer = answerer(abstain=settings.answer.abstain, cite=settings.answer.enable_citation)
+        self._writer = self._create_writer(llm, answerer(), prompts) if llm else None
 
     def search(
         self,
@@ -89,16 +189,20 @@ class Engine(Closeable):
         strategy: StrategyName | None = None,
         explain: bool = False,
         cancelled: Callable[[], bool] | None = None,
-    ) -> Found:
-        """The passages for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
+    ) -> SearchResult:
+        """The chunks for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
-        `elt_llm_query.filters` says what may be asked for; `strategy` is as configured where unset. `explain` adds a
-        stage that names the passages and says what became of each. A model that helps to search looks at `cancelled`.
+        `elt_llm_query.retrieve.filters` documents the conditions; `strategy` defaults to the settings. `explain` adds a
+        stage with the outcome of each candidate. A model that helps to search checks `cancelled`.
         Raises UsageError, RetrievalError.
         """
-        found = self._finder.find(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
+        found = self._pipeline.search(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
         found = replace(found, notes=(*self._notes, *found.notes))
-        return self._explained(found) if explain else found
+        if not explain:
+            return found
+        from elt_llm_query.shape.explain import explain_stage
+
+        return replace(found, stages=(*found.stages, explain_stage(found.stages, found.chunks, self._generations)))
 
     def ask(
         self,
@@ -108,103 +212,93 @@ class Engine(Closeable):
         strategy: StrategyName | None = None,
         explain: bool = False,
         history: Turns = (),
-        listen: Listener = unheard,
+        listen: Listener = ignore_events,
         cancelled: Callable[[], bool] | None = None,
     ) -> QueryResult:
-        """The answer to a question, with citations; or the statement that the documents do not hold it.
+        """The answer to a question, with citations; or the statement that the documents do not hold one.
 
-        Only passages that fulfil every condition of `where` are answered from. `history` are earlier questions with
-        their answers, for a model that writes. `listen` hears the sources and the answer as it is written, in this
-        thread; `cancelled` is looked at meanwhile, and ends the answer with what there is.
+        Only chunks that fulfil every condition of `where` are used. `history` are earlier questions with their answers,
+        for a model that writes. `listen` receives the sources and the answer as it is written, in this thread;
+        once `cancelled` returns True the answer ends with what is written.
 
-        Raises UsageError for an empty question and for filters as `search` does, RetrievalError if no passages could be
-        looked for, ModelError and ResponseGenerationError as the model fails that is to write.
+        Raises UsageError for an empty question and invalid filters, RetrievalError if the search failed, ModelError and
+        ResponseGenerationError if the model that writes failed.
         """
         started = time.perf_counter()
         found = self.search(question, where=where, strategy=strategy, explain=explain, cancelled=cancelled)
-        asked = Asked(found.searched_for or question, self._best_first(found), where, tuple(history), cancelled)
+        # Collections that are read whole are in the order of their documents; the answer reads the best chunks first.
+        chunks: Sequence[RetrievedChunk] = found.chunks
+        if self._settings.query.full_context_max_chunks:
+            chunks = sorted(chunks, key=lambda chunk: -chunk.score)
+        request = AnswerRequest(found.searched_for or question, chunks, where, tuple(history), cancelled)
         log = StageLog()
-        if self._written is None:
-            return self._result(question, found, self._quoted(asked, log, listen), log, started)
-        key = (self._finder.key, self._written.key, question, tuple(where), strategy, explain, asked.history)
-        if (known := self._finder.caches.answers.get(key)) is not None:
-            return told_again(known, listen, started)
-        written = self._written.answer(asked, log, listen)
+        if self._writer is None:
+            return self._result(question, found, self._quote(request, log, listen), log, started)
+        key = (self._pipeline.key, self._writer.key, question, tuple(where), strategy, explain, request.history)
+        if (known := self._pipeline.caches.answers.get(key)) is not None:
+            return replay_events(known, listen, started)
+        written = self._writer.answer(request, log, listen)
         result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
         if written.answer.whole and not found.failed:
-            kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # told once
-            self._finder.caches.answers.put(key, result.model_copy(update={"notes": kept}))
+            kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # reported once
+            self._pipeline.caches.answers.put(key, result.model_copy(update={"notes": kept}))
         return result
 
     @property
     def generations(self) -> tuple[Generation, ...]:
-        """What it asks, pinned until it is closed."""
+        """The generations it searches, pinned until it is closed."""
         return self._generations
 
     @property
     def llm(self) -> "LLM | None":
-        """The language model it was opened with, if any."""
+        """The language model that writes, if any."""
         return self._llm
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:
-        """Hits, misses and values held of each cache by its name: `embeddings` and `results`."""
-        return self._finder.cache_counts
+        """Hits, misses and size of each cache by its name."""
+        return self._pipeline.cache_counts
 
     def own(self, resources: ExitStack) -> Self:
-        """Close these as well when the engine is closed."""
+        """Close these resources together with the engine."""
         self._resources.push(resources)
         return self
 
     def close(self) -> None:
-        """Let go of threads, pins and whatever was handed to `own`."""
+        """Release threads, pins and what was passed to `own`."""
         self._resources.close()
 
-    def _writer(self, llm: "LLM", embedding: EmbeddingModel, prompts: "Prompts | None") -> "WrittenAnswers":
+    def _create_writer(
+        self, llm: "LLM", extractive: ExtractiveAnswerer, prompts: "Prompts | None"
+    ) -> "IterativeAnswerer":
+        from elt_llm_query.synthesis.iterative import IterativeAnswerer
         from elt_llm_query.synthesis.prompts import load_prompts
-        from elt_llm_query.written_answers import WrittenAnswers
 
-        weights = Weights(self._weight, self._is_known, self._calibration.weighing)
-        known = prompts or load_prompts(None)
-        return WrittenAnswers(llm, self._finder, self._generations, embedding, self._settings, known, weights)
+        prompts = prompts or load_prompts(None)
+        return IterativeAnswerer(llm, self._pipeline, self._generations, extractive, self._settings, prompts)
 
-    def _quoted(self, asked: Asked, log: StageLog, listen: Listener) -> Answer:
+    def _quote(self, request: AnswerRequest, log: StageLog, listen: Listener) -> Answer:
         with log.stage("answer") as stage:
-            weighing = self._calibration.weighing
-            answer = self._answerer.answer(
-                asked.question, asked.chunks, idf=self._weight, known=self._is_known, weighing=weighing
-            )
+            answer = self._answerer.answer(request.question, request.chunks)
             stage.kept = len(answer.citations)
             stage.details.update(answer.reasoning)
-        listen(SourcesFound(chunks_of(answer.citations, asked.chunks)))
-        listen(AnswerBegins())
-        listen(Piece(answer.text))
+        listen(SourcesFound(cited_chunks(answer.citations, request.chunks)))
+        listen(AnswerStarted())
+        listen(AnswerDelta(answer.text))
         return answer
 
-    def _explained(self, found: Found) -> Found:
-        from elt_llm_query.explain.stage import explain
-
-        return replace(found, stages=(*found.stages, explain(found.stages, found.chunks, self._generations)))
-
-    def _best_first(self, found: Found) -> Sequence[RetrievedChunk]:
-        """For who reads the first few only: collections that are read whole come in the order of their documents."""
-        if not self._settings.query.full_context_max_chunks:
-            return found.chunks
-        return sorted(found.chunks, key=lambda chunk: -chunk.score)
-
-    def _result(self, question: str, found: Found, answer: Answer, log: StageLog, started: float) -> QueryResult:
-        writes = self._written is not None
+    def _result(self, question: str, found: SearchResult, answer: Answer, log: StageLog, started: float) -> QueryResult:
+        writes = self._writer is not None
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
-        told, self._told_once = self._told_once, ()
-        notes += told
-        if self._without_model:
-            notes.append(self._without_model)
+        notes += self._first_notes
+        self._first_notes = ()
+        notes += [self._without_model] if self._without_model else []
         return QueryResult(
             question=question,
             answer=answer.text,
             answered=answer.answered,
-            contexts=found.chunks,
-            citations=self._placed(answer.citations) if self._settings.answer.enable_citation else (),
+            chunks=found.chunks,
+            citations=self._located(answer.citations) if self._settings.answer.enable_citation else (),
             reasoning_steps=answer.steps,
             checked=answer.checked,
             parts=answer.parts,
@@ -213,28 +307,28 @@ class Engine(Closeable):
             tokens_used=answer.tokens_used,
             latency_ms=(time.perf_counter() - started) * 1000,
             metadata={
-                "model": self._written.model if self._written else EXTRACTIVE,
-                "abstention": self._calibration.state,
+                "model": self._writer.model if self._writer else EXTRACTIVE,
+                "calibration": self._calibration.state,
                 "generations": {one.collection: one.number for one in self._generations},
-                **({"budget": budget_of(found.stages)} if len(self._generations) > 1 else {}),
+                **({"budget": traced_budget(found.stages)} if len(self._generations) > 1 else {}),
                 **({"cached": False} if writes else {}),
             },
             trace=Trace(stages=(*found.stages, *log.stages)),
             notes=tuple(dict.fromkeys(notes)),
         )
 
-    def _placed(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
-        """The citations with page and section of their own words, which may not be those their passage begins with."""
+    def _located(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
+        """The citations with page and section of the quotes, which may differ from those at the start of the chunk."""
         for generation in self._generations:
-            wanted = [citation.source_id for citation in citations if citation.collection == generation.collection]
-            citations = with_places(citations, generation.outlines(wanted)) if wanted else citations
+            cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
+            citations = add_locations(citations, generation.outlines(cited)) if cited else citations
         return tuple(citations)
 
     def _frequency(self, stem: str) -> int:
         return sum(generation.keyword.document_frequency(stem) for generation in self._generations)
 
     def _weight(self, stem: str) -> float:
-        """Inverse document frequency over all collections asked, as BM25 has it; 0 or more."""
+        """Inverse document frequency over all searched collections, as in BM25; 0 or more."""
         total, frequency = sum(generation.size for generation in self._generations), self._frequency(stem)
         return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
 
@@ -249,27 +343,27 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     *,
     prefixes: Sequence[str] = (),
     embedding: EmbeddingModel | Sequence[EmbeddingModel] | None = None,
-    caches: QueryCaches[Found] | None = None,
+    caches: QueryCaches[SearchResult] | None = None,
     llm: "LLM | None" = None,
     aliases: Aliases = NO_ALIASES,
     prompts: "Prompts | None" = None,
 ) -> Engine:
-    """Open everything that asking these collections, and those whose names begin with `prefixes`, needs.
+    """Open everything needed to search these collections and those whose names start with `prefixes`.
 
-    Of several collections those that are empty or damaged are left out, as long as one can be asked, and every result
-    says so. `embedding`, `caches` and `llm` are made from the settings if none are given. Several embeddings are for
-    collections built with different ones. Engines may share their caches: what they keep of one generation is not taken
-    for that of the next. `aliases` are other names to look for, `prompts` what a model is told.
+    Of several collections the damaged ones are left out, as long as one can be searched, and every result has a note.
+    `embedding`, `caches` and `llm` default to those of the settings. Several embeddings are for collections built with
+    different ones. Engines may share caches. `aliases` are alternative names, `prompts` those of a model that writes.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))
-        names = expanded(collections, prefixes, [record.name for record in store.collections.all()])
-        models = _models(embedding or create_embedding(settings))
-        found = open_all(store, names, models, opened)
+        names = expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
+        models = _as_models(embedding or create_embedding(settings))
+        found = open_generations(store, names, models, opened)
         settings = with_models_dir(settings, data_dir)
-        chosen = ChosenLlm(llm) if llm else _chosen(settings, opened)
+        chosen = LlmChoice(llm) if llm else choose_llm(settings)
+        opened.callback(close_if_possible, None if llm else chosen.llm)
         return Engine(
             found.generations,
             models,
@@ -284,12 +378,22 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
         ).own(opened.pop_all())
 
 
-def _models(given: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence[EmbeddingModel]:
-    return given if isinstance(given, Sequence) else (given,)
+def _as_models(embedding: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence[EmbeddingModel]:
+    return embedding if isinstance(embedding, Sequence) else (embedding,)
 
 
-def _chosen(settings: Settings, opened: ExitStack) -> ChosenLlm:
-    """The model that the settings name, closed with the rest; `auto` may find none, and says why."""
-    chosen = choose_llm(settings)
-    opened.callback(close_if_possible, chosen.llm)
-    return chosen
+def query_collection(
+    question: str, collection: str, *, settings: Settings | None = None, data_dir: Path | None = None
+) -> QueryResult:
+    """Ask one collection. Settings and data directory default to those that the command would use."""
+    return query_collections(question, [collection], settings=settings, data_dir=data_dir)
+
+
+def query_collections(
+    question: str, collections: Sequence[str], *, settings: Settings | None = None, data_dir: Path | None = None
+) -> QueryResult:
+    """Ask several collections together: one ranking over all of them, one answer."""
+    loaded = load_settings(None, os.environ, Path.cwd())
+    aliases = load_aliases(loaded)
+    with open_engine(settings or loaded.settings, data_dir or loaded.data_dir, collections, aliases=aliases) as engine:
+        return engine.ask(question)

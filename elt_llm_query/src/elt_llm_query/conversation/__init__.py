@@ -1,1 +1,1 @@
-"""Questions that lean on what was asked before, and the conversations they are asked in."""
+"""Conversations: rewrite follow-up questions as complete ones, ask them, and store the turns."""

@@ -1,19 +1,21 @@
-"""A conversation: every question is made to stand by itself, asked, and kept with its answer."""
+"""A conversation: each follow-up question is rewritten, by rules or a model, then asked and stored with its answer."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from elt_llm_core.errors import StoreError
-from elt_llm_core.models.prompt_size import fewest_tokens
+from elt_llm_core.errors import ModelError, StoreError
+from elt_llm_core.models.completion import LlmCompletion, complete
+from elt_llm_core.models.token_counts import min_tokens
 from elt_llm_core.results import QueryResult, Trace, TraceStage
-from elt_llm_core.state.sessions import EARLIER_TURNS, Turn
+from elt_llm_core.state.sessions import EARLIER_TURNS_KEY, ConversationTurn
+from elt_llm_core.text.normalise import fold, words
+from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.answer.statements import without_marks
-from elt_llm_query.conversation.follow_up import Before, Rewritten, rewrite
-from elt_llm_query.conversation.follow_up_by_model import rewrite_by_model, turns_read
-from elt_llm_query.conversation.history import history
-from elt_llm_query.events import Understood, unheard
+from elt_llm_query.conversation.follow_up import EarlierTurn, RewrittenQuestion, rewrite_by_rules
+from elt_llm_query.grounding.citations import strip_citation_marks
+from elt_llm_query.synthesis.events import QuestionRewritten, ignore_events
+from elt_llm_query.understanding.question import numbers_of, parse_question, question_language
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -21,44 +23,70 @@ if TYPE_CHECKING:
     from elt_llm_query.synthesis.prompts import Prompt
 
 STAGE = "follow up"
-_TURNS_LOOKED_AT = 8
-_BUDGET = 400  # tokens of earlier turns, counted as the fewest they may be: the passages need the room
-_SHARE = 8  # of the window at most one part in so many
+BY_MODEL = "by the language model"
+_RECENT_TURNS = 8
+_REWRITE_BUDGET = 600  # tokens of earlier turns for the rewriting, counted as the fewest they may be
+_ANSWER_BUDGET = 400  # tokens of earlier turns for the answer, which leaves the room to the chunks
+_SHARE = 8  # the earlier turns of an answer take at most one eighth of the window
+_LONGEST = 400  # characters
+_QUOTES = "\"'“”„`"
 
 
-class Asked(Protocol):
-    """Whatever answers one question at a time, such as an engine."""
+class QuestionAnswerer(Protocol):
+    """Answers one question at a time, such as an engine."""
 
     @property
     def ask(self) -> Callable[..., QueryResult]:
-        """Given a question and options by name, gives the answer. Raises EltError."""
+        """Answer a question, with options by name. Raises EltError."""
         ...
 
 
-class KeepsTurns(Protocol):
-    """Whatever knows the turns of a conversation so far, such as `Sessions`."""
+class TurnStore(Protocol):
+    """Stores the turns of conversations, such as `Sessions`."""
 
-    def turns(self, session_id: str, last: int | None = None) -> list[Turn]:
-        """The turns in order; `last` gives the latest so many."""
+    def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
+        """The turns in order; `last` limits them to the latest."""
         ...
 
-    def add(self, session_id: str, asked: str, result: QueryResult) -> Turn:
+    def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
         """Append a turn. Raises StoreError, UsageError."""
         ...
 
 
-class Conversation:
-    """One conversation over an engine. Its turns are read anew for each question: several may hold the same one.
+class InMemoryTurns:
+    """Earlier questions with their answers, oldest first, as a `TurnStore` that keeps nothing new.
 
-    With a language model and the prompt `follow_up`, the model makes of a question that leans on earlier turns one that
-    stands by itself; the rules decide whether it does, and are the fallback. The answer to such a question is written
-    with the last turns before the model's eyes; one that stands by itself is answered as if it were the first.
+    The rules rewrite each question from those before it.
+    """
+
+    def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
+        self._turns: list[ConversationTurn] = []
+        for number, (question, answer) in enumerate(dialogue, 1):
+            understood = rewrite_by_rules(question, [EarlierTurn(turn.understood) for turn in self._turns]).text
+            result = QueryResult(question=understood, answer=answer, answered=bool(answer.strip()))
+            self._turns.append(ConversationTurn(number, question, understood, answer, result, ""))
+
+    def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
+        """The turns in order; `last` limits them to the latest."""
+        return self._turns if last is None else self._turns[-last:] if last else []
+
+    def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
+        """Return the turn without keeping it."""
+        return ConversationTurn(len(self._turns) + 1, asked, result.question, result.answer, result, "")
+
+
+class Conversation:
+    """One conversation over an engine. Several objects may share it: its turns are read again for each question.
+
+    With a language model and the prompt `follow_up`, the model rewrites a question that depends on earlier turns; the
+    rules decide whether it does, and are the fallback. The model that answers such a question also reads the last
+    turns; an independent question is answered as if it were the first.
     """
 
     def __init__(
         self,
-        engine: Asked,
-        sessions: KeepsTurns,
+        engine: QuestionAnswerer,
+        sessions: TurnStore,
         session_id: str,
         *,
         llm: "LLM | None" = None,
@@ -71,74 +99,146 @@ class Conversation:
         self._prompt = prompt
 
     def ask(self, question: str, **options: Any) -> QueryResult:
-        """The answer to the question as it is understood, which `result.question` has; `options` are the engine's.
+        """Answer the question as rewritten, which is `result.question`; `options` are those of the engine.
 
-        The notes say what was understood, and if the turn could not be kept. Raises what the engine does, keeping
-        nothing then; UsageError if the conversation is gone.
+        The notes report the rewriting, and a turn that could not be stored. Raises the engine's errors, storing
+        nothing, and UsageError if the conversation no longer exists.
         """
         started = time.perf_counter()
-        turns = self._sessions.turns(self._session_id, last=_TURNS_LOOKED_AT)
-        understood, notes = self._understood(question, turns, options.get("cancelled"))
+        turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
+        rewritten, notes = self._rewrite(question, turns, options.get("cancelled"))
         took_ms = (time.perf_counter() - started) * 1000
-        if understood.rule:
-            options.get("listen", unheard)(Understood(understood.text))
-        shown = self._shown(turns) if understood.rule else ()
+        shown: tuple[ConversationTurn, ...] = ()
+        if rewritten.rule:
+            options.get("listen", ignore_events)(QuestionRewritten(rewritten.text))
+            shown = self._history(turns)
         if shown:
-            options = {**options, "history": tuple((turn.understood, _said(turn)) for turn in shown)}
-        result = self._engine.ask(understood.text, **options)
+            # The citation numbers of earlier answers belong to other sources.
+            answers = (" ".join(strip_citation_marks(turn.answer).split()) for turn in shown)
+            options |= {"history": tuple(zip((turn.understood for turn in shown), answers, strict=True))}
+        result = self._engine.ask(rewritten.text, **options)
         if turns:
-            result = _told(result, question, understood, notes, took_ms)
-        if read := self._read(turns, shown) if understood.rule else ():
-            result = result.model_copy(update={"metadata": {**result.metadata, EARLIER_TURNS: read}})
+            result = _with_rewrite_noted(result, question, rewritten, notes, took_ms)
+        if rewritten.rule and (read := self._numbers_read(turns, shown)):
+            result = result.model_copy(update={"metadata": {**result.metadata, EARLIER_TURNS_KEY: read}})
         try:
             self._sessions.add(self._session_id, question, result)
         except StoreError as error:
             result = result.model_copy(update={"notes": (*result.notes, f"This turn could not be kept: {error}")})
         return result
 
-    def _shown(self, turns: list[Turn]) -> tuple[Turn, ...]:
-        """The last turns that were answered, as far as there is room for them; none where no model writes."""
-        if self._llm is None:
-            return ()
-        budget = min(_BUDGET, self._llm.metadata.context_window // _SHARE)
-        return history([turn for turn in turns if turn.result.answered], budget, fewest_tokens)
-
-    def _read(self, turns: list[Turn], shown: tuple[Turn, ...]) -> list[int]:
-        """Numbers of the turns that a model read, to word the question or to answer it: they go together."""
-        worded = turns_read(turns) if self._llm is not None and self._prompt is not None else ()
-        return sorted({turn.number for turn in (*worded, *shown)})
-
-    def _understood(
-        self, question: str, turns: list[Turn], cancelled: Callable[[], bool] | None
-    ) -> tuple[Rewritten, list[str]]:
-        by_rules = rewrite(question, [before(turn) for turn in turns])
+    def _rewrite(
+        self, question: str, turns: list[ConversationTurn], cancelled: Callable[[], bool] | None
+    ) -> tuple[RewrittenQuestion, list[str]]:
+        by_rules = rewrite_by_rules(question, [earlier_turn(turn) for turn in turns])
         if not by_rules.rule or self._llm is None or self._prompt is None:
             return by_rules, []
-        understood, note = rewrite_by_model(self._llm, self._prompt, question, turns, by_rules, cancelled=cancelled)
-        return understood, [note] if note else []
+        rewritten, note = rewrite_by_model(self._llm, self._prompt, question, turns, by_rules, cancelled=cancelled)
+        return rewritten, [note] if note else []
+
+    def _history(self, turns: list[ConversationTurn]) -> tuple[ConversationTurn, ...]:
+        """The last answered turns that fit beside the sources; none without a model."""
+        if self._llm is None:
+            return ()
+        budget = min(_ANSWER_BUDGET, self._llm.metadata.context_window // _SHARE)
+        return fit_history([turn for turn in turns if turn.result.answered], budget, min_tokens)
+
+    def _numbers_read(self, turns: list[ConversationTurn], shown: tuple[ConversationTurn, ...]) -> list[int]:
+        """The numbers of the turns that a model read to rewrite or answer; deleting one deletes this turn too."""
+        has_model = self._llm is not None and self._prompt is not None
+        rewriting = fit_history(turns, _REWRITE_BUDGET, min_tokens) if has_model else ()
+        return sorted({turn.number for turn in (*rewriting, *shown)})
 
 
-def _said(turn: Turn) -> str:
-    """An answer without its numbers: they are those of other sources."""
-    return " ".join(without_marks(turn.answer).split())
-
-
-def before(turn: Turn) -> Before:
-    """An earlier turn as the rules see it; its topics are the headings right above what was cited."""
+def earlier_turn(turn: ConversationTurn) -> EarlierTurn:
+    """An earlier turn for the rules; its topics are the last headings above its citations."""
     sections = [citation.section.rsplit(" > ", 1)[-1] for citation in turn.result.citations if citation.section]
-    return Before(turn.understood, tuple(dict.fromkeys(sections)))
+    return EarlierTurn(turn.understood, tuple(dict.fromkeys(sections)))
 
 
-def _told(result: QueryResult, question: str, understood: Rewritten, notes: list[str], took_ms: float) -> QueryResult:
-    """The result with what was understood in its notes, and how in its trace."""
-    rule = understood.rule or "stands by itself"
-    details = {"asked": question, "understood": understood.text, "rule": rule}
-    told = [f"Understood as: {understood.text}"] if understood.rule else []
-    return result.model_copy(
-        update={
-            "notes": (*told, *notes, *result.notes),
-            "trace": Trace(
-                stages=(TraceStage(name=STAGE, took_ms=took_ms, kept=1, details=details), *result.trace.stages)
-            ),
-        }
-    )
+def _with_rewrite_noted(
+    result: QueryResult, question: str, rewritten: RewrittenQuestion, notes: list[str], took_ms: float
+) -> QueryResult:
+    """Add the rewritten question to the notes and the rule to the trace."""
+    details = {"asked": question, "understood": rewritten.text, "rule": rewritten.rule or "complete by itself"}
+    rewriting = [f"Understood as: {rewritten.text}"] if rewritten.rule else []
+    stage = TraceStage(name=STAGE, took_ms=took_ms, kept=1, details=details)
+    trace = Trace(stages=(stage, *result.trace.stages))
+    return result.model_copy(update={"notes": (*rewriting, *notes, *result.notes), "trace": trace})
+
+
+def fit_history(
+    turns: Sequence[ConversationTurn], budget: int, count_tokens: Callable[[str], int]
+) -> tuple[ConversationTurn, ...]:
+    """The last turns, in order, whose texts together take at most `budget` tokens.
+
+    The first turn from the end that does not fit ends the history, which has no gaps.
+    """
+    kept: list[ConversationTurn] = []
+    left = budget
+    for turn in reversed(turns):
+        left -= count_tokens(turn_text(turn))
+        if left < 0:
+            break
+        kept.append(turn)
+    return tuple(reversed(kept))
+
+
+def turn_text(turn: ConversationTurn) -> str:
+    """A turn for prompts: the rewritten question, and the answer without citation marks."""
+    return f"Question: {turn.understood}\nAnswer: {strip_citation_marks(turn.answer)}\n"
+
+
+def rewrite_by_model(
+    llm: "LLM",
+    prompt: "Prompt",
+    question: str,
+    turns: Sequence[ConversationTurn],
+    by_rules: RewrittenQuestion,
+    *,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[RewrittenQuestion, str]:
+    """Return the model's version and no note, or the rules' version and the reason for it.
+
+    `turns` are the earlier turns, oldest first; `cancelled` stops the model. A failing model raises no error: the rules
+    need none.
+    """
+    from elt_llm_query.synthesis.calls import build_messages
+
+    earlier = "\n".join(map(turn_text, fit_history(turns, _REWRITE_BUDGET, min_tokens)))
+    try:
+        written = complete(llm, build_messages(prompt, {"earlier": earlier, "question": question}), cancelled=cancelled)
+    except ModelError as error:
+        return by_rules, f"The follow-up was understood by rules alone: {error}."
+    text = written.text.strip().strip(_QUOTES).strip()
+    if flaw := _find_flaw(written, text, question, turns):
+        return by_rules, f"The follow-up was understood by rules: the language model's version {flaw}."
+    return RewrittenQuestion(text, BY_MODEL), ""
+
+
+def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence[ConversationTurn]) -> str:
+    """The flaw of the model's version, empty if there is none."""
+    if written.finish != "stop" or not text:
+        return "is not complete"
+    if len(text.splitlines()) > 1 or len(text) > _LONGEST:
+        return "is no single question"
+    if lost := _labels(question) - set(words(text)):
+        return f"leaves out {', '.join(sorted(lost))}"
+    known = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
+    if invented := _labels(text) - known:
+        return f"invents {', '.join(sorted(invented))}"
+    # A version without half of the topics asks something else.
+    tokeniser = KeywordTokeniser(question_language(question))
+    topics, kept = parse_question(question, tokeniser).terms, set(tokeniser.stems(text))
+    missing = [stem for stem in topics if stem not in kept]
+    if 2 * len(missing) > len(topics):
+        return f"leaves out the topic {', '.join(missing)}"
+    version = f" {' '.join(words(text))} "
+    repeated = any(version in f" {' '.join(words(strip_citation_marks(turn.answer)))} " for turn in turns)
+    return "repeats an answer" if repeated else ""
+
+
+def _labels(text: str) -> set[str]:
+    """The words of names, codes and numbers in a text, folded."""
+    names = {word for name in parse_question(text).names for word in words(name)}
+    return (names | {fold(number) for number in numbers_of(text)}) & set(words(text))

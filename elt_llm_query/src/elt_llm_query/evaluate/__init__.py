@@ -1,1 +1,1 @@
-"""Measuring retrieval on labelled sets."""
+"""Evaluate retrieval, answers and refusals on labelled or generated questions."""

@@ -1,22 +1,28 @@
-"""Measuring answers on labelled questions: right pages cited, and refusals right and wrong."""
+"""Measure answers: cited pages, quoted gold answers, and right or wrong refusals."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from statistics import median
 from typing import Any
 
-from elt_llm_core.progress import Progress, SilentProgress, followed
+from elt_llm_core.errors import UsageError
+from elt_llm_core.progress import ProgressListener, SilentListener, track_progress
 from elt_llm_core.results import QueryResult
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.evaluate.questions import LabelledQuestion
+from elt_llm_query.evaluate.datasets import Dataset, LabelledQuestion
+from elt_llm_query.evaluate.refusals import MOST_READ, QuotingSession, contains_answer
+from elt_llm_query.evaluate.reports import rounded
+from elt_llm_query.extractive.confidence import THRESHOLD
+
+_SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_page", "wrongly_refused")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One question's end. `cited` counts the gold places whose page is among the citations."""
+class AnswerJudgement:
+    """The result of one question. `cited` counts the gold sentences whose page is among the citations."""
 
     question: LabelledQuestion
     answered: bool
@@ -29,11 +35,11 @@ class Judged:
 class AnswerReport:
     """The figures over all questions; shares are 0 to 1.
 
-    `overlap` is the median share of a question's content stems that its gold sentences hold: how much the questions
-    help the search with the documents' own words.
+    `overlap` is the median share of a question's content stems in its gold sentences: how much the questions use the
+    documents' own words.
     """
 
-    judged: tuple[Judged, ...]
+    judged: tuple[AnswerJudgement, ...]
     overlap: float
 
     @property
@@ -43,27 +49,27 @@ class AnswerReport:
 
     @property
     def right_page_cited(self) -> float:
-        """Answerable questions with a right page among the citations, the closest passages of a refusal included."""
+        """Share of answerable questions with a right page among the citations, including those of a refusal."""
         return _share([one.cited > 0 for one in self._answerable()])
 
     @property
     def answered_from_right_page(self) -> float:
-        """Answerable questions that were answered, not refused, with a right page among the citations."""
+        """Share of answerable questions that were answered with a right page among the citations."""
         return _share([one.answered and one.cited > 0 for one in self._answerable()])
 
     @property
     def answered_from_every_page(self) -> float:
-        """Answerable questions that were answered with every right page among the citations."""
+        """Share of answerable questions that were answered with every right page among the citations."""
         return _share([one.answered and one.cited == len(one.question.gold) for one in self._answerable()])
 
     @property
     def wrongly_refused(self) -> float:
-        """Answerable questions that were refused."""
+        """Share of answerable questions that were refused."""
         return _share([not one.answered for one in self._answerable()])
 
     @property
     def refused(self) -> dict[str, float]:
-        """By kind of unanswerable question: the share that was refused."""
+        """The share of refused questions by kind of unanswerable question."""
         by_kind: dict[str, list[bool]] = defaultdict(list)
         for one in self.judged:
             if not one.question.answerable:
@@ -71,15 +77,12 @@ class AnswerReport:
         return {kind: _share(refused) for kind, refused in sorted(by_kind.items())}
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, and every question's end."""
+        """The figures, and the result of every question."""
         return {
             "questions": len(self.judged),
             "answerable": self.answerable,
-            "right_page_cited": round(self.right_page_cited, 4),
-            "answered_from_right_page": round(self.answered_from_right_page, 4),
-            "answered_from_every_page": round(self.answered_from_every_page, 4),
-            "wrongly_refused": round(self.wrongly_refused, 4),
-            "refused": {kind: round(share, 4) for kind, share in self.refused.items()},
+            **{name: round(getattr(self, name), 4) for name in _SHARES},
+            "refused": rounded(self.refused),
             "median_overlap": round(self.overlap, 4),
             "results": [
                 {
@@ -96,7 +99,7 @@ class AnswerReport:
             ],
         }
 
-    def _answerable(self) -> list[Judged]:
+    def _answerable(self) -> list[AnswerJudgement]:
         return [one for one in self.judged if one.question.answerable]
 
 
@@ -104,26 +107,115 @@ def measure_answers(
     questions: Sequence[LabelledQuestion],
     ask: Callable[[str], QueryResult],
     tokeniser: KeywordTokeniser,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
 ) -> AnswerReport:
-    """Ask every question and compare what is cited with its gold places, by file name and page."""
-    asked = followed(questions, progress or SilentProgress(), "ask")
-    judged = [_judge(question, ask(question.question)) for question in asked]
-    overlaps = [_overlap(question, tokeniser) for question in questions if question.answerable]
+    """Ask every question and compare the citations with its gold sentences, by file name and page."""
+    judged, overlaps = [], []
+    for question in track_progress(questions, progress or SilentListener(), "ask"):
+        result = ask(question.question)
+        pages = {(PurePosixPath(citation.source).name, citation.page) for citation in result.citations}
+        cited = sum((gold.document, gold.page) in pages for gold in question.gold)
+        judged.append(AnswerJudgement(question, result.answered, cited, result.confidence, result.answer))
+        if question.answerable:
+            stems = set(tokeniser.stems(question.question))
+            gold_stems = {stem for gold in question.gold for stem in tokeniser.stems(gold.sentence)}
+            overlaps.append(len(stems & gold_stems) / len(stems) if stems else 0.0)
     return AnswerReport(tuple(judged), median(overlaps) if overlaps else 0.0)
-
-
-def _judge(question: LabelledQuestion, result: QueryResult) -> Judged:
-    places = {(PurePosixPath(citation.source).name, citation.page) for citation in result.citations}
-    cited = sum((gold.document, gold.page) in places for gold in question.gold)
-    return Judged(question, result.answered, cited, result.confidence, result.answer)
-
-
-def _overlap(question: LabelledQuestion, tokeniser: KeywordTokeniser) -> float:
-    asked = set(tokeniser.stems(question.question))
-    held = {stem for gold in question.gold for stem in tokeniser.stems(gold.sentence)}
-    return len(asked & held) / len(asked) if asked else 0.0
 
 
 def _share(hits: Sequence[bool]) -> float:
     return sum(hits) / len(hits) if hits else 0.0
+
+
+SENTENCES = (1, 3)
+
+
+@dataclass(frozen=True)
+class GoldAnswerOutcome:
+    """Whether the chunks hold an answer and, by number of sentences, whether the quote does, and its confidence."""
+
+    identity: str
+    question: str
+    in_chunks: bool
+    held: Mapping[int, bool]
+    confidence: Mapping[int, float]
+
+    def is_refused(self, sentences: int) -> bool:
+        """Whether a quote of so many sentences would be refused."""
+        return self.confidence[sentences] < THRESHOLD
+
+
+@dataclass(frozen=True)
+class GoldAnswerReport:
+    """Shares of all questions with gold answers, 0 to 1; a refused question counts as not held."""
+
+    name: str
+    outcomes: tuple[GoldAnswerOutcome, ...]
+
+    @property
+    def in_chunks(self) -> float:
+        """Share of questions with an answer in the chunks: the upper bound for quotes."""
+        return _share([one.in_chunks for one in self.outcomes])
+
+    def held(self, sentences: int, *, abstain: bool) -> float:
+        """Share of questions whose quote holds an answer and, with `abstain`, is not refused."""
+        return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
+
+    def refused(self, sentences: int) -> float:
+        """Share of questions that would be refused, all of them wrongly."""
+        return _share([one.is_refused(sentences) for one in self.outcomes])
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures, and the result of every question."""
+        return {
+            "dataset": self.name,
+            "questions": len(self.outcomes),
+            "in_chunks": round(self.in_chunks, 4),
+            "sentences": {
+                str(most): {
+                    "held": round(self.held(most, abstain=False), 4),
+                    "held_and_answered": round(self.held(most, abstain=True), 4),
+                    "wrongly_refused": round(self.refused(most), 4),
+                }
+                for most in SENTENCES
+            },
+            "results": [
+                {
+                    "id": one.identity,
+                    "question": one.question,
+                    "in_chunks": one.in_chunks,
+                    "held": {str(most): one.held[most] for most in SENTENCES},
+                    "confidence": {str(most): one.confidence[most] for most in SENTENCES},
+                }
+                for one in self.outcomes
+            ],
+        }
+
+
+def measure_gold_answers(
+    dataset: Dataset,
+    answers: Mapping[str, Sequence[str]],
+    quoting: QuotingSession,
+    identities: Sequence[str] | None = None,
+    progress: ProgressListener | None = None,
+) -> GoldAnswerReport:
+    """Quote for each question with gold answers, or for the named ones among them.
+
+    Raises UsageError if no question of the dataset has answers.
+    """
+    wanted = answers.keys() & set(answers if identities is None else identities)
+    chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
+    if not chosen:
+        raise UsageError(
+            f"No question of '{dataset.name}' has answers.",
+            hint='In queries.jsonl: {"_id": "q1", "text": "...", "metadata": {"answers": ["1971"]}}',
+        )
+    outcomes = []
+    for identity, text in track_progress(chosen, progress or SilentListener(), "ask"):
+        chunks, gold = quoting.chunks(text), answers[identity]
+        in_chunks = any(contains_answer(chunk.text, gold) for chunk in chunks[:MOST_READ])
+        quotes = {most: quoting.quote(text, chunks, most) for most in SENTENCES}
+        held = {most: contains_answer(quote.text, gold) for most, quote in quotes.items()}
+        confidence = {most: quote.confidence for most, quote in quotes.items()}
+        outcomes.append(GoldAnswerOutcome(identity, text, in_chunks, held, confidence))
+    return GoldAnswerReport(dataset.name, tuple(outcomes))

@@ -1,6 +1,6 @@
-"""Labelled retrieval sets in the BEIR layout: corpus.jsonl, queries.jsonl and qrels.tsv in one folder.
+"""Evaluation sets: BEIR folders (corpus.jsonl, queries.jsonl, qrels.tsv) and files of labelled questions.
 
-Source of the layout: Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information
+Source of the folder layout: Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information
 Retrieval Models", NeurIPS Datasets and Benchmarks 2021.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from elt_llm_core.errors import UsageError
 
-from elt_llm_query.retrieve.pipeline import understand
+from elt_llm_query.search import normalise_question
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
 UNANSWERABLE = "queries_unanswerable.jsonl"
@@ -25,7 +25,7 @@ LAYOUT_HINT = "A dataset is a folder with corpus.jsonl (_id, title, text), queri
 
 @dataclass(frozen=True)
 class CorpusDocument:
-    """One document to be found."""
+    """One document of a corpus."""
 
     corpus_id: str
     title: str
@@ -33,13 +33,13 @@ class CorpusDocument:
 
     @property
     def content(self) -> str:
-        """Title and text as one document."""
+        """Title and text as one text."""
         return f"{self.title}\n\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A set of questions with the documents that answer them."""
+    """A corpus and questions with the documents that answer them."""
 
     name: str
     documents: tuple[CorpusDocument, ...]
@@ -47,11 +47,11 @@ class Dataset:
     relevant: Mapping[str, Mapping[str, int]]
 
     def judged(self) -> Iterator[tuple[str, Mapping[str, int]]]:
-        """Each question that has a relevant document, with the grade of each such document (1 or more)."""
+        """Each question with relevant documents, with their grades (1 or more)."""
         return ((text, grades) for _, text, grades in self.identified())
 
     def identified(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
-        """As `judged`, each preceded by the question's id."""
+        """As `judged`, each with the question's id first."""
         for query_id, text in self.questions.items():
             grades = {corpus_id: grade for corpus_id, grade in self.relevant.get(query_id, {}).items() if grade > 0}
             if grades:
@@ -59,7 +59,7 @@ class Dataset:
 
 
 def read_dataset(directory: Path) -> Dataset:
-    """Read a set. Raises UsageError, naming file and line, if it is not in the layout or names an unknown id."""
+    """Read a dataset. Raises UsageError, naming file and line, for a wrong layout or an unknown id."""
     documents = tuple(_read_corpus(directory / CORPUS))
     questions = read_questions(directory / QUERIES)
     known = {document.corpus_id for document in documents}
@@ -71,57 +71,51 @@ def read_dataset(directory: Path) -> Dataset:
 
 
 def read_unanswerable(directory: Path) -> dict[str, str]:
-    """Questions by id that the set's documents do not answer, of a file it may have. Raises UsageError."""
+    """Read the unanswerable questions of a dataset by id, from an optional file. Raises UsageError."""
     path = directory / UNANSWERABLE
     return read_questions(path) if path.exists() else {}
 
 
 def read_answers(directory: Path) -> dict[str, tuple[str, ...]]:
-    """By question, any of the words that answer it: `metadata.answers` or `metadata.answer`; often there are none.
+    """Read the alternative answers of each question from `metadata.answers` or `metadata.answer`, if it has any.
 
     Raises UsageError for an answer that is no text or empty.
     """
-    found: dict[str, tuple[str, ...]] = {}
-    for place, row in _json_lines(directory / QUERIES):
-        metadata = row.get("metadata")
-        told = metadata if isinstance(metadata, dict) else {}
-        answers = told.get("answers", [told["answer"]] if "answer" in told else [])
+    answers_of: dict[str, tuple[str, ...]] = {}
+    for where, row in _json_lines(directory / QUERIES):
+        metadata = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
+        answers = metadata.get("answers", [metadata["answer"]] if "answer" in metadata else [])
         if not isinstance(answers, list) or not all(isinstance(one, str) and one.strip() for one in answers):
-            raise UsageError(f"{place}: 'answers' is not a list of texts.", hint='Write {"answers": ["1971"]}.')
+            raise UsageError(f"{where}: 'answers' is not a list of texts.", hint='Write {"answers": ["1971"]}.')
         if answers:
-            found[_text(place, row, "_id")] = tuple(answers)
-    return found
+            answers_of[_text(where, row, "_id")] = tuple(answers)
+    return answers_of
 
 
 def _read_corpus(path: Path) -> Iterator[CorpusDocument]:
     seen: set[str] = set()
-    for place, row in _json_lines(path):
-        corpus_id = _text(place, row, "_id")
+    for where, row in _json_lines(path):
+        corpus_id = _text(where, row, "_id")
         if corpus_id in seen:
-            raise UsageError(f"{place}: document '{corpus_id}' occurs twice.")
+            raise UsageError(f"{where}: document '{corpus_id}' occurs twice.")
         seen.add(corpus_id)
-        title = _text(place, row, "title") if row.get("title") is not None else ""
-        yield CorpusDocument(corpus_id, title, _text(place, row, "text"))
+        title = _text(where, row, "title") if row.get("title") is not None else ""
+        yield CorpusDocument(corpus_id, title, _text(where, row, "text"))
 
 
 def read_questions(path: Path) -> dict[str, str]:
-    """Questions by id, in order. Raises UsageError, naming file and line."""
+    """Read questions by id, in order. Raises UsageError, naming file and line."""
     questions: dict[str, str] = {}
-    for place, row in _json_lines(path):
-        query_id = _text(place, row, "_id")
+    for where, row in _json_lines(path):
+        query_id = _text(where, row, "_id")
         if query_id in questions:
-            raise UsageError(f"{place}: question '{query_id}' occurs twice.")
-        questions[query_id] = _asked(place, query_id, _text(place, row, "text"))
+            raise UsageError(f"{where}: question '{query_id}' occurs twice.")
+        questions[query_id] = text = _text(where, row, "text")
+        try:
+            normalise_question(text)  # refuse it now, not after an hour of embedding
+        except UsageError as error:
+            raise UsageError(f"{where}: question '{query_id}' cannot be asked. {error}", hint=LAYOUT_HINT) from error
     return questions
-
-
-def _asked(place: str, query_id: str, text: str) -> str:
-    """The question, unless retrieval would refuse it: better now than after an hour of embedding."""
-    try:
-        understand(text)
-    except UsageError as error:
-        raise UsageError(f"{place}: question '{query_id}' cannot be asked. {error}", hint=LAYOUT_HINT) from error
-    return text
 
 
 def _read_judgements(path: Path, questions: Collection[str], documents: Collection[str]) -> dict[str, dict[str, int]]:
@@ -130,56 +124,110 @@ def _read_judgements(path: Path, questions: Collection[str], documents: Collecti
         cells = tuple(cell.strip() for cell in line.split("\t"))
         if number == 1 and cells == QRELS_HEADER:
             continue
-        place = f"{path}:{number}"
+        where = f"{path}:{number}"
         if len(cells) != len(QRELS_HEADER):
-            raise UsageError(f"{place}: expected {', '.join(QRELS_HEADER)} between tabs, found {len(cells)} cells.")
+            raise UsageError(f"{where}: expected {', '.join(QRELS_HEADER)} between tabs, found {len(cells)} cells.")
         query_id, corpus_id, score = cells
         if query_id not in questions:
-            raise UsageError(f"{place}: question '{query_id}' is not in {QUERIES}.")
+            raise UsageError(f"{where}: question '{query_id}' is not in {QUERIES}.")
         if corpus_id not in documents:
-            raise UsageError(f"{place}: document '{corpus_id}' is not in {CORPUS}.")
-        relevant.setdefault(query_id, {})[corpus_id] = _grade(place, score)
+            raise UsageError(f"{where}: document '{corpus_id}' is not in {CORPUS}.")
+        relevant.setdefault(query_id, {})[corpus_id] = _grade(where, score)
     return relevant
 
 
-def _grade(place: str, score: str) -> int:
+def _grade(where: str, score: str) -> int:
     try:
         grade = int(score)
     except ValueError as error:
-        raise UsageError(f"{place}: the score is '{score[:40]}', not a whole number.") from error
+        raise UsageError(f"{where}: the score is '{score[:40]}', not a whole number.") from error
     if abs(grade) > HIGHEST_GRADE:
-        raise UsageError(f"{place}: the score is {score[:40]}; {HIGHEST_GRADE} is the highest.")
+        raise UsageError(f"{where}: the score is {score[:40]}; {HIGHEST_GRADE} is the highest.")
     return grade
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in _lines(path):
-        place = f"{path}:{number}"
+        where = f"{path}:{number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{place}: not JSON ({error}).", hint=LAYOUT_HINT) from error
+            raise UsageError(f"{where}: not JSON ({error}).", hint=LAYOUT_HINT) from error
         if not isinstance(row, dict):
-            raise UsageError(f"{place}: not a JSON object.", hint=LAYOUT_HINT)
-        yield place, row
+            raise UsageError(f"{where}: not a JSON object.", hint=LAYOUT_HINT)
+        yield where, row
 
 
-def _text(place: str, row: Mapping[str, Any], key: str) -> str:
+def _text(where: str, row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     if not isinstance(value, str) or (key == "_id" and not value):
-        raise UsageError(f"{place}: '{key}' is missing or not a text.", hint=LAYOUT_HINT)
+        raise UsageError(f"{where}: '{key}' is missing or not a text.", hint=LAYOUT_HINT)
     if HALF_CHARACTER.search(value):
-        raise UsageError(f"{place}: '{key}' holds half of a character (a lone surrogate).", hint=LAYOUT_HINT)
+        raise UsageError(f"{where}: '{key}' holds half of a character (a lone surrogate).", hint=LAYOUT_HINT)
     return value
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, hint: str = LAYOUT_HINT) -> Iterator[tuple[int, str]]:
     try:
         with path.open(encoding="utf-8") as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     yield number, line.rstrip("\r\n")
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", hint=LAYOUT_HINT) from error
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8: {error.reason}.", hint=LAYOUT_HINT) from error
+        raise UsageError(f"{path} is not UTF-8: {error.reason}.", hint=hint) from error
+
+
+ANSWERABLE = "answerable"
+FORM = 'Each line is JSON: {"id", "question", "kind", "answer", "gold": [{"document", "page", "sentence"}]}.'
+
+
+@dataclass(frozen=True)
+class GoldPlace:
+    """One sentence that holds an answer or a part of it. `page` is None for files without pages."""
+
+    document: str
+    page: int | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class LabelledQuestion:
+    """A question with its gold sentences; `kind` is `answerable`, or the reason why there is no answer."""
+
+    identity: str
+    question: str
+    kind: str
+    gold: tuple[GoldPlace, ...]
+
+    @property
+    def answerable(self) -> bool:
+        """Whether the documents hold the answer."""
+        return self.kind == ANSWERABLE
+
+
+def read_labelled_questions(path: Path) -> list[LabelledQuestion]:
+    """Read a file of labelled questions. Raises UsageError, naming the line, for a wrong form."""
+    questions = [_question(f"{path}:{number}", line) for number, line in _lines(path, FORM)]
+    if not questions:
+        raise UsageError(f"{path} holds no question.", hint=FORM)
+    return questions
+
+
+def _question(where: str, line: str) -> LabelledQuestion:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        gold = tuple(GoldPlace(item["document"], item["page"], item["sentence"]) for item in row["gold"])
+        if not all(isinstance(row[key], str) for key in ("question", "kind")):
+            raise TypeError("'question' and 'kind' must be texts")
+        question = LabelledQuestion(str(row["id"]), row["question"], row["kind"], gold)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{where}: not a labelled question ({error!r}).", hint=FORM) from error
+    try:
+        normalise_question(question.question)
+    except UsageError as error:
+        raise UsageError(f"{where}: the question cannot be asked. {error}", hint=FORM) from error
+    if question.answerable != bool(gold):
+        raise UsageError(f"{where}: an answerable question has gold, and no other has.", hint=FORM)
+    return question

@@ -1,4 +1,4 @@
-"""The measures of a ranking, each between 0 and 1, as trec_eval computes them.
+"""Ranking metrics between 0 and 1, as trec_eval computes them.
 
 `ranked` holds document ids, best first, none twice; `grades` the grade of each relevant document, 1 or more.
 """
@@ -9,7 +9,7 @@ from functools import partial
 
 
 def ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """Discounted gain of the first `depth`, as a share of the best attainable.
+    """Discounted cumulative gain of the first `depth` as a share of the ideal ranking's.
 
     Gain is the grade itself (not 2^grade - 1), the discount log2(rank + 1); trec_eval's `ndcg_cut`.
     Source: Jarvelin and Kekalainen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM TOIS 2002.
@@ -33,7 +33,7 @@ def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int
 
 
 def precision(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Share of the first `depth` places that hold a relevant document, empty places too; trec_eval's `P`."""
+    """Share of the first `depth` ranks with a relevant document, empty ranks included; trec_eval's `P`."""
     return len(grades.keys() & set(ranked[:depth])) / depth
 
 
@@ -43,12 +43,12 @@ def hit(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> fl
 
 
 def all_found(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """1 if every relevant document is among the first `depth`, else 0: what an answer from several of them takes."""
+    """1 if every relevant document is among the first `depth`, else 0: an answer may need all of them."""
     return float(bool(grades) and grades.keys() <= set(ranked[:depth]))
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share (0 to 1) of the values does not exceed: the nearest rank."""
+    """The smallest value that is at least as large as this share (0 to 1) of the values (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -70,6 +70,6 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
-def measured(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
-    """Every measure of one ranking, under the name it is printed with."""
+def measure_ranking(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
+    """Compute every measure of one ranking, under its printed name."""
     return {name: measure(ranked, grades) for name, measure in MEASURES.items()}

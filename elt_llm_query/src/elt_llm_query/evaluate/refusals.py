@@ -1,21 +1,180 @@
-"""How well the confidence tells questions with an answer from those without: AUROC, risk and coverage.
+"""Measure refusals: how well the confidence separates answerable from unanswerable questions.
 
-Source of the curve and its area: Geifman and El-Yaniv, "Selective Classification for Deep Neural Networks", NeurIPS
-2017. Risk is the share of what is answered that is wrong, coverage the share that is answered.
+Source of the risk-coverage curve and its area: Geifman and El-Yaniv, "Selective Classification for Deep Neural
+Networks", NeurIPS 2017. Risk is the share of wrong answers among the answers, coverage the share of questions answered.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from elt_llm_query.evaluate.quoting import ANSWERABLE, Ended
+import numpy as np
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.settings.tree import Settings
+from elt_llm_core.store.records import EmbeddingFingerprint, sha256
+from elt_llm_core.utilities import Closeable
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
+
+from elt_llm_query.evaluate.datasets import Dataset, read_answers, read_unanswerable
+from elt_llm_query.evaluate.generated_questions import AnswerSpan, GeneratedQuestion
+from elt_llm_query.evaluate.reports import rounded
+from elt_llm_query.extractive.answerer import Answer, ExtractiveAnswerer
+from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, THRESHOLD, ConfidenceWeights
+from elt_llm_query.grounding.sentences import TermWeights
+from elt_llm_query.search import SearchPipeline
+
+MOST_CACHED = 50_000  # vectors; about 80 MB of 384 numbers each
+
+
+class CachingEmbedding(EmbeddingModel):
+    """Wraps a model and caches its vectors. For evaluation only, in one thread."""
+
+    _model: EmbeddingModel = PrivateAttr()
+    _vectors: dict[str, NDArray[np.float32]] = PrivateAttr(default_factory=dict)
+
+    def __init__(self, model: EmbeddingModel, **kwargs: Any) -> None:
+        super().__init__(model_name=model.model_name, **kwargs)
+        self._model = model
+
+    @property
+    def fingerprint(self) -> EmbeddingFingerprint:
+        """The fingerprint of the model."""
+        return self._model.fingerprint
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed the texts, shape (len(texts), dimension); the model embeds only new texts."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if not texts or len(self._vectors) + len(new) > MOST_CACHED:
+            self._vectors.clear()
+            return self._model.embed_texts(texts)
+        if new:
+            self._vectors.update(zip(new, self._model.embed_texts(new), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        """Embed a question with the model."""
+        return self._model.embed_question(text)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """The spans of the model's tokens."""
+        return self._model.token_spans(text)
+
+
+ANSWERABLE, UNANSWERABLE, FOREIGN, REMOVED = "answerable", "unanswerable", "foreign", "document removed"
+MOST_READ = 8  # chunks that an answer is quoted from
+FEWEST_LEFT = 3  # chunks after documents were removed; fewer cannot mislead
+
+
+@dataclass(frozen=True)
+class RefusalQuestion:
+    """A question of a measurement. `is_right` judges the answer to an answerable question.
+
+    `without` are ids of documents whose chunks are removed before the question is answered.
+    """
+
+    identity: str
+    text: str
+    kind: str
+    is_right: Callable[[Answer], bool] = field(default=lambda _: False, compare=False)
+    without: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class RefusalOutcome:
+    """The result of a question: the confidence, 0 to 1, whether the quote is right, and the evidence by name.
+
+    `evidence` is empty if nothing could be quoted.
+    """
+
+    question: RefusalQuestion
+    confidence: float
+    right: bool
+    evidence: Mapping[str, float]
+
+    @property
+    def answered(self) -> bool:
+        """Whether the confidence is high enough for an answer."""
+        return self.confidence >= THRESHOLD
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "id": self.question.identity,
+            "kind": self.question.kind,
+            "question": self.question.text,
+            "confidence": self.confidence,
+            "answered": self.answered,
+            "right": self.right,
+        }
+
+
+class QuotingSession(Closeable):
+    """Quotes from one generation with one profile's settings, with a cache of vectors."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        embedding: EmbeddingModel,
+        settings: Settings,
+        weights: ConfidenceWeights = SHIPPED_WEIGHTS,
+    ) -> None:
+        self._wide = settings.query.retriever_top_k
+        caching = CachingEmbedding(embedding)
+        self._pipeline = SearchPipeline([generation], [caching], settings)
+        tokeniser = generation.keyword.tokeniser
+        frequency = generation.keyword.document_frequency
+
+        def idf(stem: str) -> float:
+            return math.log(1 + (generation.size - frequency(stem) + 0.5) / (frequency(stem) + 0.5))
+
+        terms = TermWeights(idf, lambda stem: frequency(stem) > 0)
+        self._answerer = ExtractiveAnswerer(caching, tokeniser, terms=terms, weights=weights, abstain=False, cite=False)
+
+    def chunks(self, question: str, without: frozenset[str] = frozenset()) -> Sequence[RetrievedChunk]:
+        """The chunks that an answer is quoted from, best first; lower ranks replace chunks of removed documents."""
+        if not without:
+            return sorted(self._pipeline.search(question).chunks, key=lambda chunk: -chunk.score)
+        left = []
+        for chunk in self._pipeline.search(question, top_k=self._wide).chunks:
+            others = (other["source_id"] for other in chunk.metadata.get("alternates", ()))
+            if without.isdisjoint([chunk.source_id, *others]):
+                left.append(chunk)
+        return left[:MOST_READ]
+
+    def quote(self, question: str, chunks: Sequence[RetrievedChunk], most_sentences: int = 3) -> Answer:
+        """The answer from these chunks, whatever its confidence."""
+        return self._answerer.answer(question, chunks, max_sentences=most_sentences)
+
+    def ask(self, questions: Iterable[RefusalQuestion]) -> list[RefusalOutcome]:
+        """Ask each question, except those with too few chunks left after their documents were removed."""
+        outcomes = []
+        for question in questions:
+            chunks = self.chunks(question.text, frozenset(question.without))
+            if question.without and len(chunks) < FEWEST_LEFT:
+                continue
+            answer = self.quote(question.text, chunks)
+            evidence = answer.reasoning.get("evidence")
+            right = question.kind == ANSWERABLE and question.is_right(answer)
+            by_name = evidence if isinstance(evidence, Mapping) else {}
+            outcomes.append(RefusalOutcome(question, answer.confidence, right, by_name))
+        return outcomes
+
+    def close(self) -> None:
+        """Stop the threads of the search."""
+        self._pipeline.close()
+
 
 SHOWN = tuple(step / 10 for step in range(1, 11))
 
 
 @dataclass(frozen=True)
-class Point:
-    """Answering from a confidence of `threshold` on: the share answered, and how much of that is wrong; 0 to 1."""
+class CoveragePoint:
+    """The share answered at a confidence of at least `threshold`, and the share of wrong answers; 0 to 1."""
 
     threshold: float
     coverage: float
@@ -23,119 +182,175 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Refusals:
-    """How a kind of unanswerable questions is told from the answerable ones; all figures 0 to 1.
+class RefusalFigures:
+    """How well a kind of unanswerable questions is separated from the answerable ones; all figures 0 to 1.
 
-    `curve` has a point for each confidence met, the highest first; `area` is that under it, the mean risk (AURC).
+    `curve` has a point for each distinct confidence, highest first; `area` is the area under it, the mean risk (AURC).
     """
 
     kind: str
     questions: int
     refused: float
     auroc: float
-    curve: tuple[Point, ...]
+    curve: tuple[CoveragePoint, ...]
     area: float
 
     def to_json(self) -> dict[str, Any]:
-        """For reports."""
+        """The figures as JSON."""
+        points = points_at_coverages(self.curve)
         return {
             "questions": self.questions,
-            "refused": round(self.refused, 4),
-            "auroc": round(self.auroc, 4),
-            "aurc": round(self.area, 4),
-            "curve": [
-                {"coverage": round(at.coverage, 4), "risk": round(at.risk, 4), "threshold": round(at.threshold, 4)}
-                for at in at_coverages(self.curve)
-            ],
+            **rounded({"refused": self.refused, "auroc": self.auroc, "aurc": self.area}),
+            "curve": [rounded({"coverage": at.coverage, "risk": at.risk, "threshold": at.threshold}) for at in points],
         }
 
 
 @dataclass(frozen=True)
 class RefusalReport:
-    """What `elt-llm eval --abstention` tells: `by_kind` has at least one kind without an answer."""
+    """The figures of refusals; `by_kind` has at least one kind of unanswerable question."""
 
     name: str
     answerable: int
     right: float
     wrongly_refused: float
-    by_kind: Mapping[str, Refusals]
-    ends: tuple[Ended, ...]
+    by_kind: Mapping[str, RefusalFigures]
+    outcomes: tuple[RefusalOutcome, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, and every question's end."""
+        """The figures, and the result of every question."""
         return {
             "dataset": self.name,
             "answerable": self.answerable,
-            "right": round(self.right, 4),
-            "wrongly_refused": round(self.wrongly_refused, 4),
+            **rounded({"right": self.right, "wrongly_refused": self.wrongly_refused}),
             "kinds": {kind: refusals.to_json() for kind, refusals in self.by_kind.items()},
-            "results": [end.to_json() for end in self.ends],
+            "results": [outcome.to_json() for outcome in self.outcomes],
         }
 
 
-def report(name: str, ends: Sequence[Ended]) -> RefusalReport:
-    """The figures of at least one answerable question and one of another kind."""
-    answerable = [end for end in ends if end.posed.kind == ANSWERABLE]
-    kinds = dict.fromkeys(end.posed.kind for end in ends if end.posed.kind != ANSWERABLE)
+def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalReport:
+    """Compute the figures of at least one answerable question and one of another kind."""
+    by_kind: dict[str, list[RefusalOutcome]] = {}
+    for outcome in outcomes:
+        by_kind.setdefault(outcome.question.kind, []).append(outcome)
+    answerable = by_kind.pop(ANSWERABLE)
     return RefusalReport(
         name=name,
         answerable=len(answerable),
-        right=sum(end.right for end in answerable) / len(answerable),
-        wrongly_refused=sum(not end.answered for end in answerable) / len(answerable),
-        by_kind={kind: _of_kind(kind, answerable, [end for end in ends if end.posed.kind == kind]) for kind in kinds},
-        ends=tuple(ends),
+        right=sum(one.right for one in answerable) / len(answerable),
+        wrongly_refused=sum(not one.answered for one in answerable) / len(answerable),
+        by_kind={kind: _figures_of_kind(kind, answerable, others) for kind, others in by_kind.items()},
+        outcomes=tuple(outcomes),
     )
 
 
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
-    """The chance that one drawn from the first exceeds one drawn from the second, ties counting half; 0 to 1.
+    """The chance that a value of the first exceeds a value of the second, ties counting half; 0 to 1.
 
     Both have at least one value. It is the rank-sum statistic of Mann and Whitney (1947), scaled.
     """
-    ordered = sorted([(value, True) for value in higher] + [(value, False) for value in lower])
-    ranks, start = 0.0, 0
-    while start < len(ordered):
-        end = start
-        while end < len(ordered) and ordered[end][0] == ordered[start][0]:
-            end += 1
-        ranks += sum(first for _, first in ordered[start:end]) * (start + 1 + end) / 2
-        start = end
-    return (ranks - len(higher) * (len(higher) + 1) / 2) / (len(higher) * len(lower))
+    ordered = np.sort(lower)
+    below, not_above = (np.searchsorted(ordered, higher, side) for side in ("left", "right"))
+    return float((below + not_above).sum() / 2 / (len(higher) * len(lower)))
 
 
-def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[Point, ...]:
-    """A point for each confidence met, the highest first; each value is a confidence and whether the answer is right.
+def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[CoveragePoint, ...]:
+    """Return a point for each distinct confidence, highest first; `scored` pairs a confidence with whether it is right.
 
-    Equal confidences are answered together: none of them can be told from the others.
+    Equal confidences are answered together: they cannot be separated.
     """
     ordered = sorted(scored, key=lambda one: -one[0])
-    points: list[Point] = []
+    points: list[CoveragePoint] = []
     wrong = 0
     for number, (confidence, right) in enumerate(ordered, 1):
         wrong += not right
         if number == len(ordered) or ordered[number][0] != confidence:
-            points.append(Point(confidence, number / len(ordered), wrong / number))
+            points.append(CoveragePoint(confidence, number / len(ordered), wrong / number))
     return tuple(points)
 
 
-def area(curve: Sequence[Point]) -> float:
-    """The mean risk over all coverages (AURC), 0 to 1; a point holds for the coverage it adds."""
+def area_under_risk(curve: Sequence[CoveragePoint]) -> float:
+    """The mean risk over all coverages (AURC), 0 to 1; each point counts for the coverage it adds."""
     covered = [0.0, *(at.coverage for at in curve)]
     return sum(at.risk * (at.coverage - before) for at, before in zip(curve, covered, strict=False))
 
 
-def at_coverages(curve: Sequence[Point], coverages: Sequence[float] = SHOWN) -> list[Point]:
-    """The first point that covers as much, for each of these coverages."""
+def points_at_coverages(curve: Sequence[CoveragePoint], coverages: Sequence[float] = SHOWN) -> list[CoveragePoint]:
+    """The first point that reaches each of these coverages."""
     return [next(at for at in curve if at.coverage >= min(coverage, 1.0) - 1e-9) for coverage in coverages]
 
 
-def _of_kind(kind: str, answerable: Sequence[Ended], others: Sequence[Ended]) -> Refusals:
-    curve = risk_and_coverage([(end.confidence, end.right) for end in (*answerable, *others)])
-    return Refusals(
+def _figures_of_kind(
+    kind: str, answerable: Sequence[RefusalOutcome], others: Sequence[RefusalOutcome]
+) -> RefusalFigures:
+    curve = risk_and_coverage([(one.confidence, one.right) for one in (*answerable, *others)])
+    return RefusalFigures(
         kind=kind,
         questions=len(others),
-        refused=sum(not end.answered for end in others) / len(others),
-        auroc=auroc([end.confidence for end in answerable], [end.confidence for end in others]),
+        refused=sum(not one.answered for one in others) / len(others),
+        auroc=auroc([one.confidence for one in answerable], [one.confidence for one in others]),
         curve=curve,
-        area=area(curve),
+        area=area_under_risk(curve),
     )
+
+
+def questions_of_dataset(dataset: Dataset, directory: Path) -> list[RefusalQuestion]:
+    """The judged questions of a dataset and its unanswerable ones, if any.
+
+    An answer is right if it contains one of the question's answers or, for a question without answers, cites a relevant
+    document.
+    """
+    answers = read_answers(directory)
+    answerable = [
+        RefusalQuestion(identity, text, ANSWERABLE, _right(answers.get(identity, ()), grades))
+        for identity, text, grades in dataset.identified()
+    ]
+    unanswerable = read_unanswerable(directory).items()
+    return answerable + [RefusalQuestion(identity, text, UNANSWERABLE) for identity, text in unanswerable]
+
+
+def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[RefusalQuestion]:
+    """Each question twice: as it is, where an answer from one of its spans is right, and with its documents removed."""
+    doubled: list[RefusalQuestion] = []
+    for number, question in enumerate(questions, 1):
+        identity, documents = f"own-{number:04}", {span.document_id for span in question.spans}
+        doubled.append(RefusalQuestion(identity, question.text, ANSWERABLE, _answers_from(question.spans)))
+        doubled.append(RefusalQuestion(f"{identity}-without", question.text, REMOVED, without=documents))
+    return doubled
+
+
+def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
+    """Questions about other subjects, each once."""
+    return [
+        RefusalQuestion(f"foreign-{number:04}", text, FOREIGN)
+        for number, text in enumerate(dict.fromkeys(questions), 1)
+    ]
+
+
+def sample_questions(questions: Sequence[RefusalQuestion], number: int | None, seed: int) -> list[RefusalQuestion]:
+    """Draw at most `number` of each kind, in their order and equal for equal seeds; all questions without a number."""
+    if number is None:
+        return list(questions)
+    shuffled = sorted(questions, key=lambda one: sha256(str(seed), one.kind, one.identity))
+    kinds = {one.kind for one in questions}
+    kept = {one.identity for kind in kinds for one in [one for one in shuffled if one.kind == kind][:number]}
+    return [one for one in questions if one.identity in kept]
+
+
+def contains_answer(text: str, answers: Collection[str]) -> bool:
+    """Whether a text contains one of the answers, ignoring case and white space."""
+    plain = _plain(text)
+    return any(_plain(answer) in plain for answer in answers)
+
+
+def _right(answers: Collection[str], grades: Mapping[str, int]) -> Callable[[Answer], bool]:
+    if answers:
+        return lambda answer: contains_answer(answer.text, answers)
+    return lambda answer: any(citation.source in grades for citation in answer.citations)
+
+
+def _answers_from(spans: Sequence[AnswerSpan]) -> Callable[[Answer], bool]:
+    return lambda answer: any(span.is_in(one.source_id, *one.span) for span in spans for one in answer.citations)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,13 +1,17 @@
-"""What measuring brings: the figures of a profile, and those of each question asked with it."""
+"""Evaluation reports of a profile, and the thresholds that a build must reach."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from elt_llm_core.errors import UsageError
+
+from elt_llm_query.evaluate.metrics import MEASURES
+
 
 @dataclass(frozen=True)
-class AskedResult:
-    """One question's end. `relevant` holds the rank (from 1) of each right place, None where it was not found."""
+class QuestionResult:
+    """The result of one question. `relevant` holds the rank, from 1, of each relevant key, None for a missing one."""
 
     identity: str
     question: str
@@ -17,12 +21,12 @@ class AskedResult:
     took_ms: float
 
     def to_json(self) -> dict[str, Any]:
-        """The result under the names of the figures; time in milliseconds."""
+        """The figures by name; time in milliseconds."""
         return {
             "id": self.identity,
             "question": self.question,
             **({"kind": self.kind} if self.kind else {}),
-            **_rounded(self.figures),
+            **rounded(self.figures),
             "ranks": dict(self.relevant),
             "took_ms": round(self.took_ms, 1),
         }
@@ -30,7 +34,7 @@ class AskedResult:
 
 @dataclass(frozen=True)
 class ProfileReport:
-    """The figures of one profile on one set, each 0 to 1: means over the questions that have a right place."""
+    """The figures of one profile on one dataset, each 0 to 1: means over the questions with a relevant key."""
 
     dataset: str
     profile: str
@@ -38,7 +42,7 @@ class ProfileReport:
     latency_p50_ms: float
     latency_p95_ms: float
     notes: tuple[str, ...] = ()
-    results: tuple[AskedResult, ...] = field(default=(), repr=False)
+    results: tuple[QuestionResult, ...] = field(default=(), repr=False)
 
     @property
     def queries(self) -> int:
@@ -47,23 +51,61 @@ class ProfileReport:
 
     @property
     def ndcg_at_10(self) -> float:
-        """The figure that profiles are compared by first."""
+        """The main figure for comparing profiles."""
         return self.figures["ndcg@10"]
 
     def values(self, figure: str) -> list[float]:
-        """One figure of every question, in the order asked, which is the same for every profile."""
+        """One figure of every question, in the same order for every profile."""
         return [result.figures[figure] for result in self.results]
 
     def to_json(self) -> dict[str, Any]:
-        """The figures under the names they are printed with; times in milliseconds."""
+        """The figures by their printed names; times in milliseconds."""
         return {
             "dataset": self.dataset,
             "profile": self.profile,
             "queries": self.queries,
-            **_rounded(self.figures),
+            **rounded(self.figures),
             "latency_ms": {"p50": round(self.latency_p50_ms, 1), "p95": round(self.latency_p95_ms, 1)},
         }
 
 
-def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
+def rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    """Round figures for JSON."""
     return {name: round(value, 4) for name, value in figures.items()}
+
+
+EXAMPLE = "Write it like ndcg@10=0.70, with one of: " + ", ".join(MEASURES)
+
+
+@dataclass(frozen=True)
+class FigureThreshold:
+    """A figure with its lowest accepted value, 0 to 1."""
+
+    figure: str
+    least: float
+
+
+def read_threshold(text: str) -> FigureThreshold:
+    """Read `figure=value`. Raises UsageError listing the figures."""
+    figure, separator, value = text.partition("=")
+    figure = figure.strip().lower()
+    if not separator or figure not in MEASURES:
+        raise UsageError(f"'{text}' is no threshold: '{figure}' is no figure that is measured.", hint=EXAMPLE)
+    try:
+        least = float(value)
+    except ValueError as error:
+        raise UsageError(f"'{text}' is no threshold: '{value}' is not a number.", hint=EXAMPLE) from error
+    if not 0 <= least <= 1:
+        raise UsageError(f"'{text}' is no threshold: figures are between 0 and 1.", hint=EXAMPLE)
+    return FigureThreshold(figure, least)
+
+
+def shortfalls(reports: Sequence[ProfileReport], thresholds: Sequence[FigureThreshold]) -> list[str]:
+    """Return a sentence for each figure below its threshold."""
+    return [
+        f"{report.profile}: {threshold.figure} is {report.figures[threshold.figure]:.4f},"
+        f" under the {threshold.least:g} it must have."
+        for report in reports
+        for threshold in thresholds
+        if report.figures[threshold.figure] < threshold.least
+    ]

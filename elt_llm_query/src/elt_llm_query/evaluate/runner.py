@@ -1,27 +1,68 @@
-"""Measuring profiles on questions whose right places are known, asked of one generation."""
+"""Evaluate profiles on labelled questions over one generation."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import fmean
 
+from elt_llm_core.collection.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.progress import Progress, SilentProgress
+from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.results import RetrievedChunk
-from elt_llm_core.settings import Settings
+from elt_llm_core.settings.profiles import BUILT_IN_PROFILES
+from elt_llm_core.settings.tree import QuerySettings, Settings
 
 from elt_llm_query.evaluate.datasets import Dataset
-from elt_llm_query.evaluate.metrics import MEASURES, measured, percentile
-from elt_llm_query.evaluate.profiles import DEPTH, for_evaluation
-from elt_llm_query.evaluate.reports import AskedResult, ProfileReport
-from elt_llm_query.retrieve.pipeline import PassageFinder
-from elt_llm_query.retrieve.searchable import Searchable
+from elt_llm_query.evaluate.metrics import MEASURES, measure_ranking, percentile
+from elt_llm_query.evaluate.reports import ProfileReport, QuestionResult
+from elt_llm_query.search import SearchPipeline
+
+DEPTH = 100
+
+
+def comparison_profiles(settings: Settings) -> dict[str, Settings]:
+    """Return profiles with each retriever alone, their fusion, the given settings, and the built-in `classic`."""
+    return {
+        "bm25": _with(settings, strategy="sparse", use_reranker=False),
+        "dense": _with(settings, strategy="dense", use_reranker=False),
+        "fusion": _with(settings, strategy="hybrid", use_reranker=False),
+        "default": settings,
+        "classic": BUILT_IN_PROFILES["classic"].apply_to(settings),
+    }
+
+
+def with_strategy(settings: Settings, name: str) -> Settings:
+    """Return the settings with this strategy. Raises ValueError for an unknown name."""
+    return _with(settings, strategy=name)
+
+
+def for_evaluation(settings: Settings) -> Settings:
+    """Return settings that measure the ranking: 100 candidates per retriever, nothing removed, widened or cached.
+
+    Other shaping would decide the figures: most of 100 chunks are adjacent to others, and a chunk with all its
+    neighbours answers everything.
+    """
+    return _with(
+        settings,
+        retriever_top_k=max(DEPTH, settings.query.retriever_top_k),
+        min_relevance_score=0.0,
+        near_duplicate_cosine=1.0,
+        max_per_source=0,
+        read_parents=False,
+        merge_adjacent=False,
+        widen_sentences=0,
+        cache_size=0,
+    )
+
+
+def _with(settings: Settings, **changed: object) -> Settings:
+    query = QuerySettings.model_validate({**settings.query.model_dump(), **changed})
+    return settings.model_copy(update={"query": query})
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question to measure with. `rank` turns passages, best first, into keys, some of which `grades` may hold."""
+class EvaluationQuestion:
+    """One question to measure with. `rank` maps chunks, best first, to keys, some of which `grades` may hold."""
 
     identity: str
     text: str
@@ -32,44 +73,49 @@ class Asked:
 
 def evaluate(
     dataset: Dataset,
-    generation: Searchable,
+    generation: Generation,
     embedding: EmbeddingModel,
     profiles: Mapping[str, Settings],
     corpus_ids: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """One report per profile, in order.
+    """Evaluate the profiles on a dataset and return one report per profile, in order.
 
-    The generation holds the set's corpus, one document each, whose `source` is the corpus id, or is turned into it by
+    The generation holds the dataset's corpus. The `source` of a document is its corpus id, or is mapped to it by
     `corpus_ids`. 100 documents are ranked, each by its best chunk.
     """
-    rank = partial(_corpus_ids, named=corpus_ids or {})
-    asked = [Asked(identity, text, grades, rank) for identity, text, grades in dataset.identified()]
-    return measure_profiles(dataset.name, asked, generation, embedding, profiles, progress)
+    named = corpus_ids or {}
+
+    def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:
+        return [named.get(source, source) for source in rank_documents(chunks)]
+
+    questions = [EvaluationQuestion(identity, text, grades, rank) for identity, text, grades in dataset.identified()]
+    return measure_profiles(dataset.name, questions, generation, embedding, profiles, progress)
 
 
 def measure_profiles(
     name: str,
-    questions: Iterable[Asked],
-    generation: Searchable,
+    questions: Iterable[EvaluationQuestion],
+    generation: Generation,
     embedding: EmbeddingModel,
     profiles: Mapping[str, Settings],
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """One report per profile, in order, on one or more questions.
+    """Ask at least one question by each profile and return one report per profile, in order.
 
-    Both legs are asked for at least 100; the time of a question is that of finding so many passages.
+    Each retriever returns at least 100 candidates; the time of a question includes finding so many.
     """
-    asked, told = list(questions), progress or SilentProgress()
-    told.stage("ask", len(asked) * len(profiles))
-    return [
-        _measure(name, profile, asked, PassageFinder([generation], [embedding], for_evaluation(settings)), told)
-        for profile, settings in profiles.items()
-    ]
+    listed, listener = list(questions), progress or SilentListener()
+    listener.stage("ask", len(listed) * len(profiles))
+    reports = []
+    for profile, settings in profiles.items():
+        with SearchPipeline([generation], [embedding], for_evaluation(settings)) as pipeline:
+            reports.append(_measure(name, profile, listed, pipeline, listener))
+    return reports
 
 
 def rank_documents(chunks: Sequence[RetrievedChunk], depth: int = DEPTH) -> list[str]:
-    """Corpus ids in the order of their best chunk, other places of a chunk's text right behind it."""
+    """Corpus ids in the order of their best chunk, each followed by documents with the same text."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         ranked.setdefault(chunk.source)
@@ -78,22 +124,26 @@ def rank_documents(chunks: Sequence[RetrievedChunk], depth: int = DEPTH) -> list
     return list(ranked)[:depth]
 
 
-def _corpus_ids(chunks: Sequence[RetrievedChunk], named: Mapping[str, str]) -> list[str]:
-    return [named.get(source, source) for source in rank_documents(chunks)]
-
-
 def _measure(
-    name: str, profile: str, questions: Sequence[Asked], opened: PassageFinder, progress: Progress
+    name: str,
+    profile: str,
+    questions: Sequence[EvaluationQuestion],
+    pipeline: SearchPipeline,
+    progress: ProgressListener,
 ) -> ProfileReport:
-    results: list[AskedResult] = []
+    results: list[QuestionResult] = []
     notes: dict[str, None] = {}
-    with opened as finder:
-        for asked in questions:
-            begun = time.perf_counter()
-            found = finder.find(asked.text, top_k=finder.most_candidates)
-            results.append(_result(asked, found.chunks, (time.perf_counter() - begun) * 1000))
-            notes.update(dict.fromkeys(found.notes))
-            progress.advance(detail=profile)
+    for question in questions:
+        started = time.perf_counter()
+        found = pipeline.search(question.text, top_k=pipeline.most_candidates)
+        took_ms = (time.perf_counter() - started) * 1000
+        ranked = question.rank(found.chunks)
+        ranks = {key: rank for rank, key in enumerate(ranked, 1) if key in question.grades}
+        relevant = {key: ranks.get(key) for key in question.grades}
+        figures = measure_ranking(ranked, question.grades)
+        results.append(QuestionResult(question.identity, question.text, question.kind, figures, relevant, took_ms))
+        notes.update(dict.fromkeys(found.notes))
+        progress.advance(detail=profile)
     times = [result.took_ms for result in results]
     return ProfileReport(
         dataset=name,
@@ -103,17 +153,4 @@ def _measure(
         latency_p95_ms=percentile(times, 0.95),
         notes=tuple(notes),
         results=tuple(results),
-    )
-
-
-def _result(asked: Asked, chunks: Sequence[RetrievedChunk], took_ms: float) -> AskedResult:
-    ranked = asked.rank(chunks)
-    places = {key: rank for rank, key in enumerate(ranked, 1) if key in asked.grades}
-    return AskedResult(
-        identity=asked.identity,
-        question=asked.text,
-        kind=asked.kind,
-        figures=measured(ranked, asked.grades),
-        relevant={key: places.get(key) for key in asked.grades},
-        took_ms=took_ms,
     )

@@ -1,4 +1,4 @@
-"""Whether two profiles differ by more than the chance of the questions, and whether two orders agree.
+"""Significance of the difference between two profiles, and rank correlation.
 
 Sources: Smucker, Allan and Carterette, "A Comparison of Statistical Significance Tests for Information Retrieval
 Evaluation", CIKM 2007 (the paired randomisation test); Kendall, "The Treatment of Ties in Ranking Problems",
@@ -6,9 +6,8 @@ Biometrika 1945 (tau-b).
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,11 @@ _TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One figure of two profiles on the same questions; `mean` is that of the second less that of the first.
+class FigureDifference:
+    """The difference of one figure between two profiles; `mean` is the second profile's mean minus the first's.
 
-    `low` and `high` bound the mean in 95 of 100 redrawn sets of questions. `p_value` is how often profiles that are
-    really alike would differ at least so much.
+    `low` and `high` bound the mean in 95 of 100 resampled sets of questions. `p_value` is the chance that equal
+    profiles differ at least so much.
     """
 
     figure: str
@@ -40,7 +39,7 @@ class Difference:
     worse: int
 
     def to_json(self) -> dict[str, Any]:
-        """The difference under its names."""
+        """The difference by name, rounded."""
         return {
             "difference": round(self.mean, 4),
             "interval": [round(self.low, 4), round(self.high, 4)],
@@ -51,16 +50,16 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProfileComparison:
     """Two profiles on the same questions."""
 
     first: str
     second: str
     questions: int
-    differences: tuple[Difference, ...]
+    differences: tuple[FigureDifference, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison, each difference under its figure."""
+        """The comparison with each difference under the name of its figure."""
         return {
             "first": self.first,
             "second": self.second,
@@ -70,22 +69,28 @@ class Comparison:
         }
 
 
-def compare(first: ProfileReport, second: ProfileReport, seed: int = SEED) -> Comparison:
-    """Every figure of two reports on the same questions; equal seeds give equal results."""
-    differences = tuple(difference(name, first.values(name), second.values(name), seed) for name in MEASURES)
-    return Comparison(first.profile, second.profile, first.queries, differences)
+def compare_reports(first: ProfileReport, second: ProfileReport, seed: int = SEED) -> ProfileComparison:
+    """Compare every figure of two reports on the same questions; equal seeds give equal results."""
+    differences = tuple(paired_difference(name, first.values(name), second.values(name), seed) for name in MEASURES)
+    return ProfileComparison(first.profile, second.profile, first.queries, differences)
 
 
-def difference(figure: str, first: Sequence[float], second: Sequence[float], seed: int = SEED) -> Difference:
-    """The paired difference of one figure, both of shape (questions,), at least one question."""
+def paired_difference(
+    figure: str, first: Sequence[float], second: Sequence[float], seed: int = SEED
+) -> FigureDifference:
+    """Compute the paired difference of one figure, both of shape (questions,), for at least one question."""
     paired = np.asarray(second, np.float64) - np.asarray(first, np.float64)
     paired[np.abs(paired) < _TOLERANCE] = 0.0
-    low, high = _interval(paired, seed)
-    return Difference(
+
+    def means(generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
+        return np.asarray(paired[generator.integers(0, len(paired), (rows, len(paired)))].mean(axis=1))
+
+    low, high = np.percentile(_resample(means, len(paired), seed), [2.5, 97.5])  # the percentile bootstrap
+    return FigureDifference(
         figure=figure,
         mean=float(paired.mean()),
-        low=low,
-        high=high,
+        low=float(low),
+        high=float(high),
         p_value=_p_value(paired, seed),
         better=int((paired > 0).sum()),
         worse=int((paired < 0).sum()),
@@ -93,55 +98,33 @@ def difference(figure: str, first: Sequence[float], second: Sequence[float], see
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """Agreement of two orders of the same things, -1 to 1 (tau-b); 0 where one of them is no order, all being equal.
+    """The agreement of two orders of the same items, -1 to 1 (tau-b); 0 if all values of one order are equal.
 
-    `first[i]` and `second[i]` are the values that thing i is ordered by. Raises ValueError if they differ in length.
+    `first[i]` and `second[i]` are the values of item i. Raises ValueError if they differ in length.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values cannot be paired with {len(second)}")
-    pairs = [
-        (_sign(a1 - a2), _sign(b1 - b2)) for (a1, b1), (a2, b2) in combinations(zip(first, second, strict=True), 2)
-    ]
-    untied = math.sqrt(sum(a != 0 for a, _ in pairs) * sum(b != 0 for _, b in pairs))
-    return sum(a * b for a, b in pairs) / untied if untied else 0.0
+    upper = np.triu_indices(len(first), 1)
+    ours, theirs = (np.sign(np.subtract.outer(values, values))[upper] for values in (first, second))
+    untied = math.sqrt(np.count_nonzero(ours) * np.count_nonzero(theirs))
+    return float(ours @ theirs) / untied if untied else 0.0
 
 
 def _p_value(paired: NDArray[np.float64], seed: int) -> float:
-    """Two-sided: each pair may as well have come the other way round. Never 0, as the order seen is one of those."""
+    """The two-sided p-value over random signs; never 0, because the observed signs are one of the samples."""
     observed = abs(paired.sum()) - _TOLERANCE * max(1, len(paired))
 
     def as_extreme(generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
         signs = generator.integers(0, 2, (rows, len(paired)), dtype=np.int8) * 2 - 1
-        sums: NDArray[np.float64] = np.abs(signs @ paired)
-        return sums
+        return np.asarray(np.abs(signs @ paired))
 
-    return (1 + int((_rounds(as_extreme, len(paired), seed) >= observed).sum())) / (ROUNDS + 1)
-
-
-def _interval(paired: NDArray[np.float64], seed: int) -> tuple[float, float]:
-    """The percentile bootstrap of the mean, 95 %."""
-
-    def means(generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
-        drawn: NDArray[np.float64] = paired[generator.integers(0, len(paired), (rows, len(paired)))].mean(axis=1)
-        return drawn
-
-    low, high = np.percentile(_rounds(means, len(paired), seed), [2.5, 97.5])
-    return float(low), float(high)
+    return (1 + int((_resample(as_extreme, len(paired), seed) >= observed).sum())) / (ROUNDS + 1)
 
 
-def _rounds(
+def _resample(
     draw: Callable[[np.random.Generator, int], NDArray[np.float64]], questions: int, seed: int
 ) -> NDArray[np.float64]:
-    """What `draw` gives for all rounds, some rows at a time; shape (ROUNDS,)."""
+    """Call `draw` for all rounds, in batches of rows; shape (ROUNDS,)."""
     generator = np.random.default_rng(seed)
-    return np.concatenate([draw(generator, rows) for rows in _batches(questions)])
-
-
-def _batches(questions: int) -> Iterator[int]:
     rows = max(1, _LARGEST_BATCH // questions)
-    for start in range(0, ROUNDS, rows):
-        yield min(rows, ROUNDS - start)
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
+    return np.concatenate([draw(generator, min(rows, ROUNDS - start)) for start in range(0, ROUNDS, rows)])

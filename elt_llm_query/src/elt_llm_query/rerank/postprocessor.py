@@ -1,16 +1,17 @@
-"""A reranker as LlamaIndex sees one, for query engines that are put together from its parts."""
+"""A reranker as a LlamaIndex node postprocessor."""
 
+from elt_llm_core.errors import EltError
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import PrivateAttr
 
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.retrieve.candidates import from_node, to_node
-from elt_llm_query.retrieve.collections import OpenCollection, Pool, embed_question
+from elt_llm_query.retrieve.fusion import from_node, to_node
+from elt_llm_query.retrieve.pools import OpenCollection, Pool
 
 
 class RerankPostprocessor(BaseNodePostprocessor):
-    """Reranks the nodes that a retriever of one collection found. Without a question it keeps their order."""
+    """Reranks the nodes that a retriever of one collection returned. Without a question it keeps their order."""
 
     _reranker: Reranker = PrivateAttr()
     _collection: OpenCollection = PrivateAttr()
@@ -22,7 +23,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name LlamaIndex serialises it under."""
+        """The name under which LlamaIndex serialises it."""
         return "RerankPostprocessor"
 
     def _postprocess_nodes(
@@ -30,7 +31,11 @@ class RerankPostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if query_bundle is None or not nodes:
             return nodes
-        vectors, _ = embed_question(query_bundle.query_str, [self._collection])
+        question = query_bundle.query_str
+        try:
+            vector = self._collection.embedding.embed_question(question)
+        except EltError:  # ranked by keywords alone
+            vector = None
         candidates = tuple(from_node(node, self._collection.name) for node in nodes)
-        pool = Pool(self._collection, candidates, vectors.get(self._collection.space), query_bundle.query_str)
-        return [to_node(candidate) for candidate in self._reranker.rerank(query_bundle.query_str, [pool])]
+        pool = Pool(self._collection, candidates, vector, question)
+        return [to_node(candidate) for candidate in self._reranker.rerank(question, [pool]).candidates]

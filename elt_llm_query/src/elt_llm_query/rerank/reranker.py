@@ -1,30 +1,195 @@
-"""The contract of a reranker."""
+"""The reranker protocol, the reranker that calls a model, and the one that keeps the fused order."""
 
+import math
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
 
-from elt_llm_query.retrieve.candidates import Candidate
-from elt_llm_query.retrieve.collections import Pool
+import numpy as np
+from elt_llm_core.errors import ModelError
+from elt_llm_core.settings.tree import Settings
+
+from elt_llm_query.rerank.embedding import (
+    Cancelled,
+    EmbeddingReranker,
+    RerankResult,
+    Scores,
+    blend_scaled,
+    min_max,
+    scale_keywords,
+)
+from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
+from elt_llm_query.retrieve.pools import Pool
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
 
 
 class Reranker(Protocol):
-    """Gives every candidate of every pool a score from 0 to 1 and merges the pools into one ranking."""
+    """Scores every candidate of every pool from 0 to 1 and merges the pools into one ranking."""
 
     @property
     def name(self) -> str:
-        """What the trace calls it."""
+        """The name in the trace."""
 
     @property
     def calls_model(self) -> bool:
-        """True if each candidate costs a model call, so that the number of candidates is bounded."""
+        """Whether each candidate costs a model call, so that the number of candidates is limited."""
 
     @property
     def needs_vector(self) -> bool:
-        """True if the question has to be embedded for it, whatever legs are asked."""
+        """Whether the question must be embedded even if only keywords are searched."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about this ranking."""
+        """Notes for every result with this ranking."""
 
-    def rerank(self, question: str, pools: Sequence[Pool], /) -> list[Candidate]:
-        """All candidates, best first, ties by node id."""
+    def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
+        """Rank all candidates, best first, ties by node id; a slow model checks `cancelled`."""
+
+
+@dataclass(frozen=True)
+class ChunkScores:
+    """One score per chunk, in order, on the model's own scale; None if it returned none. Greater is better."""
+
+    scores: tuple[float | None, ...]
+    notes: tuple[str, ...] = ()
+
+
+class ChunkScorer(Protocol):
+    """A model that scores how well each chunk answers a question."""
+
+    @property
+    def name(self) -> str:
+        """The name in the trace."""
+
+    @property
+    def description(self) -> str:
+        """Which model is used."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for every result."""
+
+    def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
+        """Return as many scores as chunks. Raises ModelError if the model cannot be called.
+
+        A slow model checks `cancelled` and returns no more scores once it is true.
+        """
+
+
+@dataclass(frozen=True)
+class ModelSources:
+    """Where a reranker may get its model from."""
+
+    llm: "LLM | None" = None
+    models_dir: Path | None = None
+    allow_remote: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings, llm: "LLM | None" = None) -> Self:
+        """As configured, with the language model in use."""
+        return cls(llm, settings.storage.models_dir, settings.network.allow_remote_models)
+
+
+NO_MODELS = ModelSources()
+
+
+class FusedOrderReranker:
+    """Keeps the order of the retrievers. With both, the score is the fused score as a share of the attainable one.
+
+    One retriever alone keeps its own measure, which is more informative than a rank: the cosine (0 if negative), or
+    the BM25 score as a share of the best.
+    """
+
+    name = "none"
+    calls_model = False
+    needs_vector = False
+    notes = ("The chunks are in the order of the search: no reranker is in use.",)
+
+    def rerank(self, _question: str, pools: Sequence[Pool], _cancelled: Cancelled | None = None, /) -> RerankResult:
+        """Rank all candidates, best first, ties by node id."""
+        bm25 = [np.array([one.keyword_score or 0.0 for one in pool.candidates], dtype=np.float64) for pool in pools]
+        candidates: list[SearchCandidate] = []
+        for pool, keywords in zip(pools, scale_keywords(pools, bm25), strict=True):
+            own, dense = pool.candidates, pool.retrievers.dense
+            if not (dense and pool.retrievers.keyword):
+                scores = [min(1.0, max(0.0, one.cosine or 0.0)) for one in own] if dense else keywords.tolist()
+                own = tuple(replace(one, score=score) for one, score in zip(own, scores, strict=True))
+            candidates += own
+        return RerankResult(best_first(candidates))
+
+
+class ModelReranker:
+    """Ranks by weight x min-max model score + (1 - weight) x keyword score, blended as by the embedding reranker.
+
+    The model reads the chunks themselves, so its scores are scaled over the candidates of all collections together.
+    Keyword scores are those of the embedding reranker. If the strategy does not use keywords, the model decides alone.
+    A chunk without a score gets the mean of the others; if the model fails altogether, the embedding reranker ranks,
+    and a note reports it.
+    """
+
+    calls_model = True
+    needs_vector = False
+
+    def __init__(self, scorer: ChunkScorer, weight: float = 0.5) -> None:
+        self.scorer = scorer
+        self.weight = weight
+        self.name = scorer.name
+        self._keywords = EmbeddingReranker(weight=0.0)
+        self._fallback = EmbeddingReranker(weight=weight)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of the scorer."""
+        return self.scorer.notes
+
+    def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
+        """Rank all candidates, best first, ties by node id, with the model's scores and notes on failures."""
+        candidates = [candidate for pool in pools for candidate in pool.candidates]
+        if not candidates:
+            return RerankResult([])
+        judged = self._score(question, pools, cancelled)
+        by_node = tuple((one.node_id, score) for one, score in zip(candidates, judged.scores, strict=True))
+        if all(score is None for score in judged.scores):
+            note = f"The {self.name} reranker returned no scores: the chunks are ranked by cosine and keywords."
+            return RerankResult(self._fallback.rerank(question, pools).candidates, (*judged.notes, note), by_node)
+        completed = {(one.collection, one.node_id): one for one in self._keywords.rerank(question, pools).candidates}
+        ordered = [completed[one.collection, one.node_id] for one in candidates]
+        weights = np.repeat(
+            [self.weight if pool.uses_keywords else 1.0 for pool in pools], [len(pool.candidates) for pool in pools]
+        )
+        keywords = np.array([one.score for one in ordered])
+        scores = blend_scaled(_scaled_scores(judged.scores), keywords, weights)
+        ranked = best_first([replace(one, score=float(score)) for one, score in zip(ordered, scores, strict=True)])
+        return RerankResult(ranked, judged.notes, by_node)
+
+    def _score(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None) -> ChunkScores:
+        # What was embedded and indexed: the context of a chunk, then its text.
+        nodes = [
+            node
+            for pool in pools
+            for node in pool.collection.generation.nodes([candidate.node_id for candidate in pool.candidates])
+        ]
+        texts = [f"{node.context}\n{node.text}" if node.context else node.text for node in nodes]
+        try:
+            judged = self.scorer.score(question, texts, cancelled)
+        except ModelError as failure:
+            return ChunkScores((None,) * len(texts), (f"The {self.name} reranker did not work: {failure}",))
+        usable = [score if score is not None and math.isfinite(score) else None for score in judged.scores]
+        return ChunkScores(tuple(usable), judged.notes)
+
+
+def reranker_identity(reranker: Reranker) -> tuple[str, ...]:
+    """Equal for rerankers of the same settings that call the same model."""
+    return (reranker.name, reranker.scorer.description) if isinstance(reranker, ModelReranker) else (reranker.name,)
+
+
+def _scaled_scores(scores: Sequence[float | None]) -> Scores:
+    """Scores scaled to 0..1; a missing one gets the mean of the others. At least one is present."""
+    present = np.array([score is not None for score in scores])
+    known = min_max([score for score in scores if score is not None])
+    scaled = np.full(len(scores), known.mean())
+    scaled[present] = known
+    return scaled

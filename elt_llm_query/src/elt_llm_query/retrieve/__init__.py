@@ -1,1 +1,1 @@
-"""The legs and their fusion."""
+"""Retrieve candidates: dense and keyword retrievers, filters, fusion and pools."""

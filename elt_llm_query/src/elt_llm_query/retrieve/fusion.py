@@ -1,10 +1,10 @@
-"""Two rankings into one: pure functions, and the LlamaIndex retriever that asks both legs at once."""
+"""Candidates and the fusion of two rankings, with the hybrid LlamaIndex retriever that runs both retrievers at once."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Literal, Protocol, runtime_checkable
 
@@ -12,20 +12,92 @@ from elt_llm_core.errors import EltError
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QueryFusionRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from elt_llm_query.retrieve.candidates import Candidate, Ranking, join_legs, to_node
-from elt_llm_query.retrieve.wording import BOTH, LegChoice
+from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, RetrieverChoice
+from elt_llm_query.retrieve.trace import ScoreParts
+
+Ranking = list[tuple[str, float]]
+"""Node ids with their scores, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCandidate:
+    """A chunk that a retriever returned. Ranks count from 1 and are None if that retriever did not return it.
+
+    `coverage` and `order` are the shares of the question's words, and of their order, that the chunk has, 0 to 1.
+    `fused_score` is on the scale of the fusion; `score` is the current score, 0 to 1.
+    """
+
+    node_id: str
+    collection: str
+    dense_rank: int | None = None
+    cosine: float | None = None
+    keyword_rank: int | None = None
+    keyword_score: float | None = None
+    fused_score: float = 0.0
+    score: float = 0.0
+    coverage: float | None = None
+    order: float | None = None
+
+    def parts(self) -> ScoreParts:
+        """The collection and the figures that a reranker computes the score from."""
+        return {
+            "collection": self.collection,
+            "cosine": self.cosine,
+            "keyword_score": self.keyword_score,
+            "coverage": self.coverage,
+            "order": self.order,
+        }
+
+
+def join_rankings(
+    collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float
+) -> list[SearchCandidate]:
+    """Candidates in fused order with their ranks in both rankings; `scale` turns a fused score into 0 to 1."""
+    dense_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(dense, 1)}
+    keyword_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(keyword, 1)}
+    missing = (None, None)
+    candidates = []
+    for node_id, fused_score in fused:
+        dense_rank, cosine = dense_ranks.get(node_id, missing)
+        keyword_rank, keyword_score = keyword_ranks.get(node_id, missing)
+        score = min(1.0, max(0.0, fused_score * scale))
+        candidates.append(
+            SearchCandidate(node_id, collection, dense_rank, cosine, keyword_rank, keyword_score, fused_score, score)
+        )
+    return candidates
+
+
+def best_first(candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
+    """Sort by score, ties by node id."""
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.node_id))
+
+
+def to_node(candidate: SearchCandidate) -> NodeWithScore:
+    """Convert to LlamaIndex's node: an id without text, ranks and scores in its metadata."""
+    return NodeWithScore(
+        node=TextNode(id_=candidate.node_id, text="", metadata=asdict(candidate)), score=candidate.score
+    )
+
+
+def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
+    """Convert a node back; a node of another retriever becomes a candidate with its score alone."""
+    metadata = node.node.metadata
+    if {"node_id", "fused_score", "keyword_rank"} <= metadata.keys():
+        return SearchCandidate(**{name: metadata[name] for name in SearchCandidate.__dataclass_fields__})
+    return SearchCandidate(node.node.node_id, collection, fused_score=node.score or 0.0)
+
 
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
 LIKENESS_SLOPE = 0.2
-# What a damaged index, a full disk or a model that does not answer raises; anything else is a mistake of ours.
-LEG_FAILURES = (EltError, OSError, ValueError, RuntimeError)
+# Raised by a damaged index, a full disk or a model that does not respond; anything else is a bug.
+RETRIEVER_FAILURES = (EltError, OSError, ValueError, RuntimeError)
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking], weights: Sequence[float], k: int = RANK_CONSTANT) -> Ranking:
-    """Sum of weight / (k + rank), ranks from 1, over the rankings that hold the id; ties by node id.
+    """Sum of weight / (k + rank), ranks from 1, over the rankings with the id; ties by node id.
 
     Source: Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
     Learning Methods", SIGIR 2009, which has k = 60 and no weights.
@@ -51,34 +123,31 @@ def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float])
     return _ordered(shares)
 
 
-def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
-    """The rankings fused in the chosen way."""
-    match fusion:
-        case "reciprocal_rerank":
-            return reciprocal_rank_fusion(rankings, weights)
-        case "relative_score":
-            return relative_score_fusion(rankings, weights)
-
-
-def attainable(fusion: Fusion, weights: Sequence[float]) -> float:
-    """The fused score of a node that is first in every ranking: what fused scores are measured against."""
-    return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
-
-
-def weight_of_vectors(configured: float, likeness: float) -> float:
-    """The weight of the vector leg: for keywords alone (likeness 1) .3 where .5 is configured; 0 and 1 stay."""
-    return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
-
-
 def _ordered(shares: dict[str, list[float]]) -> Ranking:
-    # Summed without rounding in between, so that the order of the rankings cannot break a tie.
+    # Summed without intermediate rounding, so that the order of the rankings cannot break a tie.
     fused = {node_id: math.fsum(parts) for node_id, parts in shares.items()}
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
 
 
+def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
+    """Fuse the rankings by the chosen method."""
+    by_rank = fusion == "reciprocal_rerank"
+    return reciprocal_rank_fusion(rankings, weights) if by_rank else relative_score_fusion(rankings, weights)
+
+
+def attainable_fused_score(fusion: Fusion, weights: Sequence[float]) -> float:
+    """The fused score of a node that is first in every ranking, against which fused scores are measured."""
+    return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
+
+
+def adapted_dense_weight(configured: float, likeness: float) -> float:
+    """The weight of the dense retriever: for keywords alone (likeness 1) .3 if .5 is configured; 0 and 1 stay."""
+    return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
+
+
 @dataclass(frozen=True)
-class Legs:
-    """What the two legs brought, each ranking best first; a leg that failed or was not asked is empty."""
+class RetrieverResults:
+    """Ids and scores of both retrievers, best first; empty for a retriever that failed or was not used."""
 
     dense: Ranking
     keyword: Ranking
@@ -86,26 +155,26 @@ class Legs:
 
 
 @runtime_checkable
-class RankingLeg(Protocol):
-    """A leg that can do without a node around each id, which takes longer than to find it in a small collection."""
+class RankingRetriever(Protocol):
+    """A retriever that need not build a node for each id, which takes longer than searching a small collection."""
 
     def ranking(self, query_bundle: QueryBundle, /) -> Ranking:
         """Ids and scores, best first."""
 
 
 @dataclass(frozen=True)
-class PendingLegs:
-    """Both legs on their way; `HybridRetriever.collect` calls them, which waits, or does the work now."""
+class PendingResults:
+    """A search in progress; calling a field waits for the result or does the work now."""
 
     dense: Callable[[], Ranking] | None
     keyword: Callable[[], Ranking] | None
 
 
 class HybridRetriever(QueryFusionRetriever):
-    """A vector leg and a keyword leg asked at the same time and fused by node id, weights honoured.
+    """A dense and a keyword retriever, run at the same time and fused by node id with weights.
 
-    A leg may be None. No state changes while asking, so one object serves many threads. The executor is the
-    caller's: it is opened and closed with the engine, and must not run `retrieve` of this object itself.
+    Either may be None. Searching changes no state, so one object serves many threads. The executor belongs to the
+    caller, is opened and closed with the engine, and must not run `retrieve` of this object itself.
     """
 
     def __init__(
@@ -125,59 +194,63 @@ class HybridRetriever(QueryFusionRetriever):
         self._executor = executor
         self._dense_weight = dense_weight
         self._rank_dense, self._rank_keyword = _ranker(dense), _ranker(keyword)
-        self._whole = LegChoice(dense=dense is not None, keyword=keyword is not None)
+        self._available = RetrieverChoice(dense=dense is not None, keyword=keyword is not None)
         super().__init__(
-            retrievers=[leg for leg in (dense, keyword) if leg is not None],
+            retrievers=[retriever for retriever in (dense, keyword) if retriever is not None],
             # Never called, but without one LlamaIndex would look for a hosted model.
             llm=MockLLM(),
             mode=FUSION_MODES(fusion),
             num_queries=1,
             use_async=False,
-            retriever_weights=list(self._weights(self._whole)) if self._whole == BOTH else None,
+            retriever_weights=list(self._weights(self._available)) if self._available == BOTH_RETRIEVERS else None,
         )
 
-    def ask(self, question: QueryBundle, legs: LegChoice = BOTH, *, at_once: bool = True) -> PendingLegs:
-        """Start the vector leg and return; whoever collects asks for keywords, and unless `at_once` for both."""
-        dense = partial(self._rank_dense, question) if self._rank_dense and legs.dense else None
-        keyword = partial(self._rank_keyword, question) if self._rank_keyword and legs.keyword else None
-        # The collecting thread has the keywords to do meanwhile: handing them over as well would take longer.
-        return PendingLegs(self._executor.submit(dense).result if dense and at_once else dense, keyword)
+    def start(
+        self, question: QueryBundle, chosen: RetrieverChoice = BOTH_RETRIEVERS, *, in_thread: bool = True
+    ) -> PendingResults:
+        """Start the dense retriever, unless `in_thread` is false; `collect` runs the rest."""
+        dense = partial(self._rank_dense, question) if self._rank_dense and chosen.dense else None
+        keyword = partial(self._rank_keyword, question) if self._rank_keyword and chosen.keyword else None
+        # The collecting thread runs the keyword retriever meanwhile: handing that over as well would take longer.
+        return PendingResults(self._executor.submit(dense).result if dense and in_thread else dense, keyword)
 
-    def collect(self, pending: PendingLegs) -> Legs:
-        """What the legs brought; a leg that failed is empty and its failure told."""
+    def collect(self, pending: PendingResults) -> RetrieverResults:
+        """Wait for the results; a retriever that failed has none, and its failure is recorded."""
         failures: list[tuple[str, Exception]] = []
-        found: dict[str, Ranking] = {"dense": [], "keyword": []}
-        for name, bring in (("keyword", pending.keyword), ("dense", pending.dense)):
-            if bring is None:
+        rankings: dict[str, Ranking] = {"dense": [], "keyword": []}
+        for name, rank in (("keyword", pending.keyword), ("dense", pending.dense)):
+            if rank is None:
                 continue
             try:
-                found[name] = bring()
-            except LEG_FAILURES as failure:
+                rankings[name] = rank()
+            except RETRIEVER_FAILURES as failure:
                 failures.append((name, failure))
-        return Legs(found["dense"], found["keyword"], tuple(failures))
+        return RetrieverResults(rankings["dense"], rankings["keyword"], tuple(failures))
 
-    def fuse(self, legs: Legs, asked: LegChoice = BOTH, likeness: float = 0.0) -> list[Candidate]:
-        """The candidates of the legs that were asked in fused order, with the ranks and scores either leg gave them."""
-        rankings = (legs.dense, legs.keyword)
-        chosen = self._weights(asked, likeness)
-        # A leg that was not asked or failed takes no part in what can be attained.
-        weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, chosen, strict=True)]
-        best = attainable(self.fusion, weights)
-        fused = fuse(self.fusion, rankings, chosen)
-        return join_legs(self.collection, fused, *rankings, scale=1.0 / best if best > 0 else 0.0)
+    def fuse(
+        self, hits: RetrieverResults, chosen: RetrieverChoice = BOTH_RETRIEVERS, likeness: float = 0.0
+    ) -> list[SearchCandidate]:
+        """Fuse the hits of the chosen retrievers into candidates with the ranks and scores of both."""
+        rankings = (hits.dense, hits.keyword)
+        configured = self._weights(chosen, likeness)
+        # A retriever that was not used or failed does not count towards what is attainable.
+        weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, configured, strict=True)]
+        best = attainable_fused_score(self.fusion, weights)
+        fused = fuse(self.fusion, rankings, configured)
+        return join_rankings(self.collection, fused, *rankings, scale=1.0 / best if best > 0 else 0.0)
 
-    def candidates(self, question: str | QueryBundle) -> list[Candidate]:
-        """Ask, collect and fuse. Raises the failure of a leg only if no leg worked."""
+    def candidates(self, question: str | QueryBundle) -> list[SearchCandidate]:
+        """Search and fuse. Raises the failure of a retriever only if neither worked."""
         bundle = QueryBundle(question) if isinstance(question, str) else question
-        legs = self.collect(self.ask(bundle))
-        if legs.failures and not (legs.dense or legs.keyword):
-            raise legs.failures[0][1]
-        return self.fuse(legs)
+        hits = self.collect(self.start(bundle))
+        if hits.failures and not (hits.dense or hits.keyword):
+            raise hits.failures[0][1]
+        return self.fuse(hits)
 
-    def _weights(self, asked: LegChoice, likeness: float = 0.0) -> tuple[float, float]:
-        """The weights of vectors and keywords; of a leg alone the weight is 1."""
-        both = asked == BOTH and self._whole == BOTH
-        dense = weight_of_vectors(self._dense_weight, likeness)
+    def _weights(self, chosen: RetrieverChoice, likeness: float = 0.0) -> tuple[float, float]:
+        """The weights of the dense and the keyword retriever; 1 for a retriever used alone."""
+        both = chosen == BOTH_RETRIEVERS and self._available == BOTH_RETRIEVERS
+        dense = adapted_dense_weight(self._dense_weight, likeness)
         return (dense, 1.0 - dense) if both else (1.0, 1.0)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -187,14 +260,10 @@ class HybridRetriever(QueryFusionRetriever):
         return self._retrieve(query_bundle)
 
 
-def _ranker(leg: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
-    """What asks a leg for ids and scores."""
-    if leg is None:
+def _ranker(retriever: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
+    """The function that gets ids and scores from a retriever."""
+    if retriever is None:
         return None
-    if isinstance(leg, RankingLeg):
-        return leg.ranking
-
-    def ranking(question: QueryBundle) -> Ranking:
-        return [(hit.node.node_id, hit.score or 0.0) for hit in leg.retrieve(question)]
-
-    return ranking
+    if isinstance(retriever, RankingRetriever):
+        return retriever.ranking
+    return lambda question: [(hit.node.node_id, hit.score or 0.0) for hit in retriever.retrieve(question)]

@@ -1,1 +1,1 @@
-"""What is done to passages between ranking and answering."""
+"""Shape a ranking into the chunks that are read: deduplicate, diversify, expand, and fit the budget."""

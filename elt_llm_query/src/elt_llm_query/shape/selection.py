@@ -1,111 +1,182 @@
-"""Which passages of a ranking are worth reading: different texts, not too many of one document, varied."""
+"""Select chunks: drop equal texts and near duplicates, cap each document's share, diversify by MMR."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from elt_llm_core.settings import QuerySettings
+import numpy as np
+from elt_llm_core.settings.tree import QuerySettings
+from numpy.typing import NDArray
 
-from elt_llm_query.retrieve.candidates import Candidate
-from elt_llm_query.retrieve.collections import OpenCollection
-from elt_llm_query.shape.dedupe import cap_per_source, merge_equal_texts, near_doubles
-from elt_llm_query.shape.mmr import Similarities, marginal_relevance_order, similarities
-from elt_llm_query.shape.parents import merge_siblings
-from elt_llm_query.shape.passages import Passage
+from elt_llm_query.retrieve.fusion import SearchCandidate
+from elt_llm_query.retrieve.pools import OpenCollection
+from elt_llm_query.retrieve.trace import LeftOut
+from elt_llm_query.shape.context import CandidateChunk, merge_siblings
 
-# Texts looked at for each one kept: twice as many finds the other places of a text, variety needs more to choose from.
+Vectors = NDArray[np.float32]
+Similarities = NDArray[np.float64]
+
+
+def merge_equal_texts(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
+    """The best-ranked chunk of each text, in order, with the others as its alternates; surrounding space is ignored."""
+    merged: dict[str, CandidateChunk] = {}
+    for chunk in chunks:
+        text = chunk.node.text.strip()
+        best = merged.get(text)
+        merged[text] = chunk if best is None else replace(best, alternates=(*best.alternates, chunk))
+    return list(merged.values())
+
+
+def near_duplicates(similarity: Similarities, threshold: float) -> dict[int, int]:
+    """By index of each duplicate: the better-ranked original. `similarity` has shape (n, n), in ranked order.
+
+    A chunk is compared with kept chunks only, so that a chain of similar chunks does not lead far from its first.
+    """
+    kept: list[int] = []
+    duplicates: dict[int, int] = {}
+    for index in range(len(similarity)):
+        original = next((other for other in kept if similarity[index, other] > threshold), None)
+        if original is None:
+            kept.append(index)
+        else:
+            duplicates[index] = original
+    return duplicates
+
+
+def cap_per_source(chunks: Sequence[CandidateChunk], most: int) -> tuple[list[CandidateChunk], list[CandidateChunk]]:
+    """The first `most` chunks of each document and those beyond, each in order."""
+    seen: Counter[tuple[str, str]] = Counter()
+    kept: list[CandidateChunk] = []
+    beyond: list[CandidateChunk] = []
+    for chunk in chunks:
+        seen[chunk.document] += 1
+        (kept if seen[chunk.document] <= most else beyond).append(chunk)
+    return kept, beyond
+
+
+def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> Similarities:
+    """Cosine of each pair, shape (n, n), from vectors of length 1; 0 between vectors of different models."""
+    result = np.zeros((len(vectors), len(vectors)))
+    for space in set(spaces):
+        members = np.array([index for index, own in enumerate(spaces) if own == space])
+        block = np.stack([vectors[index] for index in members])
+        result[np.ix_(members, members)] = block @ block.T
+    return result
+
+
+def marginal_relevance_order(
+    relevance: Sequence[float], similarity: Similarities, threshold: float, limit: int
+) -> list[int]:
+    """Indexes in the order chosen; a threshold of 1 means relevance only, 0 variety only; ties by index.
+
+    Each step takes the greatest threshold x relevance - (1 - threshold) x greatest similarity to those chosen.
+    Source: Carbonell and Goldstein, "The Use of MMR", SIGIR 1998.
+    """
+    scores = np.asarray(relevance, dtype=np.float64)
+    nearest = np.zeros(len(scores))
+    chosen: list[int] = []
+    left = np.ones(len(scores), dtype=bool)
+    while len(chosen) < min(limit, len(scores)):
+        gain = np.where(left, threshold * scores - (1 - threshold) * nearest, -np.inf)
+        best = int(np.argmax(gain))
+        chosen.append(best)
+        left[best] = False
+        nearest = np.maximum(nearest, similarity[best]) if len(chosen) > 1 else similarity[best]
+    return chosen
+
+
+# Texts fetched per chunk kept: twice as many shows other occurrences of a text; MMR needs more to choose from.
 LOOKAHEAD = 2
 VARIETY = 4
 
 
 @dataclass
-class Selected:
-    """Passages in order, and by reason what was left out: node ids, or each with that of the one in its place."""
+class SelectionResult:
+    """Chunks in order, and what was left out, by reason."""
 
-    passages: list[Passage]
-    told: dict[str, Any] = field(default_factory=dict)
+    chunks: list[CandidateChunk]
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
 
 
-class Selector:
-    """Fetches the texts of the best candidates, and of few more than are kept."""
+class ChunkSelector:
+    """Selects chunks and fetches the texts of few more candidates than are kept."""
 
     def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings) -> None:
         self._by_name = {collection.name: collection for collection in collections}
         self._query = query
 
-    def select(self, candidates: Sequence[Candidate], top_k: int, *, as_found: bool = False) -> Selected:
-        """At most top_k passages, and that many wherever enough candidates are worth it.
+    def select(self, candidates: Sequence[SearchCandidate], top_k: int, *, as_found: bool = False) -> SelectionResult:
+        """Select top_k chunks, or fewer if there are not enough usable candidates.
 
-        `as_found`: nothing around a passage will be read, so children of one parent do not stand for each other.
+        `as_found`: nothing around a chunk will be read, so children of one parent do not replace each other.
         """
         wanted = top_k * VARIETY if self._query.use_mmr else top_k
-        fetched: list[Passage] = []
+        fetched: list[CandidateChunk] = []
         step = wanted * LOOKAHEAD
         while True:
             fetched += self._fetch(candidates[len(fetched) : len(fetched) + step])
-            selected = self._different(fetched, as_found)
-            if len(selected.passages) >= wanted or len(fetched) >= len(candidates):
+            selected = self._distinct(fetched, as_found)
+            if len(selected.chunks) >= wanted or len(fetched) >= len(candidates):
                 break
             step = len(fetched)
-        selected.passages = self._varied(selected.passages, top_k)
+        selected.chunks = self._varied(selected.chunks, top_k)
         return selected
 
-    def _different(self, fetched: Sequence[Passage], as_found: bool) -> Selected:
-        selected = Selected(merge_equal_texts(fetched))
-        selected.told["same text as another"] = {
-            alternate.candidate.node_id: passage.candidate.node_id
-            for passage in selected.passages
-            for alternate in passage.alternates
+    def _distinct(self, fetched: Sequence[CandidateChunk], as_found: bool) -> SelectionResult:
+        selected = SelectionResult(merge_equal_texts(fetched))
+        selected.left_out["same text as another"] = {
+            alternate.candidate.node_id: chunk.candidate.node_id
+            for chunk in selected.chunks
+            for alternate in chunk.alternates
         }
         if self._query.read_parents and not as_found:
-            self._join_siblings(selected)
+            self._merge_siblings(selected)
         if self._query.near_duplicate_cosine < 1:
-            self._drop_near_doubles(selected)
+            self._drop_near_duplicates(selected)
         if self._query.max_per_source:
-            selected.passages, beyond = cap_per_source(selected.passages, self._query.max_per_source)
+            selected.chunks, beyond = cap_per_source(selected.chunks, self._query.max_per_source)
             if beyond:
-                selected.told["beyond max_per_source"] = [passage.node.node_id for passage in beyond]
+                selected.left_out["beyond max_per_source"] = [chunk.node.node_id for chunk in beyond]
         return selected
 
-    def _join_siblings(self, selected: Selected) -> None:
-        selected.passages = merge_siblings(selected.passages)
+    def _merge_siblings(self, selected: SelectionResult) -> None:
+        selected.chunks = merge_siblings(selected.chunks)
         siblings = {
-            node.node_id: passage.node.node_id
-            for passage in selected.passages
-            for node in passage.matches
-            if node.node_id != passage.node.node_id
+            node.node_id: chunk.node.node_id
+            for chunk in selected.chunks
+            for node in chunk.matches
+            if node.node_id != chunk.node.node_id
         }
         if siblings:
-            selected.told["same parent as another"] = siblings
+            selected.left_out["same parent as another"] = siblings
 
-    def _drop_near_doubles(self, selected: Selected) -> None:
-        passages = selected.passages
-        doubles = near_doubles(self._similarities(passages), self._query.near_duplicate_cosine)
-        selected.passages = [passage for index, passage in enumerate(passages) if index not in doubles]
-        if doubles:
-            selected.told["nearly the same as another"] = {
-                passages[index].node.node_id: passages[other].node.node_id for index, other in doubles.items()
+    def _drop_near_duplicates(self, selected: SelectionResult) -> None:
+        chunks = selected.chunks
+        duplicates = near_duplicates(self._similarities(chunks), self._query.near_duplicate_cosine)
+        selected.chunks = [chunk for index, chunk in enumerate(chunks) if index not in duplicates]
+        if duplicates:
+            selected.left_out["nearly the same as another"] = {
+                chunks[index].node.node_id: chunks[other].node.node_id for index, other in duplicates.items()
             }
 
-    def _varied(self, passages: list[Passage], top_k: int) -> list[Passage]:
+    def _varied(self, chunks: list[CandidateChunk], top_k: int) -> list[CandidateChunk]:
         if not self._query.use_mmr:
-            return passages[:top_k]
-        relevance = [passage.candidate.score for passage in passages]
-        order = marginal_relevance_order(relevance, self._similarities(passages), self._query.mmr_threshold, top_k)
-        return [passages[index] for index in order]
+            return chunks[:top_k]
+        relevance = [chunk.candidate.score for chunk in chunks]
+        order = marginal_relevance_order(relevance, self._similarities(chunks), self._query.mmr_threshold, top_k)
+        return [chunks[index] for index in order]
 
-    def _similarities(self, passages: Sequence[Passage]) -> Similarities:
+    def _similarities(self, chunks: Sequence[CandidateChunk]) -> Similarities:
         """Cosine of each pair from the stored vectors, shape (n, n)."""
         vectors, spaces = [], []
-        for passage in passages:
-            collection = self._by_name[passage.candidate.collection]
-            position = collection.generation.positions([passage.candidate.node_id])[0]
+        for chunk in chunks:
+            collection = self._by_name[chunk.candidate.collection]
+            position = collection.generation.positions([chunk.candidate.node_id])[0]
             vectors.append(collection.generation.vectors[position])
             spaces.append(collection.space)
         return similarities(vectors, spaces)
 
-    def _fetch(self, candidates: Sequence[Candidate]) -> list[Passage]:
+    def _fetch(self, candidates: Sequence[SearchCandidate]) -> list[CandidateChunk]:
         by_collection: dict[str, list[str]] = defaultdict(list)
         for candidate in candidates:
             by_collection[candidate.collection].append(candidate.node_id)
@@ -114,4 +185,4 @@ class Selector:
             for name, node_ids in by_collection.items()
             for node in self._by_name[name].generation.nodes(node_ids)
         }
-        return [Passage(candidate, nodes[candidate.collection, candidate.node_id]) for candidate in candidates]
+        return [CandidateChunk(candidate, nodes[candidate.collection, candidate.node_id]) for candidate in candidates]

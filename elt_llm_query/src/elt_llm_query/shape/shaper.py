@@ -1,127 +1,171 @@
-"""From a ranking to what is read: relevance, different texts, variety, wider spans, and how much in all."""
+"""Shape a ranking: relevance, distinct texts, variety, expanded context and the token budget."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from elt_llm_core.settings import QuerySettings
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.settings.tree import QuerySettings
 
-from elt_llm_query.retrieve.candidates import Candidate
-from elt_llm_query.retrieve.collections import OpenCollection
-from elt_llm_query.retrieve.masks import Masks
-from elt_llm_query.retrieve.stages import OpenStage
-from elt_llm_query.shape.budget import beyond_budget
-from elt_llm_query.shape.passages import Passage
-from elt_llm_query.shape.relevance import drop_irrelevant
-from elt_llm_query.shape.selection import Selector
-from elt_llm_query.shape.whole import read_whole, small_enough
-from elt_llm_query.shape.wider import WiderReader
+from elt_llm_query.retrieve.filters import FilterMasks
+from elt_llm_query.retrieve.fusion import SearchCandidate
+from elt_llm_query.retrieve.pools import OpenCollection
+from elt_llm_query.retrieve.trace import LeftOut, OpenStage, ShapeDetails
+from elt_llm_query.shape.context import CandidateChunk, ContextExpander
+from elt_llm_query.shape.selection import ChunkSelector
+
+
+def drop_below(
+    candidates: Sequence[SearchCandidate], minimum: float
+) -> tuple[list[SearchCandidate], list[SearchCandidate]]:
+    """Candidates with at least the minimum score (0 to 1) and those below, each in order."""
+    kept = [candidate for candidate in candidates if candidate.score >= minimum]
+    dropped = [candidate for candidate in candidates if candidate.score < minimum]
+    return kept, dropped
+
+
+def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget: int) -> list[int]:
+    """Indexes of chunks to leave out whole, lowest score first, until the rest has at most `budget` tokens.
+
+    Of equal scores the later is left out first. One chunk always remains, even if it alone exceeds the budget.
+    """
+    total = sum(tokens)
+    left_out: list[int] = []
+    lowest_first = sorted(range(len(tokens)), key=lambda index: (scores[index], -index))
+    for index in lowest_first[: max(0, len(tokens) - 1)]:
+        if total <= budget:
+            break
+        total -= tokens[index]
+        left_out.append(index)
+    return left_out
 
 
 @dataclass(frozen=True)
-class Shaped:
-    """Passages in the order they are read, and what has to be said about them."""
+class ShapeResult:
+    """Chunks in reading order, with notes."""
 
-    passages: tuple[Passage, ...]
+    chunks: tuple[CandidateChunk, ...]
     notes: tuple[str, ...]
 
 
-class Shaper:
-    """Keeps the passages of a ranking that are worth reading; everything left out is told with its reason."""
+class ChunkShaper:
+    """Keeps the chunks of a ranking that are worth reading and records a reason for each one left out."""
 
     def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings, max_tokens: int) -> None:
         self._by_name = {collection.name: collection for collection in collections}
         self._query = query
         self._max_tokens = max_tokens
-        self._small = small_enough((one.generation for one in collections), query.full_context_max_chunks)
-        self._selector = Selector(collections, query)
-        self._reader = WiderReader({one.name: one.generation for one in collections}, query)
+        generations = {one.name: one.generation for one in collections}
+        most = query.full_context_max_chunks
+        self._small = {name: one for name, one in generations.items() if 0 < len(one.ids) <= most}
+        self._selector = ChunkSelector(collections, query)
+        self._expander = ContextExpander(generations, query)
 
     def shape(
         self,
-        ranked: Sequence[Candidate],
+        ranked: Sequence[SearchCandidate],
         top_k: int,
         stage: OpenStage,
         *,
         to_read: bool = False,
-        limits: Masks | None = None,
-    ) -> Shaped:
-        """At most top_k passages in their final order; what was dropped and why is written to the stage.
+        limits: FilterMasks | None = None,
+    ) -> ShapeResult:
+        """Select at most top_k chunks in their final order and record in `stage` what was left out, and why.
 
-        `to_read`: for a reader who named no number. Small collections are then read whole, beside and behind the
-        others, and together all have no more tokens than a model may be given. Under `limits` nothing is read that
-        they leave out: no collection whole, and nothing around a passage unless they are about whole documents.
+        `to_read`: the caller set no number of chunks. Small collections are then read whole, after the other chunks,
+        and all chunks together stay within the model's token limit. Under `limits` nothing outside them is read: no
+        whole collection, and no text around a chunk unless they are about whole documents.
         """
-        small = {one.collection for one in self._small} if to_read and not limits else set()
-        competing = [one for one in ranked if one.collection not in small]
-        relevant, irrelevant, minimum = drop_irrelevant(competing, self._query.min_relevance_score)
+        small = self._small if to_read and not limits else {}
+        relevant, irrelevant, minimum = self._relevant([one for one in ranked if one.collection not in small])
         as_found = limits is not None and not limits.of_documents
         selected = self._selector.select(relevant, top_k, as_found=as_found)
-        told = {"below min_relevance_score": [one.node_id for one in irrelevant], **selected.told}
-        told |= _beyond(relevant, selected.passages, told)
-        passages = list(selected.passages) if as_found else self._reader.read(selected.passages, told)
-        for generation in self._small if small else ():
-            passages += read_whole(generation, ranked)
-        if small:
-            told["read whole"] = sorted(small)
-        notes = self._relevance_notes(minimum, relevant, told)
+        left_out: dict[str, LeftOut] = {"below min_relevance_score": [one.node_id for one in irrelevant]}
+        left_out |= selected.left_out
+        left_out |= _beyond_top_k(relevant, selected.chunks, left_out)
+        chunks, wider = (selected.chunks, None) if as_found else self._expander.expand(selected.chunks, left_out)
+        chunks = [*chunks, *(chunk for generation in small.values() for chunk in _all_chunks(generation, ranked))]
+        notes = self._relevance_notes(minimum, relevant)
         if to_read:
-            passages, more = self._within_budget(passages, told)
+            chunks, more = self._within_budget(chunks, left_out)
             notes += more
-        stage.kept = len(passages)
-        stage.details["top_k"] = top_k
-        stage.details["min_relevance_score"] = minimum
-        stage.details.update(told)
-        stage.details["ranking"] = [(passage.candidate.node_id, passage.candidate.score) for passage in passages]
-        return Shaped(tuple(passages), tuple(notes))
+        details = ShapeDetails(
+            top_k=top_k,
+            min_relevance_score=minimum,
+            ranking=[(chunk.candidate.node_id, chunk.candidate.score) for chunk in chunks],
+            read_whole=sorted(small) or None,
+            read_wider=wider or None,
+            lowered_minimum=minimum if minimum != self._query.min_relevance_score else None,
+            left_out=left_out,
+        )
+        stage.record(len(chunks), details)
+        return ShapeResult(tuple(chunks), tuple(notes))
 
-    def _relevance_notes(self, minimum: float, relevant: Sequence[Candidate], told: dict[str, Any]) -> list[str]:
+    def _relevant(
+        self, ranked: Sequence[SearchCandidate]
+    ) -> tuple[list[SearchCandidate], list[SearchCandidate], float]:
+        """The relevant candidates, the others, and the minimum score: half the configured one if that leaves none."""
+        minimum = self._query.min_relevance_score
+        relevant, irrelevant = drop_below(ranked, minimum)
+        if relevant or not irrelevant:
+            return relevant, irrelevant, minimum
+        return *drop_below(ranked, minimum / 2), minimum / 2
+
+    def _relevance_notes(self, minimum: float, relevant: Sequence[SearchCandidate]) -> list[str]:
         configured = self._query.min_relevance_score
         if minimum == configured:
             return []
-        told["lowered min_relevance_score"] = minimum
-        if not relevant:
-            return [
-                f"No passage has the least relevance of {configured:g} (query.min_relevance_score), nor half of it."
-            ]
-        return [
-            f"No passage has the least relevance of {configured:g} (query.min_relevance_score);"
-            f" those with {minimum:g} or more were taken."
-        ]
+        outcome = f"; those with {minimum:g} or more were used." if relevant else ", nor half of it."
+        return [f"No chunk has the least relevance of {configured:g} (query.min_relevance_score){outcome}"]
 
-    def _within_budget(self, passages: list[Passage], told: dict[str, Any]) -> tuple[list[Passage], list[str]]:
-        if self._surely_fit(passages):
-            return passages, []
-        tokens = [self._tokens(passage) for passage in passages]
-        scores = [passage.candidate.score for passage in passages]
-        beyond = sorted(beyond_budget(tokens, scores, self._max_tokens))
+    def _within_budget(
+        self, chunks: list[CandidateChunk], left_out: dict[str, LeftOut]
+    ) -> tuple[list[CandidateChunk], list[str]]:
+        if self._surely_fit(chunks):
+            return chunks, []
+        tokens = [self._tokens(chunk) for chunk in chunks]
+        scores = [chunk.candidate.score for chunk in chunks]
+        beyond = sorted(indexes_beyond_budget(tokens, scores, self._max_tokens))
         if not beyond:
-            return passages, []
-        told["beyond llm.max_context_tokens"] = [passages[index].node.node_id for index in beyond]
-        kept = [passage for index, passage in enumerate(passages) if index not in set(beyond)]
+            return chunks, []
+        left_out["beyond llm.max_context_tokens"] = [chunks[index].node.node_id for index in beyond]
+        kept = [chunk for index, chunk in enumerate(chunks) if index not in set(beyond)]
         return kept, [
-            f"{len(beyond)} of {len(passages)} passages were left out, the least relevant ones: together they have"
+            f"{len(beyond)} of {len(chunks)} chunks were left out, the least relevant ones: together they have"
             f" {sum(tokens)} tokens, and llm.max_context_tokens is {self._max_tokens}."
         ]
 
-    def _surely_fit(self, passages: Sequence[Passage]) -> bool:
-        """No node has more tokens than its model reads, so that nothing need be counted where that is enough."""
-        if any(passage.matches for passage in passages):
+    def _surely_fit(self, chunks: Sequence[CandidateChunk]) -> bool:
+        """Whether the chunks fit even at the token limits of their models, so that no tokens need be counted."""
+        if any(chunk.matches for chunk in chunks):
             return False
-        most = sum(self._by_name[one.candidate.collection].embedding.token_limit for one in passages)
+        most = sum(self._by_name[one.candidate.collection].embedding.token_limit for one in chunks)
         return most <= self._max_tokens
 
-    def _tokens(self, passage: Passage) -> int:
-        """Tokens of the collection's embedding model, an estimate of those of the model that reads."""
-        embedding = self._by_name[passage.candidate.collection].embedding
-        return len(embedding.token_spans(f"{passage.node.context}\n{passage.node.text}"))
+    def _tokens(self, chunk: CandidateChunk) -> int:
+        """Tokens of the collection's embedding model, an estimate of those of the language model."""
+        embedding = self._by_name[chunk.candidate.collection].embedding
+        return len(embedding.token_spans(f"{chunk.node.context}\n{chunk.node.text}"))
 
 
-def _beyond(candidates: Iterable[Candidate], kept: Iterable[Passage], told: dict[str, Any]) -> dict[str, Any]:
-    """Candidates that nothing speaks against but their rank, or their likeness where variety is asked for."""
-    read = {(passage.candidate.collection, passage.node.node_id) for passage in kept}
-    told_of = set[str]().union(*told.values())
+def _all_chunks(generation: Generation, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:
+    """Every chunk by source and position; those that were ranked keep their ranks and scores."""
+    by_id = {one.node_id: one for one in ranked if one.collection == generation.collection}
+    nodes = sorted(
+        generation.nodes(generation.ids), key=lambda node: (node.source, node.document_id, node.start, node.ordinal)
+    )
+    return [
+        CandidateChunk(by_id.get(node.node_id) or SearchCandidate(node.node_id, generation.collection), node)
+        for node in nodes
+    ]
+
+
+def _beyond_top_k(
+    candidates: Iterable[SearchCandidate], kept: Iterable[CandidateChunk], left_out: dict[str, LeftOut]
+) -> dict[str, LeftOut]:
+    """Candidates left out for their rank alone, or for their similarity if variety is wanted."""
+    read = {(chunk.candidate.collection, chunk.node.node_id) for chunk in kept}
+    explained = set[str]().union(*left_out.values())
     beyond = [
-        one.node_id for one in candidates if one.node_id not in told_of and (one.collection, one.node_id) not in read
+        one.node_id for one in candidates if one.node_id not in explained and (one.collection, one.node_id) not in read
     ]
     return {"beyond top_k": beyond} if beyond else {}

@@ -1,55 +1,54 @@
-"""Strategies: how a question is searched for; `create_strategy` lists them all."""
+"""Search strategies: how many passes a question takes and with which query variants; `create_strategy` builds one."""
 
 from typing import TYPE_CHECKING
 
-from elt_llm_query.retrieve.wording import LegChoice
+from elt_llm_query.retrieve.query_variant import RetrieverChoice
 
 if TYPE_CHECKING:
-    from elt_llm_core.settings import QuerySettings, StrategyName
+    from elt_llm_core.settings.tree import QuerySettings, StrategyName
     from llama_index.core.llms import LLM
 
     from elt_llm_query.strategies.strategy import Strategy
 
 
 def may_ask_model(name: "StrategyName", query: "QuerySettings") -> bool:
-    """Whether a search by this strategy, reranked as configured, asks a language model where there is one."""
+    """Whether a search by this strategy, reranked as configured, calls a language model if there is one."""
     return name not in {"dense", "sparse", "hybrid"} or query.reranker_strategy == "llm"
 
 
 def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | None" = None) -> "Strategy":
-    """The strategy of this name. With `use_hybrid_search: false` only `sparse` asks for keywords.
+    """Build the strategy of this name. With `use_hybrid_search: false` only `sparse` uses keywords.
 
-    `llm` is any language model of LlamaIndex; a strategy that wants one and has none says so in its notes.
+    `llm` is any language model of LlamaIndex; a strategy that lacks a model reports it in its notes.
     """
-    both = LegChoice(dense=True, keyword=query.use_hybrid_search)
+    both = RetrieverChoice(dense=True, keyword=query.use_hybrid_search)
     match name:
         case "dense" | "sparse" | "hybrid":
-            from elt_llm_query.strategies.one_search import OneSearch
+            from elt_llm_query.strategies.strategy import SingleSearchStrategy
 
-            one = {"dense": LegChoice(dense=True, keyword=False), "sparse": LegChoice(dense=False, keyword=True)}
-            return OneSearch(name, one.get(name, both))
+            alone = {
+                "dense": RetrieverChoice(dense=True, keyword=False),
+                "sparse": RetrieverChoice(dense=False, keyword=True),
+            }
+            return SingleSearchStrategy(name, alone.get(name, both))
         case "multi_query":
-            from elt_llm_query.strategies.multi_query import MultiQuery
+            from elt_llm_query.strategies.query_expansion import MultiQueryStrategy
 
-            return MultiQuery(both, query.num_queries, llm)
+            return MultiQueryStrategy(both, query.num_queries, llm)
         case "hyde":
-            from elt_llm_query.strategies.hyde import Hyde
+            from elt_llm_query.strategies.query_expansion import HydeStrategy
 
-            return Hyde(both, llm)
+            return HydeStrategy(both, llm)
         case "multi_hop":
-            from elt_llm_query.strategies.multi_hop import MultiHop
+            from elt_llm_query.strategies.multi_hop import MultiHopStrategy
 
-            return MultiHop(both, query.max_hops, llm)
+            return MultiHopStrategy(both, query.max_hops, llm)
         case "auto":
-            return _create_auto(query, llm)
+            from elt_llm_query.strategies.multi_hop import MultiHopStrategy
+            from elt_llm_query.strategies.strategy import AutoStrategy
 
-
-def _create_auto(query: "QuerySettings", llm: "LLM | None") -> "Strategy":
-    from elt_llm_query.strategies.auto import Auto
-    from elt_llm_query.strategies.multi_hop import MultiHop
-
-    routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query")
-    strategies: dict[str, Strategy] = {name: create_strategy(name, query, llm) for name in routes}
-    both = LegChoice(dense=True, keyword=query.use_hybrid_search)
-    # Nobody asked for hops here: only those that the documents themselves make are taken.
-    return Auto({**strategies, "multi_hop": MultiHop(both, query.max_hops, llm, needs_link=True)})
+            routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query")
+            strategies: dict[str, Strategy] = {route: create_strategy(route, query, llm) for route in routes}
+            # Nobody asked for hops here: only those along a link between documents are made.
+            hops = MultiHopStrategy(both, query.max_hops, llm, needs_link=True)
+            return AutoStrategy({**strategies, "multi_hop": hops})

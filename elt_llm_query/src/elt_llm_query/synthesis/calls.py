@@ -1,31 +1,157 @@
-"""The calls of one answer to its model: each planned, written and entered in the ledger."""
+"""Model calls of one answer: the context window, the sources that fit, and an account of every call."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from elt_llm_core.errors import ResponseGenerationError
-from elt_llm_core.models.prompt_size import fewest_tokens
-from elt_llm_core.models.writing import Written, write
+from elt_llm_core.models.completion import LlmCompletion, complete, model_server_of
+from elt_llm_core.models.token_counts import TokenUpperBound, min_tokens
+from elt_llm_core.results import RetrievedChunk
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms import LLM
 
-from elt_llm_query.synthesis.budget import Window
-from elt_llm_query.synthesis.ledger import LedgerEntry
-from elt_llm_query.synthesis.prompts import Prompt, fill
+from elt_llm_query.extractive.answerer import Turns
+from elt_llm_query.synthesis.prompts import Prompt, fill_template
 
+Item = TypeVar("Item")
 OnPiece = Callable[[str], None]
+MARGIN = 64  # tokens that a chat template may add around the messages
 _PER_MESSAGE = 8  # tokens that a chat template puts around a message, at most
+_FENCE = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}source", re.IGNORECASE)
+_LONGEST_NAME = 200
+
+
+def ignore_piece(_piece: str) -> None:
+    """Drop a piece of text that is not shown while it is written."""
+
+
+def lost_in_the_middle(ranked: Sequence[Item]) -> list[Item]:
+    """Order items best first, second best last, and so on inwards, with the weakest in the middle.
+
+    Source: Liu et al., "Lost in the Middle: How Language Models Use Long Contexts", TACL 2024.
+    """
+    return [*ranked[::2], *reversed(ranked[1::2])]
+
+
+@dataclass(frozen=True)
+class PromptSource:
+    """A chunk under the number it is cited by."""
+
+    number: int
+    chunk: RetrievedChunk
+
+    @property
+    def text(self) -> str:
+        """The fenced chunk with title, page and section; a fence inside the chunk is defused, so it cannot end it."""
+        chunk, context = self.chunk, self.chunk.context.strip()
+        page = f' page="{chunk.page}"' if chunk.page else ""
+        section = f' section="{_attribute(chunk.section)}"' if chunk.section else ""
+        heading = f'number="{self.number}" title="{_attribute(chunk.source_title or chunk.source)}"{page}{section}'
+        # The fence already has the section and the title.
+        context = "" if context in (chunk.section, chunk.source_title) else context
+        body = "\n".join(filter(None, (context, chunk.text)))
+        return f"<source {heading}>\n{_FENCE.sub('(source', body)}\n</source>"
+
+
+def _attribute(value: str) -> str:
+    return _FENCE.sub("(source", " ".join(value.replace('"', "'").split()))[:_LONGEST_NAME]
+
+
+def number_sources(chunks: Sequence[RetrievedChunk]) -> list[PromptSource]:
+    """Number the chunks from 1 by descending score; ties keep their order."""
+    ranked = sorted(chunks, key=lambda chunk: -chunk.score)
+    return [PromptSource(number, chunk) for number, chunk in enumerate(ranked, 1)]
+
+
+def sources_text(sources: Sequence[PromptSource], *, best_outside: bool) -> str:
+    """Join the sources; `best_outside` moves the weakest into the middle, where models read least."""
+    return "\n\n".join(source.text for source in (lost_in_the_middle(sources) if best_outside else sources))
+
+
+@dataclass(frozen=True)
+class ContextWindow:
+    """The size of a model's context in tokens, `to_write` of them for the answer.
+
+    `count` returns an upper bound of the tokens of a text. `most_sources` limits the sources alone. `section` is the
+    settings section of both.
+    """
+
+    size: int
+    to_write: int
+    most_sources: int
+    count: Callable[[str], int]
+    section: str = "llm"
+
+    @property
+    def to_read(self) -> int:
+        """The longest prompt, in tokens."""
+        return self.size - self.to_write - MARGIN
+
+    @property
+    def hint(self) -> str:
+        """The settings that make more room for a prompt."""
+        return f"Raise {self.section}.context_window, or lower {self.section}.num_predict."
+
+
+def context_window_of(llm: LLM, bound: TokenUpperBound, most_sources: int) -> ContextWindow:
+    """Return the window of a model.
+
+    The model's tokeniser is not available, so tokens are bounded from above: a prompt with sources fits together with
+    the answer, whichever model reads it.
+    """
+    size, to_write = llm.metadata.context_window, llm.metadata.num_output
+    return ContextWindow(size, to_write, most_sources, bound.most, model_server_of(llm).section)
+
+
+def fit_sources(
+    sources: Sequence[PromptSource], prompt_tokens: int, window: ContextWindow
+) -> tuple[tuple[PromptSource, ...], tuple[PromptSource, ...]]:
+    """Split the sources, best first, into those that fit beside a prompt of so many tokens and the rest.
+
+    Raises ResponseGenerationError if the best source alone does not fit: no source is ever cut.
+    """
+    left, fitting = min(window.to_read - prompt_tokens, window.most_sources), 0
+    for source in sources:
+        left -= window.count(source.text) + 2
+        if left < 0:
+            break
+        fitting += 1
+    if sources and not fitting:
+        raise ResponseGenerationError(
+            f"Not one chunk fits into the model's context of {window.size} tokens: the prompt takes {prompt_tokens},"
+            f" the answer may take {window.to_write}, the best chunk has {window.count(sources[0].text)}.",
+            hint=window.hint,
+        )
+    return tuple(sources[:fitting]), tuple(sources[fitting:])
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One call. `planned` is an upper bound of its prompt's tokens, `fewest` a lower bound.
+
+    `counted` tokens were read and `written` tokens written according to the server, None where it reports nothing. A
+    server that read less than `fewest` cut the prompt: `elt_llm_core.models.completion` raises PromptTooLong for that.
+    """
+
+    purpose: str
+    planned: int
+    fewest: int
+    counted: int | None
+    written: int | None
+    finish: str
 
 
 @dataclass
 class ModelCalls:
-    """Asks one model on behalf of one answer. Not to be shared between answers.
+    """The calls to one model for one answer, with their ledger. Not to be shared between answers.
 
-    `cancelled` is looked at while the model writes.
+    `cancelled` is polled while the model writes.
     """
 
     llm: LLM
-    window: Window
+    window: ContextWindow
     cancelled: Callable[[], bool] | None = None
     ledger: list[LedgerEntry] = field(default_factory=list)
 
@@ -35,60 +161,50 @@ class ModelCalls:
         prompt: Prompt,
         values: dict[str, str],
         on_piece: OnPiece | None = None,
-        history: Sequence[tuple[str, str]] = (),
-    ) -> Written:
-        """What the model writes.
+        history: Turns = (),
+    ) -> LlmCompletion:
+        """Return what the model writes.
 
-        Raises ResponseGenerationError for a prompt that its window has no room for: it is not sent to be cut. Raises
-        ModelError as the model fails, PromptTooLong for a cut prompt among them.
+        Raises ResponseGenerationError for a prompt that does not fit the window: the prompt is not sent to be cut.
+        Raises ModelError if the model fails, including PromptTooLong for a prompt that was cut.
         """
-        messages = as_messages(prompt, values, history)
-        self._check_room(purpose, self.planned(messages))
-        written = write(self.llm, messages, on_piece=on_piece, cancelled=self.cancelled)
-        self.ledger.append(
-            LedgerEntry(
-                purpose,
-                planned=self.planned(messages),
-                fewest=sum(fewest_tokens(message.content or "") for message in messages),
-                counted=written.prompt_tokens,
-                written=written.answer_tokens,
-                finish=written.finish,
+        messages = build_messages(prompt, values, history)
+        planned, window = self.planned(messages), self.window
+        if planned > window.to_read:
+            raise ResponseGenerationError(
+                f"The prompt for {purpose} takes {planned} tokens; the model's context of {window.size} has room for"
+                f" {max(window.to_read, 0)} of them.",
+                hint=window.hint,
             )
+        written = complete(self.llm, messages, on_piece=on_piece, cancelled=self.cancelled)
+        fewest = sum(min_tokens(message.content or "") for message in messages)
+        self.ledger.append(
+            LedgerEntry(purpose, planned, fewest, written.prompt_tokens, written.answer_tokens, written.finish)
         )
         return written
 
-    def _check_room(self, purpose: str, tokens: int) -> None:
-        window = self.window
-        if tokens > window.to_read:
-            raise ResponseGenerationError(
-                f"The prompt for {purpose} takes {tokens} tokens; the model's context of {window.size} has room for"
-                f" {max(window.to_read, 0)} of them.",
-                hint=f"Raise {window.section}.context_window, or lower {window.section}.num_predict.",
-            )
-
     def planned(self, messages: Sequence[ChatMessage]) -> int:
-        """Tokens of messages, rather too many than too few."""
+        """An upper bound of the tokens of messages."""
         return sum(self.window.count(message.content or "") + _PER_MESSAGE for message in messages)
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody waits for the answer any more."""
+        """Whether the answer is no longer wanted."""
         return self.cancelled is not None and self.cancelled()
 
     @property
     def tokens_used(self) -> int:
-        """Tokens read and written in all calls, as the server counts them; where it does not, as planned."""
+        """Tokens read and written in all calls, as the server counts them; the upper bound where it does not."""
         return sum(
             (entry.planned if entry.counted is None else entry.counted) + (entry.written or 0) for entry in self.ledger
         )
 
 
-def as_messages(prompt: Prompt, values: dict[str, str], history: Sequence[tuple[str, str]] = ()) -> list[ChatMessage]:
-    """System, examples and earlier turns as turns already taken, and the question."""
-    messages = [ChatMessage(role=MessageRole.SYSTEM, content=fill(prompt.system, values).strip())]
-    shown = [(example.question, example.answer) for example in prompt.examples]
-    for question, answer in (*shown, *history):
+def build_messages(prompt: Prompt, values: dict[str, str], history: Turns = ()) -> list[ChatMessage]:
+    """Build the system message, examples and earlier turns as a dialogue, and the question."""
+    messages = [ChatMessage(role=MessageRole.SYSTEM, content=fill_template(prompt.system, values).strip())]
+    for question, answer in (*((example.question, example.answer) for example in prompt.examples), *history):
         messages.append(ChatMessage(role=MessageRole.USER, content=question.strip()))
         messages.append(ChatMessage(role=MessageRole.ASSISTANT, content=answer.strip()))
-    messages.append(ChatMessage(role=MessageRole.USER, content=fill(prompt.user, values).strip()))
+    messages.append(ChatMessage(role=MessageRole.USER, content=fill_template(prompt.user, values).strip()))
     return messages

@@ -1,48 +1,76 @@
-"""What every way of writing an answer works with: the task, the model's calls, and what comes out."""
+"""Draft an answer: simple, chain of thought, tree of thoughts, reflection, or per collection.
 
+Sources: Wei et al., "Chain-of-Thought Prompting Elicits Reasoning in Large Language Models", NeurIPS 2022. Yao et al.,
+"Tree of Thoughts: Deliberate Problem Solving with Large Language Models", NeurIPS 2023; here one level deep, and the
+model's own score of an attempt counts half, the share of it that the sources support the other half: small models judge
+poorly. Madaan et al., "Self-Refine: Iterative Refinement with Self-Feedback", NeurIPS 2023; here the feedback is the
+sentences that no source supports, not a model's opinion.
+"""
+
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Protocol, get_args
 
-from elt_llm_core.models.writing import Written
+from elt_llm_core.settings.tree import SynthesisName
 
-from elt_llm_query.synthesis.budget import fit_sources
-from elt_llm_query.synthesis.calls import ModelCalls, OnPiece, as_messages
-from elt_llm_query.synthesis.prompts import Prompt, Prompts
-from elt_llm_query.synthesis.sources import Source, as_read
+from elt_llm_query.synthesis.calls import (
+    ModelCalls,
+    OnPiece,
+    PromptSource,
+    build_messages,
+    fit_sources,
+    ignore_piece,
+    sources_text,
+)
+from elt_llm_query.synthesis.prompts import PromptName, Prompts
+from elt_llm_query.synthesis.refusals import is_refusal
+
+SYNTHESIS_NAMES: tuple[SynthesisName, ...] = get_args(SynthesisName)
+BEST = 10.0
+HINTS = (
+    "Start from what the question asks for, and find the source that states it.",
+    "Start from each source in turn, and note what it states about the question before you decide.",
+    "Start from what could be wrong: conditions, exceptions, other dates or other people than those asked about.",
+    "Start from the names and figures of the question, and find where each of them appears.",
+    "Start from the shortest answer that could be right, and check every word of it.",
+)
+_ANSWER = re.compile(
+    r"^[ \t*#_>]{0,12}(?:final\s{1,4})?(?:answer|antwort|atsakymas|réponse)[*_]{0,3}\s{0,4}:[*_]{0,3}\s{0,8}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STEP = re.compile(r"^\s{0,8}(?:step\s{1,4})?\d{1,2}\s{0,4}[.):]\s{0,8}|^\s{0,8}[-*•]\s{1,8}", re.IGNORECASE)
+_SCORE = re.compile(r"^\s{0,8}[\[(#]?(\d{1,2})[\])]?\s{0,8}[:=\-.]\s{0,8}(\d{1,2}(?:\.\d{1,3})?)(?!\d)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A sentence of a draft that the sources do not bear out, and why."""
+class UnsupportedSentence:
+    """A sentence of a draft that the sources do not support, and why."""
 
     sentence: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Check:
-    """How a draft stands up: the share of its sentences that the sources bear out, 0 to 1, and the others."""
+class DraftCheck:
+    """The share of a draft's sentences that the sources support, 0 to 1, and the unsupported sentences."""
 
     share: float
-    problems: tuple[Problem, ...]
-
-
-CheckDraft = Callable[[str, Sequence[Source]], Check]
+    problems: tuple[UnsupportedSentence, ...]
 
 
 @dataclass(frozen=True)
-class Task:
-    """A question with its numbered sources, best first, and how it is to be answered.
+class AnswerTask:
+    """A question with its numbered sources, best first, and how to answer it.
 
-    `check` compares a draft with sources by code; no model is asked for it. `history` are earlier questions with their
-    answers, the oldest first.
+    `check` compares a draft with sources by code, without a model. `history` are earlier questions with their answers,
+    oldest first.
     """
 
     question: str
-    sources: tuple[Source, ...]
+    sources: tuple[PromptSource, ...]
     prompts: Prompts
-    check: CheckDraft
+    check: Callable[[str, Sequence[PromptSource]], DraftCheck]
     language: str = "the language of the question"
     most_steps: int = 5
     branches: int = 3
@@ -52,65 +80,259 @@ class Task:
     history: tuple[tuple[str, str], ...] = ()
 
     def values(self, **more: str) -> dict[str, str]:
-        """What stands in every prompt, and more."""
+        """The values of every prompt, and more."""
         return {"question": self.question, "language": self.language, "steps": str(self.most_steps), **more}
 
 
 @dataclass(frozen=True)
-class Draft:
-    """What was written: the answer, the steps that led to it, the sources that were read and those that did not fit.
+class AnswerDraft:
+    """A drafted answer, the steps that led to it, the sources that were read and those that did not fit.
 
-    `parts` are answers that it was made of, by name; `told` is for the trace. `whole` is False if the model stopped
-    before its end.
+    `parts` are the answers of single collections by name; `details` are for the trace. `whole` is False if the model
+    stopped before the end.
     """
 
     text: str
-    read: tuple[Source, ...]
-    dropped: tuple[Source, ...] = ()
+    read: tuple[PromptSource, ...]
+    dropped: tuple[PromptSource, ...] = ()
     steps: tuple[str, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
     whole: bool = True
-    told: dict[str, object] = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict)
 
 
-class Synthesis(Protocol):
-    """A way to write an answer. Serves many threads: it keeps nothing of a question."""
+class SynthesisMethod(Protocol):
+    """A method of writing an answer. Serves many threads and keeps no state of a question."""
 
     @property
     def name(self) -> str:
-        """What the settings call it."""
+        """The name in the settings."""
 
-    def draft(self, task: Task, calls: ModelCalls, on_piece: OnPiece) -> Draft:
-        """An answer; `on_piece` gets its text as it is written. Raises ModelError, ResponseGenerationError."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a model wrote to a prompt with sources, and which of them it read."""
-
-    written: Written
-    read: tuple[Source, ...]
-    dropped: tuple[Source, ...]
-
-    @property
-    def whole(self) -> bool:
-        """Whether the model came to its end."""
-        return self.written.finish == "stop"
+    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+        """Write an answer; `on_piece` gets its text as it is written. Raises ModelError, ResponseGenerationError."""
 
 
 def ask_with_sources(
-    task: Task,
+    task: AnswerTask,
     calls: ModelCalls,
     purpose: str,
-    prompt: Prompt,
-    values: dict[str, str],
+    prompt_name: PromptName,
     on_piece: OnPiece | None = None,
-) -> Asked:
+    **values: str,
+) -> AnswerDraft:
     """Ask with as many of the task's sources, best first, as fit beside the rest of the prompt."""
+    prompt = task.prompts[prompt_name]
     if task.system:
         prompt = prompt.model_copy(update={"system": f"{task.system.strip()}\n\n{prompt.system}"})
-    without = calls.planned(as_messages(prompt, {**values, "sources": ""}, task.history))
-    fitted = fit_sources(task.sources, without, calls.window)
-    sources = as_read(fitted.kept, best_outside=task.best_outside)
-    written = calls.ask(purpose, prompt, {**values, "sources": sources}, on_piece, task.history)
-    return Asked(written, fitted.kept, fitted.dropped)
+    without_sources = build_messages(prompt, task.values(**values, sources=""), task.history)
+    kept, dropped = fit_sources(task.sources, calls.planned(without_sources), calls.window)
+    filled = task.values(**values, sources=sources_text(kept, best_outside=task.best_outside))
+    written = calls.ask(purpose, prompt, filled, on_piece, task.history)
+    return AnswerDraft(written.text.strip(), kept, dropped, whole=written.finish == "stop")
+
+
+class SimpleSynthesis:
+    """Asks once and returns what the model writes."""
+
+    name = "simple"
+
+    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+        """Return the answer as the model writes it."""
+        return ask_with_sources(task, calls, "answer", "simple", on_piece)
+
+
+def split_reasoning(written: str, most_steps: int) -> tuple[tuple[str, ...], str]:
+    """Split a reply into at most so many steps and the answer after the first line that starts with "Answer:".
+
+    Without such a line everything is the answer: a model that ignores the form still answers.
+    """
+    mark = _ANSWER.search(written)
+    if not mark:
+        return (), written.strip()
+    return tuple(_steps(written[: mark.start()]))[:most_steps], written[mark.end() :].strip()
+
+
+def _steps(text: str) -> list[str]:
+    """One step per numbered or bulleted line with the lines that follow it; without marks, one per line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    marked = [bool(_STEP.match(line)) for line in lines]
+    steps: list[str] = []
+    for line, is_marked in zip(lines, marked, strict=True):
+        step = _STEP.sub("", line, count=1).strip() if is_marked else line
+        if is_marked or not steps or not any(marked):
+            steps.append(step)
+        else:
+            steps[-1] = f"{steps[-1]} {step}"
+    return [step for step in steps if step]
+
+
+def read_attempt_scores(reply: str, count: int) -> list[float | None]:
+    """The score of each attempt, 0 to 10; None where the reply has none, several, or one out of range."""
+    scores: dict[int, set[float]] = {}
+    for match in _SCORE.finditer(reply):
+        scores.setdefault(int(match[1]), set()).add(float(match[2]))
+    by_number = [scores.get(number, set()) for number in range(1, count + 1)]
+    return [next(iter(one)) if len(one) == 1 and max(one) <= BEST else None for one in by_number]
+
+
+class AnswerStream:
+    """Passes on the part of a reasoned answer after "Answer:", piece by piece."""
+
+    def __init__(self, on_piece: OnPiece) -> None:
+        self._on_piece = on_piece
+        self._before = ""
+        self.started = False
+
+    def __call__(self, piece: str) -> None:
+        """Take the next piece."""
+        if self.started:
+            self._on_piece(piece)
+            return
+        self._before += piece
+        mark = _ANSWER.search(self._before)
+        # White space after the mark belongs to it, and more may follow.
+        if mark and (rest := self._before[mark.end() :]).strip():
+            self.started = True
+            self._on_piece(rest)
+
+
+class ChainOfThoughtSynthesis:
+    """Asks once for steps and an answer, and separates them; only the answer is passed on as it is written."""
+
+    name = "cot"
+
+    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+        """Return the answer with its steps; a reply that ignores the form is an answer without steps."""
+        stream = AnswerStream(on_piece)
+        draft = ask_with_sources(task, calls, "reasoned answer", "cot", stream)
+        steps, text = split_reasoning(draft.text, task.most_steps)
+        if not stream.started and text:
+            on_piece(text)
+        return replace(draft, text=text, steps=steps)
+
+
+class TreeOfThoughtsSynthesis:
+    """Writes `task.branches` attempts, has the model score them, and keeps the best; the first of equals."""
+
+    name = "tot"
+
+    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+        """Return the best attempt; the details have every attempt with its scores."""
+        attempts = [self._attempt(task, calls, number) for number in range(1, task.branches + 1)]
+        judged = self._judge(task, calls, attempts)
+        shares = [task.check(one.text, one.read).share for one in attempts]
+        scores = [
+            share if score is None else (score / BEST + share) / 2 for score, share in zip(judged, shares, strict=True)
+        ]
+        best = attempts[scores.index(max(scores))]
+        on_piece(best.text)
+        listed = [
+            {"text": one.text, "steps": list(one.steps), "judged": score, "supported": share, "score": total}
+            for one, score, share, total in zip(attempts, judged, shares, scores, strict=True)
+        ]
+        return replace(best, details={"attempts": listed})
+
+    def _attempt(self, task: AnswerTask, calls: ModelCalls, number: int) -> AnswerDraft:
+        hint = HINTS[(number - 1) % len(HINTS)]
+        draft = ask_with_sources(task, calls, f"attempt {number}", "tot_branch", branch=str(number), hint=hint)
+        steps, text = split_reasoning(draft.text, task.most_steps)
+        return replace(draft, text=text, steps=steps)
+
+    def _judge(self, task: AnswerTask, calls: ModelCalls, attempts: list[AnswerDraft]) -> list[float | None]:
+        if len(attempts) == 1:
+            return [None]
+        listed = "\n\n".join(
+            f'<answer number="{number}">\n{one.text}\n</answer>' for number, one in enumerate(attempts, 1)
+        )
+        reply = ask_with_sources(task, calls, "scores of the attempts", "tot_score", attempts=listed)
+        return read_attempt_scores(reply.text, len(attempts))
+
+
+class ReflectionSynthesis:
+    """Drafts once, then corrects at most `task.rounds` times; the version with the most support is kept."""
+
+    name = "reflect"
+
+    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+        """Return the best version, the latest of equals; the details have every version with its problems."""
+        versions = [ask_with_sources(task, calls, "draft", "simple")]
+        checks = [task.check(versions[0].text, versions[0].read)]
+        for number in range(1, task.rounds + 1):
+            if not checks[-1].problems:
+                break
+            problems = "\n".join(f"- {one.sentence} ({one.reason})" for one in checks[-1].problems)
+            version = ask_with_sources(
+                task, calls, f"correction {number}", "reflect", draft=versions[-1].text, problems=problems
+            )
+            versions.append(version)
+            checks.append(task.check(version.text, version.read))
+        best = max(range(len(versions)), key=lambda number: (bool(versions[number].text), checks[number].share, number))
+        on_piece(versions[best].text)
+        listed = [
+            {"text": version.text, "supported": check.share, "problems": [one.sentence for one in check.problems]}
+            for version, check in zip(versions, checks, strict=True)
+        ]
+        steps = tuple(
+            f"Version {number}: not supported: {problem.sentence} ({problem.reason})"
+            for number, check in enumerate(checks, 1)
+            for problem in check.problems
+        )
+        return replace(versions[best], steps=steps, details={"versions": listed})
+
+
+class SynthesisByCollection:
+    """Answers from the sources of each collection by another method, and merges these answers into one.
+
+    The partial answers are kept. If only one collection has an answer, that is the answer.
+    """
+
+    def __init__(self, each: SynthesisMethod) -> None:
+        self._each = each
+        self.name = f"iterative {each.name}"
+
+    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+        """Return the merged answer with its parts."""
+        groups: dict[str, list[PromptSource]] = {}
+        for source in task.sources:
+            groups.setdefault(source.chunk.collection, []).append(source)
+        if len(groups) == 1:
+            return self._each.draft(task, calls, on_piece)
+        drafts = {
+            name: self._each.draft(replace(task, sources=tuple(own)), calls, ignore_piece)
+            for name, own in groups.items()
+        }
+        answering = {name: draft for name, draft in drafts.items() if draft.text and not is_refusal(draft.text)}
+        whole = all(draft.whole for draft in drafts.values())
+        text = self._merge(task, calls, answering or drafts, on_piece)
+        return AnswerDraft(
+            text=text,
+            read=tuple(sorted((s for draft in drafts.values() for s in draft.read), key=lambda one: one.number)),
+            dropped=tuple(source for draft in drafts.values() for source in draft.dropped),
+            steps=tuple(f"{name}: {step}" for name, draft in drafts.items() for step in draft.steps),
+            parts=tuple((name, draft.text) for name, draft in drafts.items()),
+            whole=whole and calls.ledger[-1].finish == "stop",
+            details={name: draft.details for name, draft in drafts.items() if draft.details},
+        )
+
+    def _merge(self, task: AnswerTask, calls: ModelCalls, drafts: dict[str, AnswerDraft], on_piece: OnPiece) -> str:
+        if len(drafts) == 1 or all(is_refusal(draft.text) for draft in drafts.values()):
+            text = next(iter(drafts.values())).text
+            on_piece(text)
+            return text
+        parts = "\n\n".join(f'<part collection="{name}">\n{draft.text}\n</part>' for name, draft in drafts.items())
+        written = calls.ask("one answer of all parts", task.prompts["polish"], task.values(parts=parts), on_piece)
+        return written.text.strip()
+
+
+_METHODS: dict[SynthesisName, Callable[[], SynthesisMethod]] = {
+    "simple": SimpleSynthesis,
+    "cot": ChainOfThoughtSynthesis,
+    "tot": TreeOfThoughtsSynthesis,
+    "reflect": ReflectionSynthesis,
+}
+
+
+def create_synthesis(name: SynthesisName, *, by_collection: bool = False) -> SynthesisMethod:
+    """Create the method of this name; with `by_collection` it answers each collection, and the answers are merged."""
+    method = _METHODS[name]()
+    return SynthesisByCollection(method) if by_collection else method

@@ -1,206 +1,328 @@
-"""Answers written by a language model, each sentence of them held against the passages by code."""
+"""The model answerer: draft an answer, ground it in the chunks, number its sources and report unsupported sentences."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.models.token_bound import TokenBound
-from elt_llm_core.results import RetrievedChunk
-from elt_llm_core.settings import Settings
-from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.errors import ResponseGenerationError
+from elt_llm_core.models.token_counts import TokenUpperBound
+from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
+from elt_llm_core.settings.tree import Settings
 
-from elt_llm_query.answer.claim_contraries import ContraryFinder
-from elt_llm_query.answer.extractive import Answer, ExtractiveAnswerer, refusal_text
-from elt_llm_query.answer.grounding import Grounded, ground
-from elt_llm_query.asking import Turns, Weights
-from elt_llm_query.synthesis import create_synthesis
-from elt_llm_query.synthesis.budget import window_of
-from elt_llm_query.synthesis.calls import ModelCalls, OnPiece
-from elt_llm_query.synthesis.drafting import Check, Draft, Problem, Task
-from elt_llm_query.synthesis.finishing import (
-    as_places,
-    bears_nothing_out,
-    checked_sentences,
-    claims_only_what_is_not_there,
-    draft_notes,
-    nothing_written,
-    told,
-    without_marks,
+from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, refusal_text
+from elt_llm_query.grounding.citations import Quote, cited_chunks, number_quotes, quote_citation, strip_citation_marks
+from elt_llm_query.grounding.grounding import GroundedAnswer, ground_answer
+from elt_llm_query.synthesis.calls import (
+    ModelCalls,
+    OnPiece,
+    PromptSource,
+    context_window_of,
+    ignore_piece,
+    number_sources,
 )
-from elt_llm_query.synthesis.marks import as_marks
-from elt_llm_query.synthesis.not_found import (
-    denies_in_passing,
-    has_more_than_a_refusal,
-    says_not_found,
-    says_nothing,
-)
+from elt_llm_query.synthesis.drafting import AnswerDraft, AnswerTask, DraftCheck, UnsupportedSentence, create_synthesis
+from elt_llm_query.synthesis.events import in_citation_order
 from elt_llm_query.synthesis.prompts import Prompts
-from elt_llm_query.synthesis.references import by_source, numbered_as_read
-from elt_llm_query.synthesis.sources import Source, number_sources
-from elt_llm_query.synthesis.unmarked import PiecesWithoutMarks
-from elt_llm_query.understand import Language, question_language
+from elt_llm_query.synthesis.refusals import goes_beyond_refusal, is_blank, is_refusal, mentions_refusal
+from elt_llm_query.understanding.question import Language, question_language
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-# A model reads better than the rules that weigh the evidence: it is only kept from questions about another world.
-ASKED_FROM = 0.1
+# A model reads better than the rules that compute the confidence: it is only kept from questions about other subjects.
+PARTIAL_SOURCES = 0.1
 _LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {"de": "de", "german": "de", "deutsch": "de", "en": "en", "english": "en", "englisch": "en"}
 )
 _UNKNOWN_LANGUAGE = "the language of the question"
 
+_LIST = r"\d{1,3}(?:(?:\s?[,;&]\s?|\s(?:and|und)\s)(?:(?:sources?|quellen?)\s)?\d{1,3}){0,8}"
+_BRACKETS = re.compile(rf"【\s?({_LIST})(?:†[^】\n]{{0,80}})?】|\[({_LIST})\]")
+_NAMED = re.compile(
+    rf"(\b(?:in|to|by|per|from|of|laut|nach)\s)?[\[(](?:see\s|siehe\s)?((?:sources?|quellen?)\s?[:#]?\s?({_LIST}))[\])]",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"\s?</?source(?:\snumber=[\"'](\d{1,3})[\"'])?[^<>\n]{0,200}>", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_MARK = re.compile(r"\[(\d{1,4})\]")
+_RUN = re.compile(r"(?:\[\d{1,4}\]\s?)+")
+# An unfinished mark, and the space before it: from the last bracket that is not closed, or the space.
+_UNFINISHED = re.compile(r"(?:\s|\s?(?:\[[^\[\]]{0,40}|\([^()]{0,40}|\u3010[^\u3010\u3011]{0,120}|<[^<>]{0,240}))\Z")
+
+
+def normalise_marks(text: str) -> str:
+    """Write every mark that names source n as [n], except words such as "according to source 1".
+
+    A number in brackets that does not name a source is no mark: "rule 3 (1)" stays as it is.
+    """
+    text = _TAG.sub(lambda found: f" [{found[1]}]" if found[1] else "", text)
+    text = _NAMED.sub(lambda found: found[1] + found[2] if found[1] else _mark_list(found[3]), text)
+    return _BRACKETS.sub(lambda found: _mark_list(found[1] or found[2]), text)
+
+
+def _mark_list(numbers: str) -> str:
+    return "".join(f"[{number}]" for number in _DIGITS.findall(numbers))
+
+
+def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
+    """Replace each [n] by the position, from 1, of source n among these; a number without a source becomes higher."""
+    positions = {source.number: position for position, source in enumerate(sources, 1)}
+
+    def renumber(mark: re.Match[str]) -> str:
+        number = int(mark[1])
+        return f"[{positions.get(number, number if number > len(sources) else len(sources) + number)}]"
+
+    return _MARK.sub(renumber, text)
+
+
+def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) -> tuple[str, tuple[Citation, ...]]:
+    """Return the checked text with the numbers of the sources, and one citation for each supporting source.
+
+    A source that supports several sentences is cited from the first to the last of its supporting spans.
+    """
+    number_of = {source.chunk.node_id: source.number for source in sources}
+    quotes = [quote for sentence in grounded.sentences for quote in sentence.quotes]
+    marks, _ = number_quotes(quotes)
+    first_quotes = dict(zip(reversed(marks), reversed(quotes), strict=True))
+    source_of = {str(mark): number_of[quote.chunk.node_id] for mark, quote in first_quotes.items()}
+    merged: dict[int, Quote] = {}
+    for quote in first_quotes.values():
+        number = number_of[quote.chunk.node_id]
+        known = merged.get(number, quote)
+        merged[number] = Quote(quote.chunk, min(known.start, quote.start), max(known.end, quote.end))
+
+    def renumber(run: re.Match[str]) -> str:
+        """Write the marks of one sentence, each source once, in order."""
+        numbers = sorted({source_of[mark] for mark in _DIGITS.findall(run[0]) if mark in source_of})
+        return "".join(f"[{number}]" for number in numbers) + (" " if run[0].endswith(" ") else "")
+
+    citations = tuple(quote_citation(merged[number], number) for number in sorted(merged))
+    return _RUN.sub(renumber, grounded.text), citations
+
+
+def number_as_listed(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[Citation, ...]:
+    """The first citation of each chunk, under the number that the chunk is listed by, in order of these numbers."""
+    ranked = in_citation_order(chunks)
+    first: dict[int, Citation] = {}
+    for chunk, citation in zip(cited_chunks(citations, chunks), citations, strict=True):
+        first.setdefault(ranked.index(chunk) + 1, citation)
+    return tuple(first[number].model_copy(update={"reference": f"[{number}]"}) for number in sorted(first))
+
+
+def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource]) -> tuple[CheckedSentence, ...]:
+    """Every sentence with its verdict and the spans that support it."""
+    number_of = {source.chunk.node_id: source.number for source in sources}
+    return tuple(
+        CheckedSentence(
+            text=one.text,
+            verdict=one.verdict,
+            score=one.score,
+            references=tuple(dict.fromkeys(f"[{number_of[quote.chunk.node_id]}]" for quote in one.quotes)),
+            places=tuple((quote.chunk.source_id, *quote.span) for quote in one.quotes),
+            reasons=one.reasons,
+        )
+        for one in grounded.sentences
+    )
+
+
+def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
+    """Notes about an incomplete answer and about chunks that did not fit."""
+    notes = []
+    if not draft.whole and any(entry.finish == "length" for entry in calls.ledger):
+        limit = f"{calls.window.section}.num_predict is {calls.window.to_write}"
+        notes.append(f"The answer is not whole: the model reached the most tokens it may write ({limit}).")
+    elif not draft.whole:
+        notes.append("The answer is not whole: it was stopped, or the model stopped, before its end.")
+    if draft.dropped:
+        notes.append(
+            f"{len(draft.dropped)} of {len(draft.dropped) + len(draft.read)} chunks did not fit into the model's"
+            f" context and were left out whole: {', '.join(f'[{source.number}]' for source in draft.dropped)}."
+        )
+    return tuple(notes)
+
+
+class UnmarkedStream:
+    """Passes on pieces of an answer without marks; a piece that may be part of a mark waits for the rest."""
+
+    def __init__(self, on_piece: OnPiece) -> None:
+        self._on_piece = on_piece
+        self._waiting = ""
+
+    def __call__(self, piece: str) -> None:
+        """Take the next piece."""
+        text = self._waiting + piece
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - 250))
+        cut = unfinished.start() if unfinished else len(text)
+        self._waiting = text[cut:]
+        self._pass_on(text[:cut])
+
+    def end(self) -> None:
+        """Pass on the waiting text at the end of the answer."""
+        self._pass_on(self._waiting)
+        self._waiting = ""
+
+    def _pass_on(self, text: str) -> None:
+        if shown := strip_citation_marks(normalise_marks(text)):
+            self._on_piece(shown)
+
 
 class ModelAnswerer:
-    """Writes, checks and refuses. Serves many threads: it keeps nothing of a question.
+    """Writes, checks and refuses answers; `extractive` supplies the evidence, and must abstain and cite.
 
-    `system` is said to the model before everything else.
+    Serves many threads and keeps no state of a question.
     """
 
     def __init__(
         self,
         llm: "LLM",
-        embedding: EmbeddingModel,
-        tokeniser: KeywordTokeniser,
+        extractive: ExtractiveAnswerer,
         settings: Settings,
         prompts: Prompts,
     ) -> None:
         self._llm = llm
-        self._embedding = embedding
-        self._bound = TokenBound()
-        self._tokeniser = tokeniser
-        self._contraries = ContraryFinder(tokeniser)
+        self._bound = TokenUpperBound()
+        self._extractive = extractive
         self._settings = settings
         self._prompts = prompts
-        self._extractive = ExtractiveAnswerer(embedding, tokeniser, abstain=True, cite=True)
-        chosen = settings.answer
-        self._synthesis = create_synthesis(chosen.strategy, by_collection=chosen.by_collection)
+        self._synthesis = create_synthesis(settings.answer.strategy, by_collection=settings.answer.by_collection)
 
-    def answer(
-        self,
-        question: str,
-        chunks: Sequence[RetrievedChunk],
-        weights: Weights,
-        *,
-        on_piece: OnPiece = lambda _: None,
-        cancelled: Callable[[], bool] | None = None,
-        history: Turns = (),
-    ) -> Answer:
-        """The checked answer, or the statement that the passages do not hold it, with the closest of them.
+    def answer(self, request: AnswerRequest, *, on_piece: OnPiece = ignore_piece) -> Answer:
+        """Return the checked answer, or a refusal with the closest chunks.
 
-        Raises ModelError as the model fails and ResponseGenerationError for a window too small: an answer that was
-        to be written is never extracted instead.
+        Raises ModelError if the model fails and ResponseGenerationError for a window that is too small: a failed model
+        answer is never replaced by an extractive one.
         """
-        evidence = self._extractive.answer(
-            question, chunks, idf=weights.idf, known=weights.known, weighing=weights.weighing
-        )
-        evidence = replace(evidence, citations=numbered_as_read(evidence.citations, chunks))
-        if self._settings.answer.abstain and not evidence.answered and evidence.confidence < ASKED_FROM:
-            cited = evidence.citations if self._settings.answer.enable_citation else ()
-            return replace(evidence, text=refusal_text(self._language(question), cited))
-        sources = tuple(number_sources(chunks))
-        calls = self.calls(cancelled)
-        pieces = on_piece if self._settings.answer.enable_citation else PiecesWithoutMarks(on_piece)
-        task = self._task(question, sources, history)
-        draft = self._synthesis.draft(task, calls, _unheard if self._settings.answer.strict else pieces)
-        answer = self._finished(question, evidence, draft, calls, pieces)
-        if isinstance(pieces, PiecesWithoutMarks):
-            pieces.end()
-        return answer
-
-    def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
-        """The calls of one answer: its model, its window and its account."""
-        window = window_of(self._llm, self._bound, self._settings.llm.max_context_tokens)
-        return ModelCalls(self._llm, window, cancelled)
-
-    def _task(self, question: str, sources: tuple[Source, ...], history: Turns) -> Task:
-        chosen = self._settings.answer
-        return Task(
-            question=question,
-            sources=sources,
+        chunks, settings = request.chunks, self._settings.answer
+        evidence = self._extractive.answer(request.question, chunks)
+        evidence = replace(evidence, citations=number_as_listed(evidence.citations, chunks))
+        if settings.abstain and not evidence.answered and evidence.confidence < PARTIAL_SOURCES:
+            return replace(evidence, text=self._refusal_text(request.question, evidence))
+        calls = self.calls(request.cancelled)
+        task = AnswerTask(
+            question=request.question,
+            sources=tuple(number_sources(chunks)),
             prompts=self._prompts,
             check=self._check,
             language=self._settings.llm.answer_language or _UNKNOWN_LANGUAGE,
-            most_steps=chosen.max_reasoning_steps,
-            branches=chosen.branches,
-            rounds=chosen.reflect_steps,
+            most_steps=settings.max_reasoning_steps,
+            branches=settings.branches,
+            rounds=settings.reflect_steps,
             best_outside=self._settings.query.use_lost_in_middle,
             system=self._settings.query.system_prompt,
-            history=tuple(history),
+            history=request.history,
         )
+        stream = on_piece if settings.enable_citation else UnmarkedStream(on_piece)
+        # A strict answer is sent after its check: a sent piece cannot be taken back.
+        draft = self._synthesis.draft(task, calls, ignore_piece if settings.strict else stream)
+        answer = self._finish(request.question, evidence, draft, calls, stream)
+        if isinstance(stream, UnmarkedStream):
+            stream.end()
+        return answer
 
-    def _check(self, text: str, sources: Sequence[Source]) -> Check:
-        if says_not_found(text):
-            return Check(0.0, ())
+    def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
+        """Create the calls of one answer with their own ledger."""
+        window = context_window_of(self._llm, self._bound, self._settings.llm.max_context_tokens)
+        return ModelCalls(self._llm, window, cancelled)
+
+    def _check(self, text: str, sources: Sequence[PromptSource]) -> DraftCheck:
+        if is_refusal(text):
+            return DraftCheck(0.0, ())
         grounded = self._ground(text, sources)
         problems = [one for one in grounded.sentences if one.verdict in ("partly", "unsupported")]
-        return Check(grounded.share, tuple(Problem(one.text, " ".join(one.reasons)) for one in problems))
-
-    def _ground(self, text: str, sources: Sequence[Source], *, strict: bool = False) -> Grounded:
-        chunks = [source.chunk for source in sources]
-        marked, known = as_places(as_marks(text), sources), self._contraries
-        return ground(marked, chunks, self._embedding, self._tokeniser, strict=strict, contraries=known)
-
-    def _finished(self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, on_piece: OnPiece) -> Answer:
-        chosen = self._settings.answer
-        if says_nothing(draft.text) and not calls.is_cancelled:
-            raise nothing_written(calls)
-        if says_nothing(draft.text) or (chosen.abstain and says_not_found(draft.text)):
-            return self._refusal(question, evidence, draft, calls)
-        grounded = self._ground(draft.text, draft.read, strict=chosen.strict)
-        # Told apart by code alone, one honest sentence in twenty looks invented: a second sign is asked for.
-        doubtful = not evidence.answered or denies_in_passing(draft.text)
-        nothing_left = chosen.strict and claims_only_what_is_not_there(grounded)
-        if nothing_left or (chosen.abstain and bears_nothing_out(grounded) and doubtful):
-            return self._refusal(question, evidence, draft, calls, grounded)
-        text, citations = by_source(grounded, draft.read)
-        if chosen.strict:
-            on_piece(text)
-        return Answer(
-            text if chosen.enable_citation else without_marks(text),
-            citations,
-            answered=True,
-            confidence=round((evidence.confidence * grounded.share) ** 0.5, 4),
-            reasoning=told(evidence, draft, calls),
-            notes=(*grounded.notes, *draft_notes(draft, calls)),
-            steps=draft.steps,
-            parts=draft.parts,
-            checked=checked_sentences(grounded, draft.read),
-            tokens_used=calls.tokens_used,
-            whole=draft.whole,
+        return DraftCheck(
+            grounded.share, tuple(UnsupportedSentence(one.text, " ".join(one.reasons)) for one in problems)
         )
 
-    def _language(self, question: str) -> Language:
-        """Of a refusal: that of the settings where they name one that there is a text in, else the question's."""
-        named = (self._settings.llm.answer_language or "").strip().casefold()
-        return _LANGUAGES.get(named) or question_language(question)
+    def _ground(self, text: str, sources: Sequence[PromptSource], *, strict: bool = False) -> GroundedAnswer:
+        marked, by = renumber_marks(normalise_marks(text), sources), self._extractive
+        chunks = [source.chunk for source in sources]
+        return ground_answer(marked, chunks, by.embedding, by.tokeniser, strict=strict, contraries=by.contraries)
 
-    def _refusal(
-        self, question: str, evidence: Answer, draft: Draft, calls: ModelCalls, grounded: Grounded | None = None
+    def _finish(
+        self, question: str, evidence: Answer, draft: AnswerDraft, calls: ModelCalls, on_piece: OnPiece
     ) -> Answer:
-        """The closest passages instead of an answer; what the model wrote without support is told, not said."""
-        notes = draft_notes(draft, calls)
-        if grounded:
-            notes = ("What the model wrote is not borne out by the passages, and was left out.", *notes)
-        elif has_more_than_a_refusal(draft.text):
-            notes = ("The model said that it found nothing; what else it wrote was left out.", *notes)
-        cited = evidence.citations if self._settings.answer.enable_citation else ()
+        """Ground the draft and number its citations, or refuse."""
+        settings = self._settings.answer
+        if is_blank(draft.text) and not calls.is_cancelled:
+            used_up = any(entry.finish == "length" for entry in calls.ledger)
+            raise ResponseGenerationError(
+                "The language model ended without a word of an answer.",
+                hint=f"Raise {calls.window.section}.num_predict: all of it may have gone into thinking."
+                if used_up
+                else "Ask again, or choose another model.",
+            )
+        if is_blank(draft.text) or (settings.abstain and is_refusal(draft.text)):
+            return self._refuse(question, evidence, draft, calls)
+        grounded = self._ground(draft.text, draft.read, strict=settings.strict)
+        claims = [one for one in grounded.sentences if one.verdict != "no claim"]
+        no_support = all(one.verdict == "unsupported" for one in claims)
+        # The check by code alone takes one honest sentence in twenty for invented: a refusal needs a second sign.
+        doubtful = not evidence.answered or mentions_refusal(draft.text)
+        if no_support and ((settings.strict and claims) or (settings.abstain and doubtful)):
+            return self._refuse(question, evidence, draft, calls, grounded)
+        text, citations = cite_by_source(grounded, draft.read)
+        if settings.strict:
+            on_piece(text)
         return replace(
-            evidence,
-            text=refusal_text(self._language(question), cited),
+            self._with_account(evidence, draft, calls, grounded, grounded.notes),
+            text=text if settings.enable_citation else strip_citation_marks(text),
+            citations=citations,
+            answered=True,
+            confidence=round((evidence.confidence * grounded.share) ** 0.5, 4),
+        )
+
+    def _refuse(
+        self,
+        question: str,
+        evidence: Answer,
+        draft: AnswerDraft,
+        calls: ModelCalls,
+        grounded: GroundedAnswer | None = None,
+    ) -> Answer:
+        """Return the closest chunks instead of an answer; a note reports that unsupported text was left out."""
+        notes: tuple[str, ...] = ()
+        if grounded:
+            notes = ("What the model wrote is not supported by the chunks, and was left out.",)
+        elif goes_beyond_refusal(draft.text):
+            notes = ("The model reported that it found nothing; what else it wrote was left out.",)
+        return replace(
+            self._with_account(evidence, draft, calls, grounded, notes),
+            text=self._refusal_text(question, evidence),
             answered=False,
             confidence=round(min(evidence.confidence, 0.5), 4),
-            reasoning=told(evidence, draft, calls),
-            notes=notes,
+        )
+
+    def _refusal_text(self, question: str, evidence: Answer) -> str:
+        """The refusal in the language of the settings if there is a text in that language, else the question's."""
+        named = (self._settings.llm.answer_language or "").strip().casefold()
+        language = _LANGUAGES.get(named) or question_language(question)
+        return refusal_text(language, evidence.citations if self._settings.answer.enable_citation else ())
+
+    @staticmethod
+    def _with_account(
+        evidence: Answer,
+        draft: AnswerDraft,
+        calls: ModelCalls,
+        grounded: GroundedAnswer | None,
+        notes: tuple[str, ...],
+    ) -> Answer:
+        """Add the account of the drafting and of every model call to the evidence."""
+        context = {
+            "window": calls.window.size,
+            "to write": calls.window.to_write,
+            "read": [source.chunk.node_id for source in draft.read],
+            "left out": [source.chunk.node_id for source in draft.dropped],
+            "calls": [asdict(entry) for entry in calls.ledger],
+        }
+        return replace(
+            evidence,
+            reasoning={**evidence.reasoning, "context": context, **draft.details},
+            notes=(*notes, *draft_notes(draft, calls)),
             steps=draft.steps,
             parts=draft.parts,
             checked=checked_sentences(grounded, draft.read) if grounded else (),
             tokens_used=calls.tokens_used,
             whole=draft.whole,
         )
-
-
-def _unheard(_piece: str) -> None:
-    """A strict answer is passed on when it has been checked: what is shown cannot be taken back."""

@@ -1,4 +1,4 @@
-"""The prompts: those that are shipped, or those of the same name below `config/prompts`."""
+"""Prompts: the shipped ones, or those of the same name below `config/prompts`."""
 
 import re
 from collections.abc import Mapping
@@ -11,44 +11,33 @@ from typing import Annotated, Literal, get_args
 
 import yaml
 from elt_llm_core.errors import SettingsError
-from elt_llm_core.settings_loader import read_model
+from elt_llm_core.settings.loader import read_model
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 PromptName = Literal["simple", "cot", "tot_branch", "tot_score", "reflect", "polish", "step", "follow_up"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
-# What each prompt cannot do without (an answer to a question that is not shown would be about nothing), and what it is
-# given besides.
-_NEEDED: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
+# The values that each prompt must contain (an answer to a question that is not shown would be about nothing), and those
+# that it may contain.
+_QUESTION, _STYLE = ("sources", "question"), ("language", "steps")
+_VALUES: Mapping[PromptName, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
-        "simple": ("sources", "question"),
-        "cot": ("sources", "question"),
-        "tot_branch": ("sources", "question"),
-        "tot_score": ("sources", "question", "attempts"),
-        "reflect": ("sources", "question", "draft", "problems"),
-        "polish": ("question", "parts"),
-        "follow_up": ("earlier", "question"),
-        "step": ("question", "found"),
+        "simple": (_QUESTION, _STYLE),
+        "cot": (_QUESTION, _STYLE),
+        "tot_branch": (_QUESTION, (*_STYLE, "branch", "hint")),
+        "tot_score": ((*_QUESTION, "attempts"), _STYLE),
+        "reflect": ((*_QUESTION, "draft", "problems"), _STYLE),
+        "polish": (("question", "parts"), _STYLE),
+        "follow_up": (("earlier", "question"), ()),
+        "step": (("question", "found"), ("missing", "taken")),
     }
 )
-_GIVEN: Mapping[PromptName, tuple[str, ...]] = MappingProxyType(
-    {
-        "simple": ("language", "steps"),
-        "cot": ("language", "steps"),
-        "tot_branch": ("language", "steps", "branch", "hint"),
-        "tot_score": ("language", "steps"),
-        "reflect": ("language", "steps"),
-        "polish": ("language", "steps"),
-        "follow_up": (),
-        "step": ("missing", "taken"),
-    }
-)
-_ALIKE = 0.8  # from there on one name is taken for another, misspelt
-_PLACE = re.compile(r"\{([a-z_]{1,40})\}")
+_ALIKE = 0.8  # similarity from which a name counts as misspelt
+_VALUE = re.compile(r"\{([a-z_]{1,40})\}")
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
-class Example(BaseModel):
-    """A question as the model would be asked it, and the answer it is to give."""
+class PromptExample(BaseModel):
+    """An example question with its answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -57,47 +46,50 @@ class Example(BaseModel):
 
 
 class Prompt(BaseModel):
-    """What a model is told and asked; `{name}` in either stands for a value."""
+    """The system and user text of a prompt; `{name}` in either is replaced by a value."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     system: _Text
-    examples: tuple[Example, ...] = Field((), max_length=20)
+    examples: tuple[PromptExample, ...] = Field((), max_length=20)
     user: _Text
 
     @property
-    def places(self) -> frozenset[str]:
-        """The names of the values it takes."""
-        return frozenset(_PLACE.findall(self.system)) | frozenset(_PLACE.findall(self.user))
+    def values(self) -> frozenset[str]:
+        """The names of the values that the prompt contains."""
+        return frozenset(_VALUE.findall(self.system)) | frozenset(_VALUE.findall(self.user))
 
 
 Prompts = Mapping[PromptName, Prompt]
 
 
-def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with its values, each as it is: braces within a value stand for nothing, unknown names stay."""
-    return _PLACE.sub(lambda found: values.get(found[1], found[0]), template)
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Fill in the values as they are: braces inside a value are not replaced, unknown names stay."""
+    return _VALUE.sub(lambda found: values.get(found[1], found[0]), template)
 
 
 def shipped_text(name: PromptName) -> str:
-    """The file of a shipped prompt, to be written out as an example."""
+    """Return the file of a shipped prompt, to be written out as an example."""
     return files("elt_llm_query.synthesis").joinpath(f"prompts/{name}.yaml").read_text(encoding="utf-8")
 
 
 @cache
 def shipped_prompt(name: PromptName) -> Prompt:
-    """A shipped prompt."""
+    """Read a shipped prompt."""
     return Prompt.model_validate(yaml.safe_load(shipped_text(name)))
 
 
 def load_prompts(config_dir: Path | None, shown_from: Path | None = None) -> Prompts:
-    """Every prompt: that of `prompts/NAME.yaml` in the configuration where there is such a file, else the shipped one.
+    """Read every prompt from `prompts/NAME.yaml` in the configuration where that file exists, else the shipped one.
 
-    Raises SettingsError, naming the file, for a file that is no prompt, lacks a value that the prompt needs, or
-    misspells a value or its own name: it would be left unread in silence.
+    Raises SettingsError, naming the file, for a file that is not a prompt, lacks a required value, or misspells a value
+    or its own name, which would otherwise be ignored silently.
     """
     folder = config_dir / "prompts" if config_dir else None
-    _check_names(folder)
+    for path in sorted(folder.glob("*.y*ml")) if folder else ():
+        known = path.stem in PROMPT_NAMES and path.suffix == ".yaml"
+        if not known and (meant := get_close_matches(path.stem, PROMPT_NAMES, 1, _ALIKE)):
+            raise SettingsError(f"{path}: no prompt is read from there.", hint=f"Rename it to {meant[0]}.yaml")
     return {name: _load(name, folder, shown_from or Path.cwd()) for name in PROMPT_NAMES}
 
 
@@ -106,22 +98,13 @@ def _load(name: PromptName, folder: Path | None, shown_from: Path) -> Prompt:
     if path is None or not path.is_file():
         return shipped_prompt(name)
     prompt = read_model(path, Prompt, shown_from)
-    missing = [place for place in _NEEDED[name] if place not in prompt.places]
-    if missing:
-        places = " and ".join(f"{{{place}}}" for place in missing)
+    required, optional = _VALUES[name]
+    if missing := " and ".join(f"{{{value}}}" for value in required if value not in prompt.values):
         raise SettingsError(
-            f"{path}: the prompt does not say where {places} goes.",
+            f"{path}: the prompt does not contain {missing}.",
             hint="Put it into `user`, as in the file that elt-llm init writes.",
         )
-    given = (*_NEEDED[name], *_GIVEN[name])
-    for place in sorted(prompt.places - set(given)):
-        if meant := get_close_matches(place, given, 1, _ALIKE):
-            raise SettingsError(f"{path}: {{{place}}} stands for nothing.", hint=f"Is it {{{meant[0]}}}?")
+    for value in sorted(prompt.values - {*required, *optional}):
+        if meant := get_close_matches(value, (*required, *optional), 1, _ALIKE):
+            raise SettingsError(f"{path}: {{{value}}} is no value of this prompt.", hint=f"Is it {{{meant[0]}}}?")
     return prompt
-
-
-def _check_names(folder: Path | None) -> None:
-    for path in sorted(folder.glob("*.y*ml")) if folder else ():
-        known = path.stem in PROMPT_NAMES
-        if not (known and path.suffix == ".yaml") and (meant := get_close_matches(path.stem, PROMPT_NAMES, 1, _ALIKE)):
-            raise SettingsError(f"{path}: no prompt is read from there.", hint=f"Rename it to {meant[0]}.yaml")

@@ -1,1 +1,1 @@
-"""What is made of a question before it is searched for: what it asks, other names, mistyped words, filters."""
+"""Understand a question before it is searched: intent, spelling, aliases, suggested filters, routing."""

@@ -1,18 +1,18 @@
-"""Other names of what people ask about, from `config/aliases.yaml`: looked for beside those of the question."""
+"""Aliases from `config/aliases.yaml`: groups of names with the same meaning."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from elt_llm_core.settings_loader import LoadedSettings, read_model
+from elt_llm_core.settings.loader import LoadedSettings, read_model
 from elt_llm_core.text.normalise import words
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 ALIASES_FILE = "aliases.yaml"
 EXAMPLE = """\
-# Other names of what people ask about. A question that holds one name of a group, in any case and with or without
-# diacritics, is also looked for by the others; a passage with any of them has what was asked for. Names that no
-# collection asked has are left out. What was done is told by: elt-llm ask --explain
+# Other names of what people ask about. A question with one name of a group, in any case and with or without
+# diacritics, is also searched by the others; a chunk with any of them counts as a match. Names that no searched
+# collection has are left out. To see which names were used, run: elt-llm ask --explain
 aliases: {}
 #  HR:
 #    - human resources
@@ -24,7 +24,7 @@ aliases: {}
 
 def _with_a_word(name: str) -> str:
     if not words(name):
-        raise ValueError("has no letter or digit to look for")
+        raise ValueError("has no letter or digit to search for")
     return name
 
 
@@ -35,7 +35,7 @@ _Names = Annotated[list[_Name], Field(min_length=1, max_length=20)]
 
 
 class AliasFile(BaseModel):
-    """What `config/aliases.yaml` holds."""
+    """The contents of `config/aliases.yaml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class AliasFile(BaseModel):
 
 @dataclass(frozen=True)
 class Aliases:
-    """Groups of names that mean the same, each with its names as written."""
+    """Groups of names with the same meaning, as written."""
 
     groups: tuple[tuple[str, ...], ...] = ()
 
@@ -57,14 +57,19 @@ class Aliases:
 NO_ALIASES = Aliases()
 
 
-def aliases_from(given: Mapping[str, Sequence[str]]) -> Aliases:
-    """Aliases from other names by term; a name that a group has twice counts once."""
-    groups = (tuple(_once((term, *names))) for term, names in given.items())
+def aliases_from(names_by_term: Mapping[str, Sequence[str]]) -> Aliases:
+    """Build aliases from other names by term; a repeated name of a group counts once."""
+    groups = []
+    for term, names in names_by_term.items():
+        distinct: dict[tuple[str, ...], str] = {}
+        for name in (term, *names):
+            distinct.setdefault(tuple(words(name)), name)
+        groups.append(tuple(distinct.values()))
     return Aliases(tuple(group for group in groups if len(group) > 1))
 
 
 def load_aliases(loaded: LoadedSettings) -> Aliases:
-    """The aliases beside the settings file; none where there is no such file.
+    """Load the aliases beside the settings file; none if there is no such file.
 
     Raises SettingsError that names the line of each mistake.
     """
@@ -72,12 +77,3 @@ def load_aliases(loaded: LoadedSettings) -> Aliases:
     if not path.is_file():
         return NO_ALIASES
     return aliases_from(read_model(path, AliasFile, loaded.project).aliases)
-
-
-def _once(names: Sequence[str]) -> Iterator[str]:
-    seen: set[tuple[str, ...]] = set()
-    for name in names:
-        folded = tuple(words(name))
-        if folded not in seen:
-            seen.add(folded)
-            yield name

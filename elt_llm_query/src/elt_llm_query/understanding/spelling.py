@@ -1,56 +1,318 @@
-"""Mistyped words: a word that no collection asked has is taken for the one word they have that is written almost so."""
+"""Correct mistyped words to words of the collections.
+
+A word that no collection has is replaced by the one word of the collections that is one or two edits away. An edit is
+a letter left out, added, replaced or swapped with the next, as in Damerau, "A technique for computer detection and
+correction of spelling errors", CACM 1964.
+"""
 
 import re
-from collections.abc import Callable, Sequence
+import string
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from threading import Lock
 
-from elt_llm_core.text.normalise import lower
+import numpy as np
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.text.normalise import lower, split_words
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, Levenshtein
 
-from elt_llm_query.retrieve.masks import Mask
-from elt_llm_query.retrieve.searchable import Searchable
-from elt_llm_query.understanding.dictionary import Dictionaries
-from elt_llm_query.understanding.neighbours import neighbours_of, outstanding
-from elt_llm_query.understanding.vocabulary import Vocabulary
+from elt_llm_query.retrieve.filters import Mask
 
-# A run of letters that is no part of a code, an address or a joined word.
-_WORD = re.compile(r"(?<![\w@#&.+/-])[^\W\d_]{4,30}(?![\w@#&+/-]|\.\w)")
-_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,200}[\"”“»]")
-_SHORTEST_NAME = 6  # letters: of shorter names a neighbour is too likely another name
-_MOST_UNKNOWN = 3  # words; a question with more of them is in another language, or a pasted text
-
-AllowedNodes = Callable[[], Sequence[Mask] | None]
-"""Returns a mask for each collection, shape (nodes,), of what a question may find; None is all."""
+# simplemma's codes where they differ from ours.
+_CODES = {"no": "nb", "sr": "hbs"}
+SHORTEST_PART = 4  # letters of a part of a compound
+_JOINTS = ("", "s", "es", "n", "en")
+_JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages that write compounds as one word
 
 
-def all_nodes() -> None:
-    """What a question without filters may find."""
+class WordDictionaries:
+    """Word forms of many languages, from simplemma; safe to share between threads.
+
+    English takes 3 MB and a tenth of a second to load, German 15 MB and half a second.
+    """
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Mapping[str, str]] = {}
+        self._lock = Lock()
+
+    def know(self, word: str, languages: Iterable[str]) -> bool:
+        """Whether a language has the word, in any capitalisation, or as a compound of two if it writes compounds."""
+        return self.hold(word, languages) or any(
+            _is_compound(self._forms(language), word) for language in dict.fromkeys(languages) if language in _JOINING
+        )
+
+    def hold(self, word: str, languages: Iterable[str]) -> bool:
+        """Whether the dictionary of a language has the word itself, in any capitalisation."""
+        return any(_has_form(self._forms(language), word) for language in dict.fromkeys(languages))
+
+    def _forms(self, language: str) -> Mapping[str, str]:
+        with self._lock:
+            if language not in self._loaded:
+                self._loaded[language] = _load_forms(_CODES.get(language, language))
+            return self._loaded[language]
+
+
+def _load_forms(code: str) -> Mapping[str, str]:
+    """Open the packed file of a language, which takes a tenth of the memory of the unpacked dictionary."""
+    from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
+
+    try:
+        return StreamDictionaryFactory(cache_max_size=1).get_dictionary(code)
+    except ValueError:  # no dictionary of this language
+        return {}
+
+
+def _is_compound(forms: Mapping[str, str], word: str) -> bool:
+    return any(
+        _has_form(forms, word[:end]) and any(_is_second_part(forms, word[end:], joint) for joint in _JOINTS)
+        for end in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)
+    )
+
+
+def _is_second_part(forms: Mapping[str, str], rest: str, joint: str) -> bool:
+    part = rest.removeprefix(joint)
+    return rest.startswith(joint) and len(part) >= SHORTEST_PART and _has_form(forms, part)
+
+
+def _has_form(forms: Mapping[str, str], word: str) -> bool:
+    return any(forms.get(form) is not None for form in (word, word.lower(), word.capitalize()))
+
+
+def edit_distance(one: str, other: str, most: int) -> int:
+    """Number of edits between two words; `most` + 1 if there are more than `most`."""
+    return OSA.distance(one, other, score_cutoff=most)
+
+
+def is_transposition(one: str, other: str) -> bool:
+    """Whether the words differ by two neighbouring letters that are swapped."""
+    return edit_distance(one, other, 1) == 1 and Levenshtein.distance(one, other) == 2
+
+
+def single_edits(word: str) -> list[str]:
+    """Every other word that is one edit away and has the same first letter; swapped letters first.
+
+    Letters are those of ASCII and the word's own.
+    """
+    letters = sorted({*string.ascii_lowercase, *word})
+    splits = [(word[:end], word[end:]) for end in range(1, len(word) + 1)]
+    swapped = [left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1]
+    shorter = [left + right[1:] for left, right in splits if right]
+    longer = [left + letter + right for left, right in splits for letter in letters]
+    replaced = [left + letter + right[1:] for left, right in splits if right for letter in letters]
+    return [edited for edited in dict.fromkeys((*swapped, *shorter, *longer, *replaced)) if edited != word]
+
+
+_LONGEST = 32  # letters of a stem that is compared; nobody mistypes a longer word
+_PREFIX = 3  # letters that stemming keeps, in a word of four or more
+_UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed for one letter, which stems have without its diacritics
+
+
+class Vocabulary:
+    """The stems of a generation's keyword index; sorted on first use. Safe to share between threads."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self.stems = generation.keyword.tokeniser.stems
+        self._lock = Lock()
+
+    def may_start(self, word: str) -> bool:
+        """False if no stem starts as the word does, which then need not be stemmed; True if that is unknown."""
+        prefix = word[:_PREFIX]
+        if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
+            return True
+        with self._lock:
+            return prefix in self._prefixes
+
+    def words_by_stem(self, words: Iterable[str]) -> dict[str, list[str]]:
+        """The stems of these words that some node has, with the words."""
+        keyword = self._generation.keyword
+        by_stem: dict[str, list[str]] = {}
+        for word in filter(self.may_start, words):
+            for stem in keyword.tokeniser.stems_of_guess(word):
+                if keyword.document_frequency(stem):
+                    by_stem.setdefault(stem, []).append(word)
+        return by_stem
+
+    def has(self, stem: str) -> bool:
+        """Whether a node has the stem."""
+        return self._generation.keyword.document_frequency(stem) > 0
+
+    def frequency(self, stem: str, mask: Mask | None = None) -> int:
+        """The number of nodes with the stem, under the mask."""
+        return len(self._positions(stem, mask))
+
+    def near(self, stem: str, most: int) -> list[tuple[str, int]]:
+        """Stems with the same first letter that are at most so many edits away, each with its distance."""
+        if not _is_plain(stem):
+            return []
+        with self._lock:
+            start, stop = (bisect_left(self._sorted, letter) for letter in (stem[0], chr(ord(stem[0]) + 1)))
+            # Edits at both ends of one word are rare.
+            similar = [one for one in self._sorted[start:stop] if one[:2] == stem[:2] or one[-2:] == stem[-2:]]
+        matches = process.extract(stem, similar, scorer=OSA.distance, score_cutoff=most, limit=None)
+        return [(other, int(distance)) for other, distance, _ in matches if distance]
+
+    def spelling(self, stem: str, typed: str, mask: Mask | None = None) -> str:
+        """A word of the documents with this stem: of those in its first chunk, the nearest to the typed word."""
+        positions = self._positions(stem, mask)
+        if not len(positions):
+            return ""
+        chunk = self._generation.nodes([self._generation.ids[int(positions.min())]])[0]
+        words = dict.fromkeys(split_words(lower(f"{chunk.context}\n{chunk.text}")))
+        having = [word for word in words if stem in self.stems(word)]
+        return min(having, key=lambda word: (edit_distance(typed, word, len(word)), word), default="")
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        bm25 = self._generation.keyword.bm25
+        return [] if bm25 is None else sorted(filter(_is_plain, bm25.vocab_dict))
+
+    @cached_property
+    def _prefixes(self) -> frozenset[str]:
+        return frozenset(stem[:_PREFIX] for stem in self._sorted)
+
+    def _positions(self, stem: str, mask: Mask | None) -> NDArray[np.integer]:
+        bm25 = self._generation.keyword.bm25
+        token = None if bm25 is None else bm25.vocab_dict.get(stem)
+        if bm25 is None or token is None:
+            return np.zeros(0, dtype=np.int64)
+        starts = bm25.scores["indptr"]
+        positions: NDArray[np.integer] = np.asarray(bm25.scores["indices"][int(starts[token]) : int(starts[token + 1])])
+        return positions if mask is None else positions[mask[positions]]
+
+
+def _is_plain(stem: str) -> bool:
+    return len(stem) <= _LONGEST and stem.isascii() and stem.isalpha()
+
+
+SHORTEST_OF_TWO = 8  # letters of a word that may have two mistakes
+TIMES_AS_FREQUENT = 3  # else two words are equally likely, and neither is used
+_MOST_COMPARED = 8  # stems that are examined closely; the others are rarer
 
 
 @dataclass(frozen=True)
-class Correction:
-    """A word as typed, and the word of the documents that it is taken for."""
+class SpellingCandidate:
+    """A word of the documents near a typed word. `frequency` is the number of nodes with its stem."""
+
+    stem: str
+    written: str
+    rank: int
+    """0: two letters are swapped; 1: one mistake of another kind; 2: two mistakes."""
+    frequency: int
+
+
+def unambiguous_candidate(candidates: Sequence[SpellingCandidate]) -> SpellingCandidate | None:
+    """The nearest candidate, unless another of the same rank is nearly as frequent."""
+    ordered = sorted(candidates, key=lambda one: (one.rank, -one.frequency, one.stem))
+    if len(ordered) > 1 and ordered[1].rank == ordered[0].rank:
+        return ordered[0] if ordered[0].frequency >= TIMES_AS_FREQUENT * ordered[1].frequency else None
+    return ordered[0] if ordered else None
+
+
+def spelling_candidates(
+    typed: str,
+    vocabularies: Sequence[Vocabulary],
+    masks: Sequence[Mask | None],
+    is_real: Callable[[str], bool],
+    *,
+    two: bool = True,
+) -> list[SpellingCandidate]:
+    """Words one mistake away from `typed`, which is in lower case; if there are none and it is long, two mistakes away.
+
+    Only words of nodes in the masks. `two`: whether two mistakes are allowed.
+    """
+    guesses: dict[str, list[str]] = {}
+    edits = single_edits(typed)
+    for each in vocabularies:
+        for stem, words in each.words_by_stem(edits).items():
+            guesses.setdefault(stem, []).extend(words)
+    near = _most_frequent(dict.fromkeys(guesses, 1), vocabularies, masks)
+    if not near and two and len(typed) >= SHORTEST_OF_TWO:
+        distances = {stem: distance for each in vocabularies for stem, distance in each.near(each.stems(typed)[0], 2)}
+        near = _most_frequent(distances, vocabularies, masks)
+    spelled = ((stem, _spelling(stem, typed, guesses.get(stem, ()), vocabularies, masks, is_real)) for stem in near)
+    return [
+        SpellingCandidate(
+            stem, written, 0 if is_transposition(typed, written) else edit_distance(typed, written, 2), near[stem]
+        )
+        for stem, written in spelled
+        if written
+    ]
+
+
+def _most_frequent(
+    distances: dict[str, int], vocabularies: Sequence[Vocabulary], masks: Sequence[Mask | None]
+) -> dict[str, int]:
+    """The frequency of the nearest and most frequent few stems under the masks."""
+    counts = {
+        stem: sum(each.frequency(stem, mask) for each, mask in zip(vocabularies, masks, strict=True))
+        for stem in distances
+    }
+    order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))
+    return {stem: counts[stem] for stem in order[:_MOST_COMPARED]}
+
+
+def _spelling(
+    stem: str,
+    typed: str,
+    guesses: Sequence[str],
+    vocabularies: Sequence[Vocabulary],
+    masks: Sequence[Mask | None],
+    is_real: Callable[[str], bool],
+) -> str:
+    """A real word among the guesses, else the word of a chunk if it is at most two mistakes away, else empty."""
+    real = next((guess for guess in guesses if is_real(guess)), "")
+    if real:
+        return real
+    spellings = (each.spelling(stem, typed, mask) for each, mask in zip(vocabularies, masks, strict=True))
+    written = next(filter(None, spellings), "")
+    return written if edit_distance(typed, written, 2) <= (1 if guesses else 2) else ""
+
+
+# A run of letters that is not part of a code, an address or a joined word.
+_WORD = re.compile(r"(?<![\w@#&.+/-])[^\W\d_]{4,30}(?![\w@#&+/-]|\.\w)")
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,200}[\"”“»]")
+_SHORTEST_NAME = 6  # letters: a word near a shorter name is too likely another name
+_MOST_UNKNOWN = 3  # words; a question with more is in another language, or a pasted text
+
+AllowedNodes = Callable[[], Sequence[Mask] | None]
+"""Returns a mask per collection, shape (nodes,), of the nodes that a question may find; None is all."""
+
+
+def all_nodes() -> None:
+    """Allow all nodes."""
+
+
+@dataclass(frozen=True)
+class SpellingCorrection:
+    """A word as typed, and the word of the documents that is meant."""
 
     typed: str
     meant: str
 
 
-class Speller:
-    """Corrects questions to the words of some generations. What it needs is read when a word is first unknown."""
+class SpellingCorrector:
+    """Corrects questions to the words of some generations. Dictionaries are loaded at the first unknown word."""
 
-    def __init__(self, generations: Sequence[Searchable], languages: Sequence[str], kept: frozenset[str]) -> None:
-        """`languages` are those of the generations; words in `kept`, in lower case, are never corrected."""
+    def __init__(self, generations: Sequence[Generation], languages: Sequence[str], kept: frozenset[str]) -> None:
+        """`languages` are those of the generations; words in `kept`, which are in lower case, are never corrected."""
         self._vocabularies = [Vocabulary(one) for one in generations]
         self._searched = [one.keyword.bm25 is not None for one in generations]
-        self._dictionaries = Dictionaries()
+        self._dictionaries = WordDictionaries()
         self._languages = tuple(dict.fromkeys(languages))
         self._kept = kept
 
-    def corrections(self, question: str, language: str, allowed: AllowedNodes = all_nodes) -> tuple[Correction, ...]:
-        """What the question's unknown words are taken for, words of nodes that `allowed` returns masks of only.
+    def corrections(
+        self, question: str, language: str, allowed: AllowedNodes = all_nodes
+    ) -> tuple[SpellingCorrection, ...]:
+        """Corrections of the question's unknown words, to words of nodes in the masks that `allowed` returns.
 
-        `language` is that of the question. Words known to a dictionary, in quotation marks or in capitals are left as
-        they are, and so is a question of which most is unknown.
+        `language` is that of the question. Words in a dictionary, in quotation marks or in capitals are not corrected,
+        nor is a question of which most is unknown.
         """
         typed = list(dict.fromkeys(_WORD.findall(_QUOTED.sub(" ", question))))
         unknown = [word for word in typed if self._is_unknown(word)]
@@ -58,15 +320,15 @@ class Speller:
             return ()
         masks = allowed() or (None,) * len(self._vocabularies)
         meant = [(word, self._meant(word, question, language, masks)) for word in unknown]
-        return tuple(Correction(word, other) for word, other in meant if other)
+        return tuple(SpellingCorrection(word, other) for word, other in meant if other)
 
     def _is_unknown(self, word: str) -> bool:
         if lower(word) in self._kept or word.isupper() or not (word.islower() or word.istitle()):
             return False
         stems = [vocabulary.stems(word) for vocabulary in self._vocabularies]
         return any(self._searched) and not any(
-            not found or any(vocabulary.has(stem) for stem in found)
-            for vocabulary, found in zip(self._vocabularies, stems, strict=True)
+            not own or any(vocabulary.has(stem) for stem in own)
+            for vocabulary, own in zip(self._vocabularies, stems, strict=True)
         )
 
     def _meant(self, word: str, question: str, language: str, masks: Sequence[Mask | None]) -> str:
@@ -76,13 +338,15 @@ class Speller:
         if named and len(word) < _SHORTEST_NAME:
             return ""
         is_real = partial(self._dictionaries.hold, languages=self._languages)
-        best = outstanding(neighbours_of(lower(word), self._vocabularies, masks, is_real, two=not named))
+        best = unambiguous_candidate(
+            spelling_candidates(lower(word), self._vocabularies, masks, is_real, two=not named)
+        )
         if best is None or (named and is_real(best.written)):  # a name is not a mistyped common word
             return ""
         return best.written.capitalize() if word[0].isupper() else best.written
 
 
-def corrected(question: str, made: Sequence[Correction]) -> str:
-    """The question with every mistyped word replaced."""
-    meant = {one.typed: one.meant for one in made}
-    return _WORD.sub(lambda found: meant.get(found.group(), found.group()), question)
+def apply_corrections(question: str, corrections: Sequence[SpellingCorrection]) -> str:
+    """Replace every mistyped word of the question."""
+    meant = {one.typed: one.meant for one in corrections}
+    return _WORD.sub(lambda match: meant.get(match.group(), match.group()), question)

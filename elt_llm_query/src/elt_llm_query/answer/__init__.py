@@ -1,1 +1,0 @@
-"""Writing the answer, citing it, or saying that there is none."""

@@ -1,0 +1,214 @@
+"""Calibrate the confidence on a collection: regularised logistic regression with held-out checks.
+
+A question is answerable if its answer is among the chunks; unanswerable are the same question with its documents
+removed, and a question about another subject. All figures are of held-out questions. Only a scale and the weights of
+the evidence that depends most on the documents' subject are free, and an L2 penalty pulls them towards the shipped
+weights (Chelba and Acero, "Adaptation of Maximum Entropy Capitalizer: Little Data Can Help a Lot", EMNLP 2004).
+The threshold is not fitted: generated questions use the documents' words, and a threshold fitted to them refuses
+people's questions, which do not.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elt_llm_query.evaluate.refusals import ANSWERABLE, FOREIGN, REMOVED, RefusalOutcome, auroc
+from elt_llm_query.evaluate.reports import rounded
+from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, THRESHOLD, ConfidenceWeights
+
+FREE = ("cosine", "passage_cosine", "unknown", "residue_distance", "named_rest")
+# The strength of the penalty in questions: for the intercept, the scale, and a free weight.
+PULL_INTERCEPT, PULL_SCALE, PULL_WEIGHT = 20.0, 40.0, 40.0
+_UNDECIDED = 1.0  # an example with shipped log odds of about this size is near the threshold
+_STEPS, _ENOUGH = 50, 1e-9
+_LARGEST_STEP = 1.0
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LabelledEvidence:
+    """Evidence by name, and whether there was an answer. Examples of one `group` are held out together.
+
+    `weight`, around 1, is how much the example counts.
+    """
+
+    evidence: Mapping[str, float]
+    answerable: bool
+    group: str
+    weight: float = 1.0
+
+
+def fit_weights(examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
+    """Fit the weights to the examples under the penalty; without examples return the shipped weights."""
+    if not examples:
+        return SHIPPED_WEIGHTS
+    # A column of ones, the shipped log odds, and the free evidence; shape (examples, 2 + free).
+    free = np.array([[example.evidence[name] for name in FREE] for example in examples])
+    inputs = np.column_stack([np.ones(len(examples)), logits(examples, SHIPPED_WEIGHTS), free])
+    answerable = np.array([example.answerable for example in examples], dtype=np.float64)
+    weights = np.array([example.weight for example in examples], dtype=np.float64)
+    shipped = np.array([0.0, 1.0, *[0.0] * len(FREE)])  # the shipped log odds alone
+    pull = np.array([PULL_INTERCEPT, PULL_SCALE, *[PULL_WEIGHT] * len(FREE)])
+    fitted = shipped.copy()
+    for _ in range(_STEPS):
+        chance = _sigmoid(inputs @ fitted)
+        slope = inputs.T @ (weights * (chance - answerable)) + pull * (fitted - shipped)
+        curvature = (inputs * (weights * chance * (1 - chance))[:, None]).T @ inputs + np.diag(pull)
+        step = np.linalg.solve(curvature, slope)
+        fitted -= step * min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), _ENOUGH))
+        if float(np.abs(step).max()) < _ENOUGH:
+            break
+    return _with_same_threshold(_to_weights(fitted), examples)
+
+
+def logits(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> Array:
+    """The log odds of an answer by these weights, shape (len(examples),)."""
+    names, factors = zip(*weights.weights, strict=True)
+    values = np.array([[example.evidence[name] for name in names] for example in examples]).reshape(-1, len(names))
+    return np.asarray(weights.intercept + values @ np.array(factors), dtype=np.float64)
+
+
+def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> Array:
+    """The confidence of each example, 0 to 1, shape (len(examples),)."""
+    return _sigmoid(logits(examples, weights))
+
+
+def _to_weights(fitted: Array) -> ConfidenceWeights:
+    """Convert the fitted coefficients to one weight for each kind of evidence."""
+    scale, free = float(fitted[1]), dict(zip(FREE, fitted[2:], strict=True))
+    weights = tuple(
+        (name, round(scale * weight + float(free.get(name, 0.0)), 6)) for name, weight in SHIPPED_WEIGHTS.weights
+    )
+    return ConfidenceWeights(round(scale * SHIPPED_WEIGHTS.intercept + float(fitted[0]), 6), weights)
+
+
+def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
+    """Shift the intercept so that examples near the threshold of the shipped weights stay near it on average."""
+    before = logits(examples, SHIPPED_WEIGHTS)
+    # If all are far from the threshold the nearest decide; without the offset all shares could be 0.
+    distance = np.abs(before)
+    share = np.exp(-0.5 * (before**2 - float(distance.min()) ** 2) / _UNDECIDED**2)
+    moved = float((share * (logits(examples, weights) - before)).sum() / share.sum())
+    return ConfidenceWeights(round(weights.intercept - moved, 6), weights.weights)
+
+
+def _sigmoid(values: Array) -> Array:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(values, -50.0, 50.0))))
+
+
+FOLDS = 5
+FEWEST = 10  # of either kind; fewer held-out questions prove nothing
+MOST_WORSE_AUROC = 0.005
+MOST_MORE_REFUSED = 0.02
+
+
+@dataclass(frozen=True)
+class HeldOutFigures:
+    """Figures of held-out questions: shares and areas 0 to 1; the loss in nats, lower is better."""
+
+    auroc: Mapping[str, float]
+    loss: float
+    wrongly_refused: float
+    refused: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as JSON."""
+        shares = rounded({"loss": self.loss, "wrongly_refused": self.wrongly_refused})
+        return {"auroc": rounded(self.auroc), **shares, "refused": rounded(self.refused)}
+
+
+@dataclass(frozen=True)
+class FittedCalibration:
+    """The weights to use; `objection` is the reason for keeping the shipped ones, empty for fitted weights.
+
+    `before` and `after` are None if there were too few questions.
+    """
+
+    weights: ConfidenceWeights
+    questions: Mapping[str, int]
+    before: HeldOutFigures | None
+    after: HeldOutFigures | None
+    objection: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The calibration as JSON."""
+        return {
+            "questions": dict(self.questions),
+            "before": self.before.to_json() if self.before else None,
+            "after": self.after.to_json() if self.after else None,
+            "calibrated": not self.objection,
+            "objection": self.objection,
+            "intercept": self.weights.intercept,
+            "weights": dict(self.weights.weights),
+        }
+
+
+def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
+    """Fit to the outcomes of the shipped weights; keep the shipped weights if fitting does not help."""
+    usable = [one for one in outcomes if one.evidence and (one.question.kind != ANSWERABLE or one.right)]
+    kinds = [one.question.kind for one in usable]
+    questions = Counter(kinds)
+    answerable = questions[ANSWERABLE]
+    if min(answerable, len(usable) - answerable) < FEWEST:
+        counts = f"{answerable} answerable questions and {len(usable) - answerable} others"
+        return FittedCalibration(SHIPPED_WEIGHTS, questions, None, None, f"{counts} are too few to fit anything")
+    # Answerable and other questions count alike, and so do the kinds of the latter: foreign ones are few and easy.
+    share = {kind: 0.5 if kind == ANSWERABLE else 0.5 / (len(questions) - 1) for kind in questions}
+    weight = {kind: len(usable) * share[kind] / count for kind, count in questions.items()}
+    examples = [
+        LabelledEvidence(one.evidence, kind == ANSWERABLE, one.question.text, weight[kind])
+        for one, kind in zip(usable, kinds, strict=True)
+    ]
+    before = _held_out(kinds, examples, confidences(examples, SHIPPED_WEIGHTS))
+    after = _held_out(kinds, examples, _cross_validated(examples))
+    objection = _objection(before, after)
+    return FittedCalibration(
+        SHIPPED_WEIGHTS if objection else fit_weights(examples), questions, before, after, objection
+    )
+
+
+def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
+    """The confidence of each example by weights fitted without its fold, shape (len(examples),)."""
+    folds = np.array([int(hashlib.sha256(one.group.encode()).hexdigest(), 16) % FOLDS for one in examples])
+    held_out = np.zeros(len(examples))
+    for fold in range(FOLDS):
+        tested = [example for example, its in zip(examples, folds, strict=True) if its == fold]
+        rest = [example for example, its in zip(examples, folds, strict=True) if its != fold]
+        if tested:
+            held_out[folds == fold] = confidences(tested, fit_weights(rest))
+    return held_out
+
+
+def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confidence: Array) -> HeldOutFigures:
+    by_kind = {kind: confidence[[its == kind for its in kinds]].tolist() for kind in set(kinds)}
+    answerable = by_kind[ANSWERABLE]
+    others = [kind for kind in (REMOVED, FOREIGN) if kind in by_kind]
+    right = np.where([example.answerable for example in examples], confidence, 1 - confidence)
+    weights = np.array([example.weight for example in examples])
+    return HeldOutFigures(
+        auroc={kind: auroc(answerable, by_kind[kind]) for kind in others},
+        loss=float((-np.log(np.clip(right, 1e-9, 1.0)) * weights).sum() / weights.sum()),
+        wrongly_refused=_refused_share(answerable),
+        refused={kind: _refused_share(by_kind[kind]) for kind in others},
+    )
+
+
+def _refused_share(confidence: Sequence[float]) -> float:
+    return sum(one < THRESHOLD for one in confidence) / len(confidence)
+
+
+def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
+    """The reason why the shipped weights are better, empty if they are not."""
+    if after.loss >= before.loss:
+        return "held-out questions are judged no better by weights fitted to the others"
+    for kind, share in after.auroc.items():
+        if share < before.auroc[kind] - MOST_WORSE_AUROC:
+            return f"held-out questions are separated less well ({kind})"
+    if after.wrongly_refused > before.wrongly_refused + MOST_MORE_REFUSED:
+        return "more of the held-out questions would be wrongly refused"
+    return ""

@@ -1,0 +1,335 @@
+"""Generate questions from a collection's headings, definitions and table rows, by rules alone."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.errors import CorruptIndex, UsageError
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.store.records import StoredNode, sha256
+from elt_llm_core.store.store import Store
+from elt_llm_core.text.outline import Outline
+from elt_llm_core.text.sentences import sentence_spans
+
+from elt_llm_query.evaluate.runner import EvaluationQuestion
+
+MOST_TERM_WORDS = 6
+MOST_CHARACTERS = 160
+
+
+@dataclass(frozen=True)
+class QuestionTemplates:
+    """Question templates of a language; `{0}` is the heading, the term or the column, and `{1}` the key of the row."""
+
+    about: str
+    meaning: str
+    cell: str
+    asking: str
+
+
+_ENGLISH_TEMPLATES = QuestionTemplates(
+    "What about {0}?",
+    "What is {0}?",
+    'What is "{0}" for {1}?',
+    "what who whom whose when where which why how can could may must should shall will would is are do does did has",
+)
+_GERMAN_TEMPLATES = QuestionTemplates(
+    "Was ist mit {0}?",
+    "Was ist {0}?",
+    'Was ist "{0}" bei {1}?',
+    "was wer wen wem wessen wann wo wohin woher welche welcher welches warum wieso weshalb wie kann darf muss soll",
+)
+_ANY = QuestionTemplates("{0}?", "{0}?", "{1}: {0}?", "")
+_TEMPLATES = {"en": _ENGLISH_TEMPLATES, "de": _GERMAN_TEMPLATES}
+
+_NUMBER = re.compile(
+    r"^(?:(?:part|chapter|section|schedule|annex|appendix|article|rule|teil|kapitel|abschnitt|anhang|artikel)\s{1,3}"
+    r"[A-Z0-9.]{1,8}|§{0,2}\s?[A-Z]{0,2}\d{1,4}(?:\.\d{1,4}){0,6}[a-z]?|[A-Z]{1,2}\.|[IVX]{1,6}\.)"
+    r"(?:\s{0,3}[:.)|\u2013\u2014-]{1,2}\s{0,3}|\s{1,3})",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    r" (?:means|refers to|denotes|describes|is defined as|is understood as|stands for|bezeichnet|bedeutet"
+    r"|(?:is|are|was|were) (?:an?|the|one of)|(?:ist|sind|war|waren) (?:eine?|der|die|das|einer der))\s"
+)
+_FRAME = re.compile(r"^(?:(?:the|an?|der|die|das|eine?|term|expression)\s{1,2}){0,2}", re.IGNORECASE)
+_MARKS = re.compile(r"^[\s#*_>-]{1,12}")
+_QUOTES = re.compile(r"[\"“”„«»]")
+_BRACKETS = re.compile(r"\s?\([^()]{0,80}\)")
+
+
+# No term starts with the first words or contains the others: such sentences define nothing.
+_NOT_FIRST = frozenset(
+    """
+    it this that these those he she they we you i there here what which who how why when where whether one both
+    such each all some many most much first second third other another in on at of by to for from with since as
+    if while although because likewise however example reason name names his her its their our your my es dies
+    diese dieser dieses er sie wir ihr man das dort hier was wer wie wo welche jeder alle einige viele im am an
+    auf bei von zu seit als wenn beispiel grund
+    """.split()  # noqa: SIM905
+)
+_NOT_WITHIN = frozenset(
+    "is are was were be that which who whether if because ist sind war waren dass welche ob".split()  # noqa: SIM905
+)
+
+
+def templates_for(language: str) -> QuestionTemplates:
+    """The templates of a language; without templates, the words alone with a question mark."""
+    return _TEMPLATES.get(language, _ANY)
+
+
+def heading_question(title: str, templates: QuestionTemplates) -> str | None:
+    """Turn a heading without its number into a question; None if no words are left. A question stays as it is."""
+    words = _FRAME.sub("", _unnumbered(title)).strip(" .:;-")
+    if not _is_usable(words):
+        return None
+    if words.isupper():
+        words = words.lower()
+    if words.endswith("?"):
+        return words
+    if words.split()[0].lower() in templates.asking.split():
+        return f"{words}?"
+    return templates.about.format(words)
+
+
+def definitions(text: str, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
+    """Yield a question for each sentence that defines a term, with the sentence's span in the text."""
+    for start, end in sentence_spans(text):
+        term = _defined_term(text[start:end])
+        if term is not None:
+            yield templates.meaning.format(term), start, end
+
+
+def row_questions(header: list[str], cells: list[str], templates: QuestionTemplates) -> Iterator[str]:
+    """Yield a question for each filled cell of a table row except the first; the question does not quote the cell."""
+    key = cells[0]
+    if len(cells) != len(header) or not _is_usable(key) or len(key.split()) > MOST_TERM_WORDS + 2:
+        return
+    for column, cell in zip(header[1:], cells[1:], strict=True):
+        if cell and cell != column:
+            yield templates.cell.format(column if column.isupper() else column.lower(), key)
+
+
+def is_header(cells: list[str]) -> bool:
+    """Whether these cells name columns: at least two, all with letters, short and distinct."""
+    named = all(_is_usable(cell) and len(cell.split()) <= MOST_TERM_WORDS for cell in cells)
+    return len(cells) > 1 and named and len(set(cells)) == len(cells)
+
+
+def cells_of(line: str) -> list[str]:
+    """Split a row, in Markdown or with bars between the cells; a line that is no row is one cell."""
+    text = line.strip()
+    inner = text[1:-1] if len(text) > 1 and text.startswith("|") and text.endswith("|") else text
+    return [cell.strip() for cell in f" {inner} ".split(" | ")]
+
+
+def is_table_rule(line: str) -> bool:
+    """Whether this is the line below a Markdown table's header."""
+    return "-" in line and not line.strip("|:- \t\r\n")
+
+
+def _defined_term(sentence: str) -> str | None:
+    """The term of a sentence that starts with a term followed by a defining verb."""
+    if sentence.rstrip().endswith("?"):
+        return None
+    head = _unnumbered(sentence[:MOST_CHARACTERS])
+    verb = _VERB.search(head)
+    if verb is None:
+        return None
+    term = _FRAME.sub("", _QUOTES.sub("", _BRACKETS.sub("", head[: verb.start()]))).strip(" ;:")
+    words = term.lower().split()
+    if not 0 < len(words) <= MOST_TERM_WORDS or "," in term or "|" in term or words[0] in _NOT_FIRST:
+        return None
+    return term if _NOT_WITHIN.isdisjoint(words) and _is_usable(term) else None
+
+
+def _unnumbered(title: str) -> str:
+    return _NUMBER.sub("", _MARKS.sub("", " ".join(title.split())), count=1)
+
+
+def _is_usable(words: str) -> bool:
+    """Whether the words have at least two letters and are no paragraph."""
+    return sum(character.isalpha() for character in words) > 1 and len(words) <= MOST_CHARACTERS
+
+
+HEADING, DEFINITION, ROW = "heading", "definition", "table row"
+KINDS = (HEADING, DEFINITION, ROW)
+DEFAULT_NUMBER, MOST_QUESTIONS = 200, 5000
+MOST_SPANS = 5  # questions with more answers, such as "Introduction", do not separate rankings
+SHORTEST_SECTION = 80  # characters; a shorter section only holds headings
+_AT_ONCE = 1000  # nodes read together
+
+
+@dataclass(frozen=True, order=True)
+class AnswerSpan:
+    """A span of a document's text that answers a question."""
+
+    document_id: str
+    start: int
+    end: int
+
+    def is_in(self, document_id: str, start: int, end: int) -> bool:
+        """Whether a chunk at this position holds most of this span, or lies mostly within it."""
+        shared = min(self.end, end) - max(self.start, start)
+        return document_id == self.document_id and 2 * shared > min(self.end - self.start, end - start)
+
+
+@dataclass(frozen=True)
+class GeneratedQuestion:
+    """A question with the spans that answer it; `kind` is its origin."""
+
+    text: str
+    kind: str
+    spans: tuple[AnswerSpan, ...]
+
+
+def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, seed: int = 1) -> list[GeneratedQuestion]:
+    """Generate at most `number` questions, an equal share of each kind as far as there are enough.
+
+    The same documents and seed give the same questions; another document changes few of them. Raises UsageError if the
+    documents give no question.
+    """
+    spans_of: dict[str, dict[str, set[AnswerSpan]]] = {kind: defaultdict(set) for kind in KINDS}
+    templates = templates_for(generation.passport.language)
+    ends: dict[str, int] = {}
+    for start in range(0, len(generation.ids), _AT_ONCE):
+        for node in generation.nodes(generation.ids[start : start + _AT_ONCE]):
+            ends[node.document_id] = max(node.end, ends.get(node.document_id, 0))
+            for kind, text, span in _chunk_questions(node, templates):
+                spans_of[kind][text].add(span)
+    for document_id, outline in generation.outlines(sorted(ends)).items():
+        for text, span in _heading_questions(document_id, outline, ends[document_id], templates):
+            spans_of[HEADING][text].add(span)
+    by_kind = [
+        [
+            GeneratedQuestion(text, kind, tuple(sorted(spans)))
+            for text, spans in texts.items()
+            if len(spans) <= MOST_SPANS
+        ]
+        for kind, texts in spans_of.items()
+    ]
+    chosen = _choose_questions(by_kind, number, seed)
+    if not chosen:
+        raise UsageError(
+            f"'{generation.collection}' has no headings, definitions or tables to make questions from.",
+            hint="Label some questions by hand and use: elt-llm eval --answers FILE -c NAME",
+        )
+    return chosen
+
+
+def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[EvaluationQuestion]:
+    """The questions for the runner: each span is a key that ranks as the first chunk that holds it."""
+    return [
+        EvaluationQuestion(
+            identity=f"{question.kind.replace(' ', '-')}-{number:04}",
+            text=question.text,
+            grades=dict.fromkeys(map(_key, question.spans), 1),
+            rank=partial(rank_answer_spans, answers=question.spans),
+            kind=question.kind,
+        )
+        for number, question in enumerate(questions, 1)
+    ]
+
+
+def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
+    """The keys of the answers that the chunks hold, and the ids of chunks without answers, in the chunks' order."""
+    ranked: dict[str, None] = {}
+    for chunk in chunks:
+        spans = [(chunk.source_id, *chunk.span)]
+        spans += [(other["source_id"], *other["span"]) for other in chunk.metadata.get("alternates", ())]
+        held = [_key(answer) for answer in answers if any(answer.is_in(*span) for span in spans)]
+        ranked.update(dict.fromkeys(held or [chunk.node_id]))
+    return list(ranked)
+
+
+def _key(span: AnswerSpan) -> str:
+    return f"{span.document_id}[{span.start}:{span.end}]"
+
+
+def _chunk_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, str, AnswerSpan]]:
+    for text, start, end in _row_questions(node, templates):
+        yield ROW, text, AnswerSpan(node.document_id, node.start + start, node.start + end)
+    if node.metadata.get("kind") != "table":
+        for text, start, end in definitions(node.text, templates):
+            yield DEFINITION, text, AnswerSpan(node.document_id, node.start + start, node.start + end)
+
+
+def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
+    """Yield questions for the table rows of a chunk.
+
+    A table's header is its first row, or the last line of the context for the continuation of a table.
+    """
+    header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
+    offset = 0
+    for line in node.text.splitlines(keepends=True):
+        start, offset = offset, offset + len(line)
+        if not line.strip() or is_table_rule(line):
+            continue
+        cells = cells_of(line)
+        if len(cells) == 1:
+            header = None
+        elif header is None or len(header) != len(cells):
+            header = cells
+        elif is_header(header):
+            for text in row_questions(header, cells, templates):
+                yield text, start, start + len(line.rstrip())
+
+
+def _heading_questions(
+    document_id: str, outline: Outline, end: int, templates: QuestionTemplates
+) -> Iterator[tuple[str, AnswerSpan]]:
+    """Yield questions for the headings with text directly below them."""
+    stops = [*(section.start for section in outline.sections[1:]), end]
+    for section, stop in zip(outline.sections, stops, strict=False):
+        text = heading_question(section.title, templates)
+        if text is not None and stop - section.start - len(section.title) >= SHORTEST_SECTION:
+            yield text, AnswerSpan(document_id, section.start, stop)
+
+
+def _choose_questions(
+    by_kind: Sequence[Sequence[GeneratedQuestion]], number: int, seed: int
+) -> list[GeneratedQuestion]:
+    """Choose an equal share of each kind; other kinds fill the rest of a kind with too few."""
+    chosen: list[GeneratedQuestion] = []
+    for position, questions in enumerate(sorted(by_kind, key=len)):
+        share = (number - len(chosen)) // (len(by_kind) - position)
+        chosen += sorted(questions, key=lambda one: sha256(str(seed), one.kind, one.text))[:share]
+    return sorted(chosen, key=lambda one: (KINDS.index(one.kind), one.spans))
+
+
+MOST_OF_OTHERS = 60  # questions generated from all other collections
+MOST_OTHERS = 10  # other collections that are opened
+
+
+def foreign_questions(language: str) -> list[str]:
+    """Return the shipped questions about other subjects, in German for German collections, else in English."""
+    path = files(__package__).joinpath(f"foreign_questions/{'de' if language == 'de' else 'en'}.txt")
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def questions_of_other_collections(
+    store: Store, generation: Generation, own: Sequence[GeneratedQuestion], seed: int
+) -> list[str]:
+    """Generate questions from other collections, at most 60 in total.
+
+    A collection that shares a document or a question with this one is about the same subject and left out, as is one
+    that cannot be read.
+    """
+    names = [record.name for record in store.collections.all() if record.name != generation.collection][:MOST_OTHERS]
+    hashes = {document.document_hash for document in generation.documents()}
+    texts = {question.text for question in own}
+    questions: list[str] = []
+    for name in names:
+        try:
+            with open_generation(store, name) as other:
+                if hashes.isdisjoint(document.document_hash for document in other.documents()):
+                    foreign = {one.text for one in generate_questions(other, MOST_OF_OTHERS // len(names), seed)}
+                    questions += sorted(foreign) if foreign.isdisjoint(texts) else []
+        except (CorruptIndex, UsageError):  # damaged, empty, or without questions
+            continue
+    return questions

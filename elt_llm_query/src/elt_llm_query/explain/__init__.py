@@ -1,1 +1,0 @@
-"""What a trace needs besides figures to be read by people; made only where it is asked for."""

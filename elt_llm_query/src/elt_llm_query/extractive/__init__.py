@@ -1,0 +1,1 @@
+"""Answers quoted from the chunks: score sentences, weigh the evidence, decide by confidence."""

@@ -1,0 +1,311 @@
+"""The answer request, the answer, and the extractive answerer, which quotes sentences of the chunks."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from elt_llm_core.errors import ModelTimeout
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
+from elt_llm_core.text.sentences import sentence_spans
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, ConfidenceWeights, decide_to_answer
+from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
+from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
+from elt_llm_query.grounding.citations import Quote, number_quotes
+from elt_llm_query.grounding.claims import ContradictionFinder
+from elt_llm_query.grounding.sentences import (
+    ITEM,
+    TermWeights,
+    local_term_weights,
+    row_as_text,
+    sentence_candidates,
+    truncate_for_embedding,
+)
+from elt_llm_query.understanding.question import Language, ParsedQuestion, parse_question
+
+_SAME_COSINE = 0.97
+_SAME_STEMS = 0.8
+_NEAR_BEST = 0.42  # of a score; the best sentences have 0.6 to 1.3
+_NEARER_BY_COVERAGE = 0.3
+_NEAR_BEST_OF_TWO = 0.65
+_VERY_NEAR_BEST = 0.86
+_VERY_NEAR_BEST_OF_TWO = 0.78
+_MOST_ITEMS = 10
+_LONGEST_LIST = 900
+_READ_CHUNKS = 8
+_CLOSEST = 3
+_LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
+_NOT_FOUND: dict[Language, tuple[str, str]] = {
+    "en": ("Not found in these documents.", "The closest chunks are {}."),
+    "de": ("In diesen Dokumenten nicht gefunden.", "Die nächsten Stellen sind {}."),
+}
+Turns = Sequence[tuple[str, str]]
+"""Earlier questions as they were understood, each with its answer, oldest first."""
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """A question with its chunks, best first, filters and earlier turns. `cancelled` is polled while a model writes."""
+
+    question: str
+    chunks: Sequence[RetrievedChunk]
+    where: Sequence[str] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    cancelled: Callable[[], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Quoted sentences with their citations. `answered` is False for a refusal.
+
+    `confidence` is the chance, 0 to 1, that the chunks hold the answer. `reasoning` is for the trace: the score of each
+    candidate sentence, best first, and the evidence for or against answering. The other fields belong to answers of a
+    model: the steps to the answer, the answers of single collections, the verdict on each sentence, the tokens used,
+    and whether the answer is whole.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    answered: bool
+    confidence: float
+    reasoning: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    checked: tuple[CheckedSentence, ...] = ()
+    tokens_used: int = 0
+    whole: bool = True
+
+
+def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
+    """Wrap `cancelled` so that it raises ModelTimeout, naming the writer, after so many seconds from now.
+
+    The calls of one answer take together no longer than a single call may.
+    """
+    until = time.monotonic() + seconds
+
+    def is_cancelled() -> bool:
+        if time.monotonic() > until:
+            raise ModelTimeout(
+                f"{writer} was still writing after {seconds:g} seconds",
+                hint="Raise llm.answer_timeout, choose a smaller model, or a strategy that asks it less often",
+            )
+        return cancelled is not None and cancelled()
+
+    return is_cancelled
+
+
+def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
+    """Return at most `most` sentences, best first: the best, and those nearly as good that add something else.
+
+    The threshold rises with the share of the question that the best sentence covers; decision 3 in docs/decisions has
+    its costs in answers and gains in brevity. A question for two things is `twofold`: the sentence with the second may
+    be less similar to the whole question.
+    """
+    if not scored:
+        return []
+    best = scored[0]
+    floor = _NEAR_BEST_OF_TWO * best.score if twofold else best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage
+    return _distinct_sentences(scored, most, floor)
+
+
+def decisive_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
+    """Return at most `most` sentences, best first, that decide whether there is an answer at all.
+
+    Other quotes help the reader; as evidence they would hide what the best sentences lack.
+    """
+    enough = _VERY_NEAR_BEST_OF_TWO if twofold else _VERY_NEAR_BEST
+    return _distinct_sentences(scored, most, enough * scored[0].score) if scored else []
+
+
+def _distinct_sentences(scored: Sequence[ScoredSentence], most: int, least: float) -> list[ScoredSentence]:
+    """The best, and those with at least this score, none of which repeats another."""
+    chosen: list[ScoredSentence] = []
+    for sentence in scored:
+        if len(chosen) == most or (chosen and sentence.score < least):
+            break
+        if not any(is_same_statement(sentence, other) for other in chosen):
+            chosen.append(sentence)
+    return chosen
+
+
+def is_same_statement(left: ScoredSentence, right: ScoredSentence) -> bool:
+    """Whether two sentences state the same in nearly the same words; different numbers make them differ."""
+    if any(letter.isdigit() for stem in left.own_stems ^ right.own_stems for letter in stem):
+        return False
+    union = len(left.own_stems | right.own_stems)
+    shared = len(left.own_stems & right.own_stems) / union if union else 1.0
+    return shared >= _SAME_STEMS or float(left.vector @ right.vector) >= _SAME_COSINE
+
+
+def reading_order(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
+    """Sort by paragraph, that of the best sentence first, and within a paragraph as it is written."""
+    paragraphs: list[list[ScoredSentence]] = []
+    for sentence in chosen:
+        own = next((others for others in paragraphs if _same_paragraph(others[0], sentence, chunks)), None)
+        if own is None:
+            paragraphs.append([sentence])
+        else:
+            own.append(sentence)
+    return [sentence for own in paragraphs for sentence in sorted(own, key=lambda one: _span_of(one, chunks)[2])]
+
+
+def _same_paragraph(left: ScoredSentence, right: ScoredSentence, chunks: Sequence[RetrievedChunk]) -> bool:
+    *document, start, end = _span_of(left, chunks)
+    *other, other_start, other_end = _span_of(right, chunks)
+    if document != other:
+        return False
+    first, last = min(end, other_end), max(start, other_start)
+    between = (
+        chunk.text[first - chunk.span[0] : last - chunk.span[0]]
+        for chunk in chunks
+        if [chunk.collection, chunk.source_id] == document and chunk.span[0] <= first and last <= chunk.span[1]
+    )
+    return any("\n\n" not in text for text in between)
+
+
+def _span_of(sentence: ScoredSentence, chunks: Sequence[RetrievedChunk]) -> tuple[str, str, int, int]:
+    chunk, candidate = chunks[sentence.candidate.chunk], sentence.candidate
+    return chunk.collection, chunk.source_id, chunk.span[0] + candidate.start, chunk.span[0] + candidate.end
+
+
+def quoted_spans(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[Quote]:
+    """Quote the sentences, a sentence that opens a short list with its items; no quote lies inside another."""
+    quotes = [_quote_of(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen]
+    return [quote for position, quote in enumerate(quotes) if not _inside_another(position, quotes)]
+
+
+def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk) -> Quote:
+    candidate = sentence.candidate
+    start, end = candidate.start, candidate.end
+    if candidate.kind == "row":
+        return Quote(chunk, start, end, row_as_text(candidate.lead, candidate.text))
+    if not candidate.text.endswith(":"):
+        return Quote(chunk, start, end)
+    following = [span for span in sentence_spans(chunk.text) if span[0] >= end]
+    for item_start, item_end in following[:_MOST_ITEMS]:
+        if item_end - start > _LONGEST_LIST or not ITEM.match(chunk.text[item_start:item_end]):
+            break
+        end = item_end
+    return Quote(chunk, start, end)
+
+
+def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
+    quote = quotes[position]
+    return any(
+        other.chunk.collection == quote.chunk.collection
+        and other.chunk.source_id == quote.chunk.source_id
+        and other.span[0] <= quote.span[0]
+        and quote.span[1] <= other.span[1]
+        and (other.span != quote.span or number < position)
+        for number, other in enumerate(quotes)
+        if number != position
+    )
+
+
+class ExtractiveAnswerer:
+    """Quotes the answering sentences in readable order, each ending with its reference unless `cite` is false.
+
+    `terms` are the term weights of the collection; without them they are estimated from the chunks. `weights` set how
+    much each kind of evidence counts for or against answering.
+    """
+
+    def __init__(
+        self,
+        embedding: EmbeddingModel,
+        tokeniser: KeywordTokeniser,
+        *,
+        terms: TermWeights | None = None,
+        weights: ConfidenceWeights = SHIPPED_WEIGHTS,
+        abstain: bool = True,
+        cite: bool = True,
+    ) -> None:
+        self.embedding = embedding
+        self.tokeniser = tokeniser
+        self.contraries = ContradictionFinder(tokeniser)
+        self.weights = weights
+        self._terms = terms
+        self._abstain = abstain
+        self._cite = cite
+
+    def answer(self, question: str, chunks: Sequence[RetrievedChunk], *, max_sentences: int = 3) -> Answer:
+        """Quote at most `max_sentences` from the best chunks, or refuse."""
+        parsed = parse_question(question, self.tokeniser)
+        read = list(chunks[:_READ_CHUNKS])
+        candidates = sentence_candidates(read)
+        if not candidates:
+            notes = ("No chunk holds a sentence that could be quoted.",)
+            return Answer(refusal_text(parsed.language, ()), (), False, 0.0, {}, notes)
+        texts = [truncate_for_embedding(text, self.embedding) for text in (parsed.text, *parsed.parts)]
+        vectors = np.stack([self.embedding.embed_question(text) for text in texts])
+        terms = self.term_weights(read)
+        context = ScoringContext(parsed, vectors, self.embedding, self.tokeniser, terms, self.contraries)
+        scored = score_sentences(context, read, candidates)
+        decisive = decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
+        evidence = gather_evidence(context, read, scored, decisive)
+        decision = decide_to_answer(evidence, self.weights)
+        reasoning = _reasoning(parsed, read, scored, evidence)
+        if self._abstain and not decision.answered:
+            closest: dict[int, ScoredSentence] = {}  # the best sentence of each chunk
+            for sentence in scored:
+                closest.setdefault(sentence.candidate.chunk, sentence)
+            _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], read))
+            text = refusal_text(parsed.language, citations if self._cite else ())
+            return Answer(text, citations, False, decision.confidence, reasoning)
+        chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
+        quotes = quoted_spans(reading_order(chosen, read), read)
+        numbers, citations = number_quotes(quotes)
+        return Answer(self._write(quotes, numbers), citations, True, decision.confidence, reasoning)
+
+    def _write(self, quotes: Sequence[Quote], numbers: Sequence[int]) -> str:
+        """Join the quotes. A list keeps its lines, a line broken by the page's width is joined, a row is readable."""
+        texts = []
+        for quote, number in zip(quotes, numbers, strict=True):
+            lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or quote.words)]
+            texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self._cite else ""))
+        # A row of a table does not end as a sentence does.
+        in_lines = any("\n" in text for text in texts) or (len(texts) > 1 and any(quote.readable for quote in quotes))
+        return ("\n" if in_lines else " ").join(texts)
+
+    def term_weights(self, chunks: Sequence[RetrievedChunk]) -> TermWeights:
+        """The term weights of the collection, or those estimated from the chunks."""
+        stems = (self.tokeniser.stems(f"{chunk.context} {chunk.text}") for chunk in chunks)
+        return self._terms or local_term_weights(list(stems))
+
+
+def refusal_text(language: Language, closest: Sequence[Citation]) -> str:
+    """State that the documents do not hold the answer, and which chunks come closest."""
+    refusal, pointer = _NOT_FOUND[language]
+    references = ", ".join(citation.reference for citation in closest)
+    return f"{refusal} {pointer.format(references)}" if closest else refusal
+
+
+def _reasoning(
+    question: ParsedQuestion,
+    chunks: Sequence[RetrievedChunk],
+    scored: Sequence[ScoredSentence],
+    evidence: AnswerEvidence,
+) -> dict[str, object]:
+    return {
+        "kind": question.kind,
+        "expects": question.expects,
+        "evidence": evidence.as_dict(),
+        "sentences": [
+            {
+                "node_id": chunks[sentence.candidate.chunk].node_id,
+                "span": (sentence.candidate.start, sentence.candidate.end),
+                "score": round(sentence.score, 4),
+                "cosine": round(sentence.cosine, 4),
+                "coverage": round(sentence.coverage, 4),
+                "around": round(sentence.around, 4),
+                "chunk": round(sentence.chunk_score, 4),
+                "support": sentence.support,
+                "rivals": sentence.rivals,
+            }
+            for sentence in scored
+        ],
+    }

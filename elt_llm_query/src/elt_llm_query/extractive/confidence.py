@@ -1,0 +1,182 @@
+"""Confidence: the calibrated chance that the chunks hold the answer, one logistic function of the evidence.
+
+The weights were fitted offline: see decision 3 in `docs/decisions` for data, method and results, and decision 20 for
+their change with the ranking. Weights fitted to a collection replace the shipped ones.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, Settings
+from elt_llm_core.state.calibrations import CalibrationTable, StoredCalibration
+from elt_llm_core.state.database import STATE_NAME, open_state
+
+from elt_llm_query.extractive.evidence import AnswerEvidence
+
+if TYPE_CHECKING:
+    from elt_llm_core.collection.generation import Generation
+
+THRESHOLD: Final = 0.5
+INTERCEPT: Final = -0.55
+WEIGHTS: Final = MappingProxyType(
+    {
+        "cosine": 3.57,
+        "passage_cosine": 1.62,
+        "unknown": -1.63,
+        "expected_elsewhere": -1.74,
+        "figure_asked": 0.99,
+        "other_language": -0.3,
+        "unit_distance": -1.77,
+        "event_missing": -0.93,
+        "residue_distance": -1.39,
+        "unknown_names": -1.16,
+        "named_rest": -1.86,
+        "names_apart": -1.48,
+        "names_parted": -0.93,
+        "numbers_apart": -0.77,
+        "denied": -1.39,
+        "denied_beside": -1.16,
+        "contradicted": -1.8,
+        "unreasoned": -2.07,
+    }
+)
+
+
+@dataclass(frozen=True)
+class ConfidenceWeights:
+    """An intercept and a weight for each kind of evidence, by name."""
+
+    intercept: float
+    weights: tuple[tuple[str, float], ...]
+
+
+SHIPPED_WEIGHTS: Final = ConfidenceWeights(INTERCEPT, tuple(WEIGHTS.items()))
+
+
+@dataclass(frozen=True)
+class ConfidenceDecision:
+    """The chance that the chunks hold the answer, 0 to 1, and whether it is high enough to answer."""
+
+    confidence: float
+    answered: bool
+
+
+def decide_to_answer(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> ConfidenceDecision:
+    """Answer if the confidence reaches the threshold."""
+    values = evidence.as_dict()
+    logit = weights.intercept + sum(weight * values[name] for name, weight in weights.weights)
+    confidence = 1.0 / (1.0 + math.exp(-logit))
+    return ConfidenceDecision(round(confidence, 4), confidence >= THRESHOLD)
+
+
+CalibrationState = Literal["shipped", "calibrated", "stale"]
+_IRRELEVANT_SETTINGS = {"cache_size", "cache_ttl", "system_prompt", "use_lost_in_middle"}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The weights in use; `stale` means that the fitted weights belong to another state of the collection."""
+
+    weights: ConfidenceWeights = SHIPPED_WEIGHTS
+    state: CalibrationState = "shipped"
+    notes: tuple[str, ...] = ()
+
+
+NOT_CALIBRATED = Calibration()
+
+
+def settings_key(settings: Settings) -> str:
+    """Return a key that is equal for settings with the same search; other settings have no effect on the evidence.
+
+    A changed profile has another key, whatever its name.
+    """
+    query = settings.query.model_dump(mode="json", exclude=_IRRELEVANT_SETTINGS)
+    query = {FORMER_QUERY_KEYS.get(name, name): value for name, value in query.items()}
+    return hashlib.sha256(json.dumps(query, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def calibration_json(weights: ConfidenceWeights) -> str:
+    """Serialise the weights with a digest of the shipped weights they were fitted from."""
+    fitted = {"from": _digest(SHIPPED_WEIGHTS), "intercept": weights.intercept, "weights": dict(weights.weights)}
+    return json.dumps(fitted, sort_keys=True)
+
+
+def read_calibration(data_dir: Path, generations: "Sequence[Generation]", settings: Settings) -> Calibration:
+    """Return the weights fitted to this generation and these settings, else the shipped ones.
+
+    Several collections together use the shipped weights: no weights were fitted to all of them.
+    """
+    if len(generations) != 1 or not (data_dir / STATE_NAME).exists():
+        return NOT_CALIBRATED
+    generation, profile = generations[0], settings_key(settings)
+    try:
+        with closing(open_state(data_dir)) as database:
+            table = CalibrationTable(database)
+            fitted = table.find(generation.collection, generation.identity, profile)
+            earlier = table.has_others(generation.collection, generation.identity, profile)
+    except StoreError as error:
+        return Calibration(notes=(f"The calibration of '{generation.collection}' could not be read: {error}",))
+    weights = None if fitted is None else _fitted_weights(fitted)
+    if weights is not None:
+        return NOT_CALIBRATED if weights == SHIPPED_WEIGHTS else Calibration(weights, "calibrated")
+    if not earlier and fitted is None:
+        return NOT_CALIBRATED
+    note = (
+        f"The calibration of the confidence was fitted to another state of '{generation.collection}' and is not used."
+        f" Run again: elt-llm eval --calibrate -c {generation.collection}"
+    )
+    return Calibration(state="stale", notes=(note,))
+
+
+@dataclass(frozen=True)
+class ProfileCalibration:
+    """When a profile was last fitted to the collection, ISO 8601, and which weights it uses now.
+
+    `shipped` means that fitting found no better weights.
+    """
+
+    profile: str
+    state: CalibrationState
+    fitted_at: str
+
+
+def list_profile_calibrations(
+    kept: Sequence[StoredCalibration], identity: str, profiles: Mapping[str, Settings]
+) -> list[ProfileCalibration]:
+    """Return the state of every profile that was ever fitted, for the generation `identity`; `kept` is latest first."""
+    listed = []
+    for name, settings in profiles.items():
+        key = settings_key(settings)
+        own = sorted((one for one in kept if one.profile == key), key=lambda one: one.generation != identity)
+        if own:
+            weights = _fitted_weights(own[0].fitted) if own[0].generation == identity else None
+            state: CalibrationState = "stale" if weights is None else "calibrated"
+            listed.append(
+                ProfileCalibration(name, "shipped" if weights == SHIPPED_WEIGHTS else state, own[0].created_at)
+            )
+    return listed
+
+
+def _fitted_weights(fitted: str) -> ConfidenceWeights | None:
+    """Read the weights; None if they are damaged or were fitted from other shipped weights."""
+    try:
+        read = json.loads(fitted)
+        intercept = float(read["intercept"])
+        weights = tuple((name, float(read["weights"][name])) for name, _ in SHIPPED_WEIGHTS.weights)
+        finite = all(map(math.isfinite, (intercept, *dict(weights).values())))
+        usable = finite and read["from"] == _digest(SHIPPED_WEIGHTS)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    return ConfidenceWeights(intercept, weights) if usable else None
+
+
+def _digest(weights: ConfidenceWeights) -> str:
+    return hashlib.sha256(repr(weights).encode()).hexdigest()[:16]

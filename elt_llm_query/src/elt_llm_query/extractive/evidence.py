@@ -1,0 +1,334 @@
+"""Evidence for and against the chunks holding an answer: coverage, names, numbers, denial and contradiction.
+
+For contradiction a question is read as a claim without its question word: "when did the party lose the election"
+against "the party won the election in 1971", or "which rule does not apply" against "rule 7 applies".
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.normalise import fold
+
+from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, counted_phrases, has_new_figure
+from elt_llm_query.grounding.claims import align_claim, parse_sentence
+from elt_llm_query.grounding.sentences import match_term
+from elt_llm_query.understanding.question import ParsedQuestion
+
+_NO = re.compile(
+    r"\b(?:no|not|never|cannot|nor|neither|none|nobody|forbidden|prohibited)\b(?! (?:more|less|fewer|later|earlier"
+    r"|longer|further|sooner|only|one|even|necessarily|yet)\b)|n't\b|\b(?:kein(?:e[rnms]?)?|nicht|nie|niemals)\b"
+)
+# Words with which a question itself asks for what is not done.
+_ASKS_FOR_NOT = re.compile(
+    r"\b(?:stop|stopped|forbid|forbidden|ban|banned|prohibit|prohibited|avoid|without|refuse[ds]?|refusal|lose|lost"
+    r"|fails?|failed|miss|missed|unable|prevent|prevented|illegal|too)\b|\b(?:un|in|dis)\w{5,}"
+)
+_FORBIDDING = re.compile(
+    r"\b(?:stop|stopped|forbid|forbidden|ban|banned|prohibit|prohibited|avoid|prevent|prevented)\b"
+)
+_NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
+# "Not before", "not more than" is a limit, not a denial.
+_LIMITS = re.compile(
+    r"\b(?:until|before|unless|except|without|but|only|if|other than|at least|(?:more|less|fewer|later|earlier) than"
+    r"|bis|bevor|ohne|ausser|mehr als|weniger als)\b"
+)
+_REACH = 12
+_LEAST_DENIAL = 0.3
+
+
+def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+    """The share of the question that the sentences deny, 0 to 1; 0 for questions that "no" can answer."""
+    if context.question.kind == "yes_no":
+        return 0.0
+    terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
+    return max(_denies(context, terms, sentence) for sentence in chosen)
+
+
+def _denies(context: ScoringContext, terms: Sequence[str], sentence: ScoredSentence) -> float:
+    question, text = fold(context.question.text), fold(sentence.candidate.readable)
+    if _NO.search(question):
+        return 0.0 if _NO.search(text) else _share(context, terms, sentence.stems)
+    if _ASKS_FOR_NOT.search(question):
+        return 0.0
+    clauses = (_clause(text, negation) for negation in _NO.finditer(text))
+    shares = (
+        _share(context, terms, context.stems(" ".join(clause.split()[:_REACH])))
+        for clause in clauses
+        if _is_negative(context, clause)
+    )
+    return max((_LEAST_DENIAL + (1.0 - _LEAST_DENIAL) * share for share in shares if share), default=0.0)
+
+
+def strip_limiting_negations(context: ScoringContext, text: str) -> str:
+    """Remove the negations that deny nothing from a folded text: limits ("not before noon"), the figure asked for.
+
+    If the question asks for what is forbidden, no negation denies anything.
+    """
+    forbidding = bool(_FORBIDDING.search(fold(context.question.text)))
+    return _NEGATION.sub(
+        lambda negation: "" if forbidding or not _is_negative(context, _clause(text, negation)) else negation[0], text
+    )
+
+
+def _clause(text: str, negation: re.Match[str]) -> str:
+    """The text after a negation, up to the next stop."""
+    return re.split(r"[,;:.]", text[negation.end() :])[0]
+
+
+def _is_negative(context: ScoringContext, clause: str) -> bool:
+    """Whether a negated clause denies anything: a limit does not, nor does a figure if the question asks for one."""
+    question = context.question
+    return not _LIMITS.search(clause) and not (question.expects_figure and has_new_figure(question, clause))
+
+
+def _share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str]) -> float:
+    weight = sum(context.weights.idf(term) for term in terms)
+    return sum(context.weights.idf(term) * match_term(term, stems) for term in terms) / weight if weight else 0.0
+
+
+_ASKING = re.compile(
+    r"\b(?:who|whom|whose|what|which|when|where|why|how(?: (?:many|much|long|far|old|often|large|big|high))?"
+    r"|did|does|do|wer|wen|wem|was|wann|wo|warum|wie)\b",
+    re.IGNORECASE,
+)
+_FEWEST_SHARED = 0.25
+_LEAST_CONTRADICTION = 0.5
+
+
+def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
+    """How strongly the sentence contradicts the question, 0 or 0.5 to 1, rising with the shared part of the question.
+
+    0 for questions that "no" can answer, and for texts that have too little in common.
+    """
+    if context.question.kind == "yes_no" or sentence.coverage <= _FEWEST_SHARED:
+        return 0.0
+    text = fold(sentence.candidate.readable)
+    # A denial may only limit, and a limit may cancel an antonym: "does not open until", asked when it is closed.
+    readings = dict.fromkeys([text, strip_limiting_negations(context, text)])
+    if not all(_contradicts(context, reading) for reading in readings):
+        return 0.0
+    return _LEAST_CONTRADICTION + (1.0 - _LEAST_CONTRADICTION) * min(1.0, sentence.coverage)
+
+
+def _contradicts(context: ScoringContext, text: str) -> bool:
+    question = context.question
+    # The claim is the question without the words that ask; after other sentences, the last part.
+    claim_text = question.parts[0] if len(question.parts) == 1 else question.text
+    claim_text = " ".join(_ASKING.sub(" ", claim_text).strip(" ?").split())
+
+    def is_name(_: str, at_start: bool) -> bool:
+        """Capitalised words within a sentence are names, except in German, where every noun is capitalised."""
+        return not at_start and question.language == "en"
+
+    claim, source = (parse_sentence(one, context.tokeniser, is_name) for one in (claim_text, text))
+    return bool(context.contraries.find(claim, source, align_claim(claim, source)))
+
+
+_YEAR = re.compile(r"1\d\d\d|20\d\d")
+_REASON = re.compile(
+    r"\b(?:because|since|due to|as a result|so that|in order to|so as|therefore|thus|hence|reasons?|causes?|caused"
+    r"|owing to|to (?:ensure|avoid|prevent|protect|allow|make|keep|help|give|be)|means? that|meaning|helps?|avoids?"
+    r"|prevents?|allows?|otherwise|enables?|ensures?|lets?|rather than|which is why|will"
+    r"|weil|da|denn|deshalb|daher|damit|grund|um)\b"
+)
+_TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
+_MOST_PHRASES = 12
+_DATED = 0.7
+
+
+@dataclass(frozen=True)
+class AnswerEvidence:
+    """One number per kind of evidence; each field states which direction is better."""
+
+    cosine: float
+    """Cosine of the nearest chosen sentence to the question; up is better."""
+    passage_cosine: float
+    """Cosine of the nearest chunk to the question; up is better. Stored calibrations know the field by this name."""
+    unknown: float
+    """Share of the question's weight that no document of the collection has; down is better."""
+    expected_elsewhere: float
+    """How much less relevant the best sentence with the expected value is than the most relevant sentence.
+
+    0 if neither a figure nor a person is expected.
+    """
+    figure_asked: float
+    """1 if a number, an amount or a point in time is expected: such questions have another base level."""
+    other_language: float
+    """1 if the question is not in English: cosines of the embedding are lower in other languages."""
+    unit_distance: float
+    """Distance between the noun that the question counts and those the chosen sentences count; 0 for no count."""
+    event_missing: float
+    """If a date is expected, the weighted share of the event's words that the sentence with a date lacks."""
+    residue_distance: float
+    """Distance between question and chosen sentence without the words that both share; down is better."""
+    unknown_names: float
+    """Share of the question's names with a word that no document of the collection has; down is better."""
+    named_rest: float
+    """Weighted share of the words other than names that the chosen sentences lack; 0 unless the best has all names.
+
+    A question that names things as the documents do should use their other words too.
+    """
+    names_apart: float
+    """Share of the question's names that the best sentence and its headings lack; down is better."""
+    names_parted: float
+    """1 if the question has several names, all of them known, and the best sentence lacks one of them."""
+    numbers_apart: float
+    """Share of the question's numbers that the chosen sentences and their headings lack; down is better."""
+    denied: float
+    """Share of the question's assumptions that the best sentence denies; down is better."""
+    denied_beside: float
+    """The same for the chosen sentence that denies most."""
+    contradicted: float
+    """How strongly the best sentence contradicts an assumption of the question; down is better."""
+    unreasoned: float
+    """1 if the question asks for a reason and no chosen sentence has one; down is better."""
+
+    def as_dict(self) -> dict[str, float]:
+        """The numbers by name, for the trace."""
+        return {name: round(float(value), 4) for name, value in asdict(self).items()}
+
+
+def gather_evidence(
+    context: ScoringContext,
+    chunks: Sequence[RetrievedChunk],
+    scored: Sequence[ScoredSentence],
+    chosen: Sequence[ScoredSentence],
+) -> AnswerEvidence:
+    """Gather the evidence for the decision to answer, for at least one chosen sentence."""
+    best, question = chosen[0], context.question
+    pool = frozenset[str]().union(
+        *(context.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks)
+    )
+    names_apart = _names_apart(question, best, chunks[best.candidate.chunk])
+    unknown_names = _unknown_names(context, pool)
+    # A figure beside another name does not answer: sentences with all names of the question come first.
+    naming = [one for one in chosen if not _names_apart(question, one, chunks[one.candidate.chunk])] or chosen
+    naming_stems = frozenset[str]().union(*(sentence.stems for sentence in naming))
+    return AnswerEvidence(
+        cosine=max(sentence.cosine for sentence in chosen),
+        passage_cosine=max(0.0 if chunk.cosine is None else chunk.cosine for chunk in chunks),
+        unknown=_unknown(context, pool),
+        expected_elsewhere=_expected_elsewhere(question, scored),
+        figure_asked=float(question.expects_figure),
+        other_language=float(question.language != "en"),
+        unit_distance=_unit_distance(context, naming),
+        event_missing=_event_missing(context, chosen),
+        residue_distance=_residue_distance(context, naming),
+        named_rest=_missing_share(context, _unnamed_terms(context), naming_stems)
+        if question.names and not names_apart
+        else 0.0,
+        unknown_names=unknown_names,
+        names_apart=names_apart,
+        names_parted=float(names_apart > 0 and not unknown_names and len(_names_and_years(question)) > 1),
+        numbers_apart=_numbers_apart(question, chosen, chunks),
+        denied=denial_score(context, chosen[:1]),
+        denied_beside=denial_score(context, chosen),
+        contradicted=contradiction_score(context, best),
+        unreasoned=_unreasoned(question, chosen),
+    )
+
+
+def _unknown(context: ScoringContext, pool: frozenset[str]) -> float:
+    weights, question = context.weights, context.question
+    unknown = (term for term in question.terms if not weights.known(term))
+    return sum(weights.idf(term) * (1.0 - match_term(term, pool)) for term in unknown) / weights.total(question)
+
+
+def _expected_elsewhere(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> float:
+    if not question.expects_figure and question.expects != "person":
+        return 0.0
+    most = max(sentence.relevance for sentence in scored)
+    return most - max((sentence.relevance for sentence in scored if sentence.support >= 1.0), default=0.0)
+
+
+def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+    if not context.question.counted:
+        return 0.0
+    beside = [phrase for sentence in chosen for phrase in counted_phrases(sentence.candidate.readable)]
+    phrases = list(dict.fromkeys(beside))[:_MOST_PHRASES]
+    if not phrases:
+        return 1.0
+    vectors = context.embed([context.question.counted, *phrases])
+    return 1.0 - float((vectors[1:] @ vectors[0]).max())
+
+
+def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+    """0 if a chosen sentence has every word of the question: there is nothing left to compare."""
+    question = context.question
+    pairs: list[list[str]] = []
+    for sentence in chosen:
+        shared = [term for term in question.terms if match_term(term, sentence.stems)]
+        if len(shared) == len(question.terms):
+            return 0.0
+        texts = (question.text, sentence.candidate.readable)
+        pairs.append([_remaining_text(text, shared, context) for text in texts])
+    lefts, rights = (context.embed(list(side)) for side in zip(*pairs, strict=True))
+    return 1.0 - float((lefts * rights).sum(axis=1).max())
+
+
+def _remaining_text(text: str, stems: Sequence[str], context: ScoringContext) -> str:
+    def is_shared(word: str) -> bool:
+        return any(match_term(stem, stems) for stem in context.tokeniser.stems(word))
+
+    return " ".join(word for word in text.split() if not is_shared(word)) or text
+
+
+def _unknown_names(context: ScoringContext, pool: frozenset[str]) -> float:
+    def is_unknown(name: str) -> bool:
+        return any(
+            not context.weights.known(stem) and not match_term(stem, pool) for stem in context.tokeniser.stems(name)
+        )
+
+    names = context.question.names
+    return sum(map(is_unknown, names)) / len(names) if names else 0.0
+
+
+def _event_missing(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+    if context.question.expects != "date":
+        return 0.0
+    times = context.stems(_TIME)
+    event = [term for term in _unnamed_terms(context) if term not in times]
+    dated = [sentence for sentence in chosen if sentence.support >= _DATED] or chosen
+    return min(_missing_share(context, event, one.stems | context.stems(one.candidate.topic)) for one in dated)
+
+
+def _unnamed_terms(context: ScoringContext) -> list[str]:
+    named = frozenset(stem for name in context.question.names for stem in context.tokeniser.stems(name))
+    return [term for term in context.question.terms if term not in named]
+
+
+def _missing_share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str]) -> float:
+    """The weighted share of the terms that `stems` lacks."""
+    weight = sum(context.weights.idf(term) for term in terms)
+    missing = sum(context.weights.idf(term) * (1.0 - match_term(term, stems)) for term in terms)
+    return missing / weight if weight else 0.0
+
+
+def _names_apart(question: ParsedQuestion, best: ScoredSentence, chunk: RetrievedChunk) -> float:
+    text = _with_headings(best, chunk)
+    wanted = _names_and_years(question)
+    missing = sum(1 for name in wanted if not re.search(rf"(?<!\w){re.escape(name)}", text))
+    return missing / len(wanted) if wanted else 0.0
+
+
+def _names_and_years(question: ParsedQuestion) -> set[str]:
+    return {fold(name) for name in question.names} | set(filter(_YEAR.fullmatch, question.numbers))
+
+
+def _numbers_apart(
+    question: ParsedQuestion, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
+) -> float:
+    text = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
+    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in question.numbers)
+    return missing / len(question.numbers) if question.numbers else 0.0
+
+
+def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
+    return fold(f"{chunk.source_title} {chunk.context} {sentence.candidate.topic} {sentence.candidate.readable}")
+
+
+def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
+    has_reason = any(_REASON.search(fold(sentence.candidate.readable)) for sentence in chosen)
+    return float(question.kind == "why" and not has_reason)

@@ -1,0 +1,362 @@
+"""Score candidate sentences: similarity, shared words, and the kind of value that the question expects."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.languages import alternatives, month_names, month_numbers
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.stems import KeywordTokeniser
+from numpy.typing import NDArray
+
+from elt_llm_query.grounding.claims import ContradictionFinder
+from elt_llm_query.grounding.sentences import SentenceCandidate, TermWeights, count_rival_numbers, embed_truncated
+from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
+
+_NUMBER_WORDS = (
+    "zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen "
+    "once twice half "
+    "third quarter both none neither no several single "
+    "null zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn zwanzig dreissig vierzig "
+    "funfzig hundert "
+    "tausend million millionen milliarden dutzend einmal zweimal dreimal halbe drittel viertel beide "
+    "mehrere kein keine keiner "
+    "erste zweite dritte first second third fourth fifth tenth twentieth"
+)
+_ONE = r"(?:(?:one|1|a single|only one|eine?[nmr]?)\b)"
+_UNIT_OF_TIME = (
+    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|fortnights?|months?|years?|decades?|centur(?:y|ies)"
+    r"|seasons?|weekends?"
+    r"|sekunden?|minuten?|stunden?|tagen?|tage|tag|wochen?|monate?n?|jahre?n?|jahrhunderte?)"
+)
+_MONTH = rf"(?:{alternatives({*month_names(folded=True), *month_numbers(['en'])})})"
+_WEEKDAY = (
+    r"(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekdays?|weekends?"
+    r"|montags?|dienstags?"
+    r"|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?)"
+)
+_PERIODIC = (
+    r"(?:hourly|daily|weekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?|taglich|wochentlich"
+    r"|monatlich|jahrlich)"
+)
+
+_CALENDAR = re.compile(r"\b(?:year|date|day|month|century|decade|jahr|datum|tag|monat|jahrhundert)\b")
+_FIGURE = re.compile(rf"\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')})\b")
+_LETTERS = re.compile(r"[^\W\d]+")
+_COLUMN = re.compile(r"([^\W\d][^\W\d ]{0,60}(?: [^\W\d]{1,60})?): \W?\d")
+_OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+")
+_REFERENCE = re.compile(
+    r"\b(?:rules?|sections?|clauses?|articles?|appendix|chapters?|pages?|tables?|figures?|forms?|schedules?"
+    r"|paragraphs?|parts?|steps?"
+    r"|annex|law|regel|abschnitt|artikel|seite|tabelle|kapitel|anhang)\s+\d+(?:\.\d+)*(?:(?:,| and| or| to"
+    r"|-) \d+(?:\.\d+)*)*",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"(?<![\w£$€])[^\W\d_]+[-/.]?\d[\w.-]*")
+_SINGLE = re.compile(rf"\b{_ONE}")
+_DATE = re.compile(
+    rf"\b{_MONTH}\b(?: \d|\.? )|\b\d{{1,2}}\.? {_MONTH}\b|\b(?:1\d|20)\d\d(?:s|er[nsm]?)?\b"
+    rf"|\b\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}\b"
+    rf"|\b{_WEEKDAY}\b|\b\d{{1,2}}[:.]\d\d\b|\b\d{{1,2}} ?(?:am|pm|uhr|o'clock)\b|\b(?:noon|midnight|midday"
+    rf"|mittags|mitternacht)\b"
+    rf"|\b(?:\d+(?:st|nd|rd|th)|\d+\.|\w+th|first|second|third|\w+te[nsrm]?) (?:century|jahrhunderts?)"
+    rf"|\b(?:ad|bc|bce|ce|v\. chr)\b|\b(?:in|by|before|after|since|until) {_MONTH}\b"
+)
+_WHEN = re.compile(
+    rf"\b(?:before|after|during|until|till|once|while|when|if|wenn|falls|whenever|immediately|as soon as"
+    rf"|at the (?:end|start|beginning)|within|"
+    rf"by the (?:end|start)|prior to|following|every|each|upon|vor|nach|wahrend|bis|sobald|sofort|innerhalb"
+    rf"|jede[nrms]?)\b|\b{_PERIODIC}\b"
+    rf"|\b{_UNIT_OF_TIME}\b|\b(?:century|centuries|era|age|period|today|now|tomorrow)\b"
+)
+_DURATION = re.compile(
+    rf"(?:\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|an?|one|each|every|per|eine[nmr]?"
+    rf"|jede[nrms]?)\b)[\w.,()-]{{0,40}}(?: [\w()-]{{1,40}})? ?-?{_UNIT_OF_TIME}\b"
+    rf"|\b{_PERIODIC}\b|\b(?:once|twice|einmal|zweimal)\b|\b(?:immediately|indefinitely|permanently|forever"
+    rf"|for life|lifetime|seconds|minutes|hours|never|always|selten|nie|immer)\b"
+    r"|\b(?:since|until|bis|seit)\b.{0,200}\d"
+)
+_MONEY = re.compile(
+    r"[$£€¥]|\b(?:pounds?|pence|dollars?|cents?|euros?|francs?|eur|usd|gbp|marks?|pfund|lira|kronen|yen"
+    r"|rupees?|free of charge|(?:is|are) free|unentgeltlich|gratis|no charge|no fee|for free|kostenlos)\b"
+)
+_PERCENT = re.compile(
+    r"%|\bper ?cent\b|\bprozent\b|\b(?:half|halves|quarters?|(?:simple |absolute )?majority)\b"
+    r"|\b(?:halfte|drittel|viertel|funftel|zehntel|zwanzigstel|mehrheit)\b"
+    r"|\b(?:an?|one|two|three|four|five|seven|eight|nine)[ -](?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+    r"|twelfth|twentieth|fiftieth|hundredth)s?\b|\b\d+/\d+\b(?!/)"
+    r"|\b(?:one|two|three|\d+) (?:in|out of) (?:every )?(?:\d+|ten|three|four|five|hundred)\b"
+)
+_ROLE = re.compile(
+    r"\b(?:secretary|committee|board|chair(?:man|woman|person)?|president|treasurer|council|panel|team"
+    r"|department|staff|authority"
+    r"|authorities|organi[sz]ation|agency|office|commission|company|government|group|members?|parents?"
+    r"|guardians?|people|person"
+    r"|everyone|anyone|nobody|king|queen|emperor|pope|vorstand|ausschuss|abteilung|behorde|leitung|kommission)\b"
+    r"|\b(?:the|an?|each|every|any|der|die|ein|eine) (?:[\w-]+ )?\w{3,}(?:er|or|ist|ee|ian|ant)s?\b"
+)
+_PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
+_PLACE = re.compile(
+    r"(?<=\b[Ii]n )(?:the )?[A-ZÀ-Þ]|(?<=\b[Aa]t )(?:the )?[A-ZÀ-Þ]|\b(?:in|at|on|near|from|to|inside"
+    r"|within|beside|behind|outside|under|into)\b|[\w.]/\w"
+    r"|\b(?:im|am|auf|bei|aus|nach|neben)\b"
+)
+_REASON = re.compile(
+    r"\b(?:because|since|due to|as a result|so that|in order to|therefore|thus|hence|reasons?|caused?"
+    r"|owing to|to (?:ensure|avoid|prevent|protect"
+    r"|allow|make|keep|help|give)|means that|weil|da|denn|deshalb|daher|grund|um|damit)\b"
+)
+
+
+def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
+    """How well the sentence holds a value of the expected kind that the question does not name itself.
+
+    1 for such a value, 0.5 for a similar one, 0 for none. Questions that expect no particular value get 1.
+    """
+    measure = _MEASURES.get(question.expects)
+    return measure(question, strip_numbering(sentence)) if measure else 1.0
+
+
+def strip_numbering(sentence: str) -> str:
+    """Remove the sentence's own number, numbers of rules and pages, and codes such as U-14."""
+    return _CODE.sub(" ", _REFERENCE.sub(" ", _OWN_NUMBER.sub("", sentence)))
+
+
+def counted_phrases(sentence: str) -> list[str]:
+    """The words on either side of each number, at most three, and the names of columns with numbers."""
+    folded = fold(strip_numbering(sentence))
+    phrases = _COLUMN.findall(folded)
+    for found in _NUMBER.finditer(folded):
+        phrases.append(" ".join(_LETTERS.findall(folded[found.end() : found.end() + 60])[:3]))
+        phrases.append(" ".join(_LETTERS.findall(folded[max(0, found.start() - 60) : found.start()])[-3:]))
+    return list(dict.fromkeys(phrase for phrase in phrases if phrase))
+
+
+def has_new_figure(question: ParsedQuestion, sentence: str) -> bool:
+    """Whether the sentence has a number, in digits or words, that the question does not name."""
+    new_digits = set(numbers_of(sentence)) - set(question.numbers)
+    in_words = _FIGURE.findall(re.sub(r"\d+", " ", fold(sentence)))
+    return bool(new_digits) or any(word not in fold(question.text).split() for word in in_words)
+
+
+def _number(question: ParsedQuestion, sentence: str) -> float:
+    unit = _UNITS.get(question.measure)
+    if unit is not None and not unit.search(fold(sentence)):
+        return 0.0
+    if not has_new_figure(question, sentence):
+        return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
+    return 1.0
+
+
+def _figure_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], float]:
+    def score(question: ParsedQuestion, sentence: str) -> float:
+        if pattern.search(fold(sentence)):
+            return 1.0
+        return 0.3 if has_new_figure(question, sentence) else 0.0
+
+    return score
+
+
+def _date(question: ParsedQuestion, sentence: str) -> float:
+    folded = fold(sentence)
+    dates, asked_dates = ({one.group() for one in _DATE.finditer(text)} for text in (folded, fold(question.text)))
+    if dates - asked_dates:
+        return 1.0
+    if question.kind == "when" and not _CALENDAR.search(fold(question.text)):
+        return 0.7 if _WHEN.search(folded) else 0.0
+    return 0.3 if _WHEN.search(folded) and has_new_figure(question, sentence) else 0.0
+
+
+def _duration(question: ParsedQuestion, sentence: str) -> float:
+    folded = fold(sentence)
+    if _DURATION.search(folded):
+        return 1.0
+    if _DATE.search(folded):
+        return 0.7
+    return 0.4 if has_new_figure(question, sentence) or _WHEN.search(folded) else 0.0
+
+
+def _person(question: ParsedQuestion, sentence: str) -> float:
+    asked = set(fold(question.text).split())
+    proper = [fold(one.group()).strip('"\u201c( ') for one in _PROPER.finditer(sentence)]
+    roles = [one.group() for one in _ROLE.finditer(fold(sentence))]
+    return float(any(not set(name.split()) <= asked for name in (*proper, *roles)))
+
+
+def _definition(question: ParsedQuestion, sentence: str) -> float:
+    subject = "|".join(re.escape(fold(word)) for word in question.surfaces[-3:])
+    if not subject:
+        return 0.5
+    pattern = (
+        rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:is|are|was|were|means?|refers? to|denotes?"
+        rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? )"
+    )
+    return 1.0 if re.search(pattern, fold(sentence)) else 0.4
+
+
+def _pattern_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], float]:
+    return lambda _, sentence: 1.0 if pattern.search(sentence) else 0.3
+
+
+_UNITS: dict[str, re.Pattern[str]] = {
+    "weight": re.compile(
+        r"\b(?:\d[\d.,]{0,40} ?)?(?:kg|kilo(?:gram)?s?|grams?|g|lbs?|pounds?|ounces?|oz|tonnes?|tons?|stone"
+        r"|gramm|tonnen?)\b"
+    ),
+    "length": re.compile(
+        r"\d ?(?:m|cm|mm|km|ft|in)\b|\b(?:(?:centi|milli|kilo)?met(?:re|er)s?|feet|foot|inch(?:es)?|yards?"
+        r"|miles?|metern?|zoll|meilen)\b|\d['\"]|\bin \d"
+    ),
+    "age": re.compile(r"\d|\b(?:years?|aged?|older|younger|birthday|jahren?|alter)\b|\b(?:teen|teenth|ty)\b"),
+    "speed": re.compile(r"\b(?:km/h|mph|knots?|kmh|per (?:hour|second|minute)|an hour|m/s|kn)\b"),
+    "temperature": re.compile(r"°|\b(?:degrees?|celsius|fahrenheit|grad|kelvin)\b"),
+    "telephone": re.compile(r"(?<![\d-])(?!\d{4}-\d\d-\d\d\b)(?!\d\d?/\d\d?/\d{4}\b)\+?\d[\d ()/-]{5,}\d"),
+}
+_NUMBER = re.compile(rf"[\d.,]{{0,40}}\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|one)\b")
+_MEASURES: dict[str, Callable[[ParsedQuestion, str], float]] = {
+    "number": _number,
+    "money": _figure_score(_MONEY),
+    "percentage": _figure_score(_PERCENT),
+    "date": _date,
+    "duration": _duration,
+    "person": _person,
+    "definition": _definition,
+    "place": _pattern_score(_PLACE),
+    "reason": _pattern_score(_REASON),
+}
+
+
+@dataclass(frozen=True)
+class ScoringContext:
+    """A question, its vectors, and the models and weights to compare sentences with.
+
+    `vectors` has a row for the whole question and one for each of its parts.
+    """
+
+    question: ParsedQuestion
+    vectors: NDArray[np.float32]
+    embedding: EmbeddingModel
+    tokeniser: KeywordTokeniser
+    weights: TermWeights
+    contraries: ContradictionFinder
+
+    def stems(self, text: str) -> frozenset[str]:
+        """The distinct stems of a text."""
+        return frozenset(self.tokeniser.stems(text))
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """Embed the texts, cut to the model's limit, one row per text."""
+        return embed_truncated(texts, self.embedding)
+
+
+MOST_EMBEDDED = 24
+# A conditional logit over the sentences of each question's chunks, fitted on paraphrased handbook questions and on
+# reading-comprehension sets in English and German, rounded; see decision 3 in docs/decisions.
+_WEIGHT_COSINE = 0.5
+_WEIGHT_COVERAGE = 0.3
+_WEIGHT_AROUND = 0.5
+_WEIGHT_CHUNK = 0.25
+_WEIGHT_CHUNK_COSINE = 0.3
+_WEIGHT_RIVAL = 0.35
+_WEIGHT_FRAGMENT = 0.06
+_WEIGHT_FIGURE = 0.35
+_WEIGHT_PERSON = 0.2
+_WEIGHT_OTHER_VALUE = 0.15
+
+
+@dataclass(frozen=True)
+class CandidateFeatures:
+    """A candidate with its stems and those parts of its score that need no embedding."""
+
+    candidate: SentenceCandidate
+    stems: frozenset[str]
+    own_stems: frozenset[str]
+    coverage: float
+    """Share of the question's weight in the sentence itself."""
+    around: float
+    """The share that its headings and the sentence before add, at half weight."""
+    chunk_score: float
+    """Score of its chunk, 1 for the best."""
+
+
+@dataclass(frozen=True)
+class ScoredSentence(CandidateFeatures):
+    """A candidate with its vector and all parts of its score."""
+
+    cosine: float
+    chunk_cosine: float
+    support: float
+    support_weight: float
+    rivals: int
+    vector: NDArray[np.float32]
+
+    @property
+    def relevance(self) -> float:
+        """How much the sentence is about the question, apart from the expected value."""
+        return (
+            _WEIGHT_COSINE * self.cosine
+            + _WEIGHT_COVERAGE * self.coverage
+            + _WEIGHT_AROUND * self.around
+            + _WEIGHT_CHUNK * self.chunk_score
+            + _WEIGHT_CHUNK_COSINE * self.chunk_cosine
+        )
+
+    @property
+    def score(self) -> float:
+        """The relevance, less penalties for a missing value, a fragment and numbers that contradict the question."""
+        missing = self.support_weight * (1.0 - self.support)
+        fragment = 0.0 if self.candidate.whole else _WEIGHT_FRAGMENT
+        return self.relevance - missing - fragment - _WEIGHT_RIVAL * min(self.rivals, 1)
+
+
+def score_sentences(
+    context: ScoringContext, chunks: Sequence[RetrievedChunk], candidates: Sequence[SentenceCandidate]
+) -> list[ScoredSentence]:
+    """Score the most promising candidates, best first; ties by chunk and position."""
+    features = _candidate_features(context, chunks, candidates)
+    # Limit the time for embedding: candidates of poor chunks that share no word with the question go first.
+    promise = [one.coverage + one.around + one.chunk_score for one in features]
+    ranked = sorted(range(len(features)), key=lambda position: -promise[position])
+    features = [features[position] for position in sorted(ranked[:MOST_EMBEDDED])]
+    vectors = context.embed([one.candidate.readable_with_question for one in features])
+    question, scored = context.question, []
+    other_weight = _WEIGHT_PERSON if question.expects == "person" else _WEIGHT_OTHER_VALUE
+    for one, vector in zip(features, vectors, strict=True):
+        chunk, text = chunks[one.candidate.chunk], one.candidate.readable
+        cosine = round(float((context.vectors @ vector).max()), 6)  # to the nearest part of the question
+        scored.append(
+            ScoredSentence(
+                **vars(one),
+                cosine=cosine,
+                chunk_cosine=cosine if chunk.cosine is None else chunk.cosine,
+                support=expected_value_score(question, text),
+                support_weight=_WEIGHT_FIGURE if question.expects_figure else other_weight,
+                rivals=count_rival_numbers(question.text, f"{chunk.context}\n{text}"),
+                vector=vector,
+            )
+        )
+    return sorted(scored, key=lambda one: (-round(one.score, 6), one.candidate.chunk, one.candidate.start))
+
+
+def _candidate_features(
+    context: ScoringContext, chunks: Sequence[RetrievedChunk], candidates: Sequence[SentenceCandidate]
+) -> list[CandidateFeatures]:
+    best = max((chunk.score for chunk in chunks), default=0.0)
+    drafts: list[CandidateFeatures] = []
+    for candidate in candidates:
+        chunk = chunks[candidate.chunk]
+        follows = bool(drafts) and drafts[-1].candidate.chunk == candidate.chunk
+        headings = context.stems(f"{chunk.context} {chunk.source_title} {candidate.topic}")
+        around = (drafts[-1].stems if follows else frozenset()) | headings
+        stems = context.stems(candidate.readable_with_question)
+        own = context.stems(candidate.readable) if candidate.under_question else stems
+        coverage = context.weights.coverage(context.question, stems)
+        added = context.weights.coverage(context.question, stems, around) - coverage
+        score = chunk.score / best if best > 0 else 0.0
+        drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score))
+    return drafts

@@ -1,0 +1,199 @@
+"""Citations and the sentences with them: split written text into statements, number quotes, locate them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from elt_llm_core.results import Citation, RetrievedChunk
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.outline import Outline
+from elt_llm_core.text.sentences import sentence_spans
+
+from elt_llm_query.grounding.sentences import strip_markup
+
+_MARKS = r"(?:[ \t]{0,2}\[\d{1,4}(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,12}\])"
+_MARK = re.compile(_MARKS)
+_AFTER_END = re.compile(rf"([.!?…][\"'”»)]{{0,2}})((?:{_MARKS}){{1,12}})(?=\s|$)")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$)")
+# A source by its number, which is not part of the claim.
+_NUMBERED = r"(?: (?:no\. ?)?\d{1,3}(?:(?:, | and | und )(?:(?:source|quelle) )?\d{1,3}){0,8})?"
+_OPENING = re.compile(
+    r"^(?:(?:yes|no|ja|nein|sure|of course|certainly)[,.:!] ?)?"
+    r"(?:(?:according to|based on|as (?:stated|described|mentioned|noted) in|per|laut|gemass|nach) "
+    r"(?:the |this |these |den |dem |der |diesen )?(?:(?:provided|given|available|above|retrieved) )?"
+    r"(?:documents?|texts?|sources?|passages?|context|information|excerpts?|dokumenten?|texte?n?|quellen?|angaben)"
+    rf"{_NUMBERED}(?: provided| above)?,? "
+    r"|(?:the |this |these |die |das |der )?(?:documents?|texts?|sources?|passages?|dokumente?|quellen?)"
+    rf"{_NUMBERED} "
+    r"(?:also )?(?:says?|states?|explains?|mentions?|notes?|describes?|sagt|sagen|besagt|besagen) (?:that|dass),? )"
+)
+_EMPTY = re.compile(
+    r"^(?:hello|hi|hey|dear|hallo|guten (?:tag|morgen|abend)|thank|thanks|danke|sure|certainly|of course|gern"
+    r"|you're welcome|i hope|hope this|let me know|feel free|please (?:let|ask)|ich hoffe|wenn (?:du|sie) weitere"
+    r"|here (?:is|are|'s)|hier (?:ist|sind)|in summary$|to summari[sz]e$|zusammenfassend$|(?:great|good) question"
+    r"|(?:i|we|ich|wir) (?:can|could|do|did|will|am|cannot|can't|couldn't|don't|have|kann|konnte|habe)\b)"
+)
+_SILENT = re.compile(
+    r"^(?:the|this|these|die|diese|der|das|in (?:the|these|this|diesen|den)) (?:provided |given |available )?"
+    r"(?:documents?|texts?|sources?|passages?|context|dokumente?n?|quellen?|texte?n?)"
+    r" (?:(?:provided )?(?:do|does|did)|enthalten|enthalt|nennen|nennt|geben|gibt|sagen|sagt) (?:not|nicht|keine?|no)\b"
+    r"|^not found\b|^in diesen dokumenten nicht gefunden"
+)
+_MOST_EMPTY_WORDS = 14
+_CONTENT = re.compile(r"[^\W_]{2,}|\d")
+_JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")
+_FEWEST_WORDS = 4
+_ENDS = 2
+_LONGEST = 2000  # characters of a sentence that are compared
+_LONGEST_RANGE = 20
+
+
+@dataclass(frozen=True)
+class AnswerStatement:
+    """One sentence at start:end of the written text; `claim` is without marks and opening, empty for no claim.
+
+    `cited` are the numbers in its brackets, in order.
+    """
+
+    start: int
+    end: int
+    text: str
+    claim: str
+    cited: tuple[int, ...]
+
+    @property
+    def clauses(self) -> list[str]:
+        """The parts that can be compared with the sources separately: at least two, or none."""
+        parts = [part for part in _JOINTS.split(self.claim) if part]
+        return parts if len(parts) > 1 and all(len(part.split()) >= _FEWEST_WORDS for part in parts) else []
+
+
+def move_marks_inside(text: str) -> str:
+    """Write "end. [1]" as "end [1].", so that marks stay with their sentence."""
+    return _AFTER_END.sub(
+        lambda found: f"{found.group(2) if found.group(2)[0] == ' ' else ' ' + found.group(2)}{found.group(1)}", text
+    )
+
+
+def strip_citation_marks(text: str) -> str:
+    """Remove all numbers in brackets."""
+    return _MARK.sub("", text)
+
+
+def split_statements(text: str) -> list[AnswerStatement]:
+    """Split a text, whose marks are inside its sentences, into sentences; no visible character is left out."""
+    statements = []
+    for start, end in sentence_spans(text):
+        written = text[start:end]
+        cited = tuple(dict.fromkeys(number for mark in _MARK.findall(written) for number in _numbers(mark)))
+        bare = strip_citation_marks(written).strip()
+        statements.append(AnswerStatement(start, end, bare, "" if _claims_nothing(bare) else _claim(bare), cited))
+    return statements
+
+
+def _numbers(mark: str) -> list[int]:
+    """The numbers of a mark; [2-4] has three."""
+    numbers: list[int] = []
+    for part in re.split(r"[,;]", mark.strip(" \t[]")):
+        ends = [int(number) for number in re.findall(r"\d+", part)]
+        if len(ends) == _ENDS and 0 < ends[1] - ends[0] <= _LONGEST_RANGE:
+            numbers.extend(range(ends[0], ends[1] + 1))
+        else:
+            numbers.extend(ends)
+    return numbers
+
+
+def _claim(text: str) -> str:
+    """Remove markup and openings such as "according to the documents"."""
+    bare = strip_markup(text)[:_LONGEST]
+    folded = fold(bare)
+    opening = _OPENING.match(folded) if len(folded) == len(bare) else None
+    rest = bare[opening.end() :] if opening else bare
+    return rest[:1].upper() + rest[1:]
+
+
+def _claims_nothing(text: str) -> bool:
+    """Whether the text is a greeting, opening, question, heading, or about the documents or the writer."""
+    bare = strip_markup(text)
+    if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
+        return True
+    folded = fold(bare)
+    if _SILENT.search(folded) or re.fullmatch(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*", folded):
+        return True
+    is_short = len(folded.split()) <= _MOST_EMPTY_WORDS and not any(map(str.isdigit, folded))
+    return is_short and bool(_EMPTY.match(folded))
+
+
+@dataclass(frozen=True)
+class Quote:
+    """The words chunk.text[start:end]; `readable` is their text without table syntax, if it differs."""
+
+    chunk: RetrievedChunk
+    start: int
+    end: int
+    readable: str = ""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The position of the words in the document's text."""
+        return self.chunk.span[0] + self.start, self.chunk.span[0] + self.end
+
+    @property
+    def words(self) -> str:
+        """The words, unchanged."""
+        return self.chunk.text[self.start : self.end]
+
+
+def number_quotes(quotes: Sequence[Quote]) -> tuple[list[int], tuple[Citation, ...]]:
+    """Number the quotes from 1 in order of first mention, and return one citation per number.
+
+    Quotes of the same span of the same document share a number.
+    """
+    keys = [(quote.chunk.collection, quote.chunk.source_id, quote.span) for quote in quotes]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys), 1)}
+    firsts = dict(zip(reversed(keys), reversed(quotes), strict=True))
+    citations = tuple(quote_citation(firsts[key], number) for key, number in numbers.items())
+    return [numbers[key] for key in keys], citations
+
+
+def quote_citation(quote: Quote, number: int) -> Citation:
+    """Build the citation of a quote under a number."""
+    chunk = quote.chunk
+    return Citation(
+        reference=f"[{number}]",
+        collection=chunk.collection,
+        source_id=chunk.source_id,
+        source_title=chunk.source_title,
+        source=chunk.source,
+        document_hash=chunk.document_hash,
+        excerpt=quote.words,
+        span=quote.span,
+        page=chunk.page,
+        section=chunk.section,
+        relevance_score=min(1.0, max(0.0, chunk.score)),
+    )
+
+
+def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]) -> tuple[Citation, ...]:
+    """Set page and section of each citation to those at the start of its excerpt; outlines are by document id.
+
+    A chunk may cross a page break or hold several short sections, so its own page is not always the excerpt's.
+    """
+    return tuple(
+        citation.model_copy(
+            update={"page": outline.page_at(citation.span[0]), "section": outline.section_at(citation.span[0])}
+        )
+        if (outline := outlines.get(citation.source_id))
+        else citation
+        for citation in citations
+    )
+
+
+def cited_chunks(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
+    """The chunk of each citation, in the order of the citations."""
+
+    def contains(chunk: RetrievedChunk, cited: Citation) -> bool:
+        is_inside = chunk.span[0] <= cited.span[0] and cited.span[1] <= chunk.span[1]
+        return is_inside and chunk.source_id == cited.source_id
+
+    return tuple(next(chunk for chunk in chunks if contains(chunk, cited)) for cited in citations)

@@ -1,0 +1,431 @@
+"""Compare a claim with a source sentence: tokens, alignment, exchanged roles, antonyms and negations."""
+
+import re
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from importlib.resources import files
+from itertools import combinations
+from typing import Final
+
+from elt_llm_core.text.languages import words as language_words
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.grounding.rules import MEASURES, NumberValue, RuleSet, find_numbers, read_rules
+from elt_llm_query.grounding.sentences import match_term
+
+NEGATORS: Final = language_words("negators", folded=True)
+NEGATED_ENDING: Final = "n't"
+# Verbs that negate the verb after them.
+DENYING: Final = frozenset("fail fails failed refuse refuses refused unable decline declined".split())  # noqa: SIM905
+_PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")
+_SHORTEST = 4
+
+
+class AntonymTable:
+    """Looks up antonyms by the stems of one language, so that "increased" is an antonym of "decreases"."""
+
+    def __init__(self, tokeniser: KeywordTokeniser) -> None:
+        self._tokeniser = tokeniser
+        self._of: dict[str, set[str]] = {}
+        for pair in files(__package__).joinpath("antonyms.txt").read_text(encoding="utf-8").splitlines():
+            left, right = map(self.key, pair.split())
+            self._of.setdefault(left, set()).add(right)
+            self._of.setdefault(right, set()).add(left)
+
+    def key(self, word: str) -> str:
+        """The key of a folded word: its stem, or the word itself if it is a stopword."""
+        return next(iter(self._tokeniser.stems(word)), word)
+
+    def of(self, key: str) -> AbstractSet[str]:
+        """The keys of the antonyms of the word with this key."""
+        return self._of.get(key, set())
+
+
+def is_negated_by_prefix(word: str, other: str) -> bool:
+    """Whether one stem is the other with a negating prefix: `unable` and `able`."""
+    longer, shorter = (word, other) if len(word) > len(other) else (other, word)
+    return len(shorter) >= _SHORTEST and any(longer == prefix + shorter for prefix in _PREFIXES)
+
+
+_WORD = re.compile(r"[^\W_](?:[\w'\u2019]|[.&+#/-](?=\w)){0,60}|[%$€£]")
+_CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]")
+_SCOPE = 5
+_LIMITS = frozenset("only merely just more less fewer later earlier longer until before unless except nur mehr".split())  # noqa: SIM905
+_POSSESSIVE = re.compile(r"['\u2019]s?$")
+
+
+@dataclass(frozen=True)
+class SentenceToken:
+    """One word: as written, folded, its stems (none for a stopword), whether it is a name, a number or negated."""
+
+    text: str
+    word: str
+    stems: tuple[str, ...]
+    start: int
+    end: int
+    name: bool
+    number: bool
+    denied: bool
+    denies: bool
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """The tokens of a text in order, its numbers and rules, and the sets of its stems and words."""
+
+    text: str
+    tokens: tuple[SentenceToken, ...]
+    numbers: tuple[NumberValue, ...]
+    stems: frozenset[str]
+    words: frozenset[str]
+    denied: frozenset[str]
+    rules: RuleSet
+
+    @property
+    def without_rules(self) -> "ParsedSentence":
+        """The sentence without its rule words, whose negations its rules account for."""
+        tokens = tuple(
+            replace(token, denied=False, denies=False) if token.start in self.rules.inside else token
+            for token in self.tokens
+            if token.start not in self.rules.positions
+        )
+        return replace(self, tokens=tokens, denied=_denied_stems(tokens))
+
+    @property
+    def names(self) -> list[SentenceToken]:
+        """The tokens that are names."""
+        return [token for token in self.tokens if token.name]
+
+
+def _denied_stems(tokens: Sequence[SentenceToken]) -> frozenset[str]:
+    return frozenset(stem for token in tokens if token.denied for stem in token.stems)
+
+
+def parse_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[str, bool], bool]) -> ParsedSentence:
+    """Parse a text; `is_name(word, at_start)` decides whether a capitalised word is a name."""
+    numbers = tuple(find_numbers(text))
+    covered = {position for number in numbers for position in range(number.start, number.end)}
+    denied, denying = _negation_scopes(text)
+    tokens: list[SentenceToken] = []
+    opens = True
+    for found in _WORD.finditer(text):
+        surface = _POSSESSIVE.sub("", found.group().rstrip(".")) or found.group()
+        is_number = found.start() in covered or surface[0].isdigit()
+        name = not is_number and surface[0].isupper() and fold(surface) not in MEASURES and is_name(surface, opens)
+        stems, start = tuple(tokeniser.stems(surface)), found.start()
+        flags = (name, is_number, start in denied, start in denying)
+        tokens.append(SentenceToken(surface, fold(surface), stems, start, found.end(), *flags))
+        opens = text[found.end() : found.end() + 2].strip()[:1] in (".", "!", "?", ":") and not surface.isupper()
+    return ParsedSentence(
+        text,
+        tuple(tokens),
+        numbers,
+        frozenset(stem for token in tokens for stem in token.stems),
+        frozenset(token.word for token in tokens),
+        _denied_stems(tokens),
+        read_rules(text, numbers, tokeniser.stems),
+    )
+
+
+def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
+    """The start positions of the words that a negation covers in its clause, and those of the negations."""
+    denied, denying = set[int](), set[int]()
+    found = list(_WORD.finditer(text))
+    for position, one in enumerate(found):
+        word = fold(one.group())
+        if not (word in NEGATORS or word in DENYING or word.endswith(NEGATED_ENDING)):
+            continue
+        following = found[position + 1 : position + 1 + _SCOPE]
+        if following and fold(following[0].group()) in _LIMITS:
+            continue
+        denying.add(one.start())
+        last = one.end()
+        for other in following:
+            if _CLAUSE_END.search(text[last : other.start()]):
+                break
+            denied.add(other.start())
+            last = other.end()
+        if fold(one.group()) == "nicht":  # follows the verb and its objects as often as it precedes them
+            denied |= {other.start() for other in found[max(0, position - 2) : position]}
+    return denied, denying
+
+
+_LONGEST = 9
+_FEWEST_SHARED = 0.45
+_NEARLY_ALL = 0.7
+_FEW = 3
+_BY = frozenset("by von durch vom".split())  # noqa: SIM905
+REFERRING = frozenset(
+    """it he she they his her its their him them this these that those both such es er sie sein seine seinen ihr ihre
+    ihren dieser diese dieses diesem deren dessen ihm ihn""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class AlignmentSlot:
+    """A difference at one position: `ours` of the claim, missing in the source, and `theirs`, missing in the claim."""
+
+    ours: tuple[SentenceToken, ...]
+    theirs: tuple[SentenceToken, ...]
+
+    @property
+    def proper(self) -> bool:
+        """Whether a name or number is on either side."""
+        return any(token.name or token.number for token in (*self.ours, *self.theirs))
+
+    @property
+    def nouns(self) -> bool:
+        """Whether both sides have a capitalised word within the sentence: in German, two different nouns."""
+        return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
+
+    @property
+    def phrases(self) -> tuple[str, str]:
+        """Both sides as text."""
+        return " ".join(token.text for token in self.ours), " ".join(token.text for token in self.theirs)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The differences between a claim and a source sentence, aligned word by word.
+
+    `slots` are the differences, `pairs` those of one word against one; `crossed` if two names or numbers have changed
+    positions, `denied` if only one side has a negation.
+    """
+
+    slots: tuple[AlignmentSlot, ...]
+    pairs: tuple[tuple[SentenceToken, SentenceToken], ...]
+    crossed: bool
+    denied: bool
+
+
+def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
+    """Align a claim with a sentence; texts with too little in common have no differences."""
+    ours, theirs = list(map(_key, claim.tokens)), list(map(_key, source.tokens))
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    shared = sum(block.size for block in matcher.get_matching_blocks())
+    if shared < _FEWEST_SHARED * len(ours):
+        return Alignment((), (), crossed=False, denied=False)
+    apart = [
+        (claim.tokens[start:end], source.tokens[other_start:other_end])
+        for kind, start, end, other_start, other_end in matcher.get_opcodes()
+        if kind != "equal" and max(end - start, other_end - other_start) <= _LONGEST
+    ]
+    slots = (_slot(claim, source, mine, other) for mine, other in apart if mine and other)
+    same_voice = bool(_BY & claim.words) == bool(_BY & source.words)
+    near = shared >= _NEARLY_ALL * len(ours)
+    return Alignment(
+        tuple(filter(None, slots)),
+        tuple((mine[0], other[0]) for mine, other in apart if len(mine) == len(other) == 1),
+        crossed=near and same_voice and _has_crossed_names(apart),
+        denied=near and _negated_words(apart),
+    )
+
+
+def _has_crossed_names(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
+    """Whether two names or numbers have changed positions."""
+    moved = [(_proper(mine) - _proper(other), _proper(other) - _proper(mine)) for mine, other in apart]
+    return any(
+        one & other_gone and gone & other
+        for position, (one, gone) in enumerate(moved)
+        for other, other_gone in moved[position + 1 :]
+    )
+
+
+def _proper(tokens: Sequence[SentenceToken]) -> set[str]:
+    """Names, numbers, and German nouns: all words with a capital within the sentence."""
+    return {token.word for token in tokens if token.number or _capital(token)}
+
+
+def _capital(token: SentenceToken) -> bool:
+    return bool(token.stems) and token.start > 0 and token.text[0].isupper()
+
+
+def _negated_words(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
+    counts = [
+        sum(token.denies for token in (*mine, *other)) for mine, other in apart if max(len(mine), len(other)) <= _FEW
+    ]
+    return sum(counts) % 2 == 1
+
+
+def _key(token: SentenceToken) -> str:
+    return token.stems[0] if token.stems else token.word
+
+
+def _slot(
+    claim: ParsedSentence, source: ParsedSentence, ours: Sequence[SentenceToken], theirs: Sequence[SentenceToken]
+) -> AlignmentSlot | None:
+    other = tuple(token for token in theirs if token.stems and _lacks(claim, source, token))
+    mine = tuple(token for token in ours if token.stems and _lacks(source, claim, token))
+    # A name that the sentence has elsewhere is still wrong in place of another name, which the claim lacks.
+    if not mine and any(token.name for token in other):
+        mine = tuple(token for token in ours if token.name)
+    if not mine or not other or (any(token.word in REFERRING for token in theirs) and not any(t.name for t in other)):
+        return None
+    return AlignmentSlot(mine, other)
+
+
+def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) -> bool:
+    """Whether a sentence lacks the word or, for a part of a number, the amount."""
+    for number in own.numbers:
+        if number.start <= token.start < number.end:
+            return not any(number.agrees(other) for other in sentence.numbers)
+    return not any(match_term(stem, sentence.stems) for stem in token.stems)
+
+
+_REACH = 4
+_BE = frozenset("is are was were be been being wurde wurden wird werden worden".split())  # noqa: SIM905
+_MOST = 7
+_ENOUGH = 0.75
+_BEFORE_DOER = 4
+
+
+def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
+    """How much better two names or numbers fit each other's position than their own, from 0 to 1."""
+    names = [name for name in _unique_names(claim) if _positions(source, name)][:_MOST]
+    return max((_exchange(claim, source, left, right) for left, right in combinations(names, 2)), default=0.0)
+
+
+def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
+    """Whether two names around a verb have changed roles.
+
+    In the same voice the order differs: "France declared war on England" against "England declared war on France". In
+    another voice the order is the same: "A wrote B" against "A was written by B".
+    """
+    names = [name for name in _unique_names(claim) if name.name and len(_positions(source, name)) == 1][:_MOST]
+    for left, right in combinations(names, 2):
+        ours = (claim.tokens.index(left), claim.tokens.index(right))
+        theirs = (_positions(source, left)[0], _positions(source, right)[0])
+        verbs = _verbs(claim.tokens[min(ours) + 1 : max(ours)])
+        shared = verbs & _verbs(source.tokens[min(theirs) + 1 : max(theirs)])
+        if not shared or len(shared) < _ENOUGH * len(verbs):
+            continue
+        same_voice = _passive(claim, min(ours), max(ours)) == _passive(source, min(theirs), max(theirs))
+        same_order = (ours[0] < ours[1]) == (theirs[0] < theirs[1])
+        if same_voice != same_order:
+            return True
+    return False
+
+
+def _unique_names(sentence: ParsedSentence) -> list[SentenceToken]:
+    """Names and numbers that occur once; of a name of several words, the last word."""
+    tokens = sentence.tokens
+    heads = [
+        token
+        for position, token in enumerate(tokens)
+        if (token.name and not (position + 1 < len(tokens) and tokens[position + 1].name)) or token.number
+    ]
+    return [token for token in heads if sum(other.word == token.word for other in tokens) == 1]
+
+
+def _positions(sentence: ParsedSentence, name: SentenceToken) -> list[int]:
+    return [position for position, token in enumerate(sentence.tokens) if _same_name(token, name)]
+
+
+def _same_name(left: SentenceToken, right: SentenceToken) -> bool:
+    return left.word == right.word or bool(set(left.stems) & set(right.stems))
+
+
+def _exchange(claim: ParsedSentence, source: ParsedSentence, left: SentenceToken, right: SentenceToken) -> float:
+    if left.number != right.number or _same_name(left, right):
+        return 0.0
+    ours = (claim.tokens.index(left), claim.tokens.index(right))
+    theirs = (_positions(source, left), _positions(source, right))
+    own, other = (
+        [max(_likeness(claim, our, source, one) for one in there) for our, there in zip(ours, positions, strict=True)]
+        for positions in (theirs, theirs[::-1])
+    )
+    return max(0.0, min(1.0, (min(other[0] - own[0], other[1] - own[1]) + (sum(other) - sum(own)) / 2) / 2))
+
+
+def _likeness(claim: ParsedSentence, position: int, source: ParsedSentence, other: int) -> float:
+    """How similar the words around two positions are, 0 to 1; nearer words count more."""
+    total = shared = 0.0
+    for step in (-1, 1):
+        for distance in range(1, _REACH + 1):
+            word = _token_at(claim.tokens, position + step * distance)
+            weight = 1.0 / distance
+            total += weight
+            gaps = (
+                abs(distance - gap)
+                for gap in range(1, _REACH + 2)
+                if _token_at(source.tokens, other + step * gap) == word
+            )
+            nearest = min(gaps, default=None)
+            shared += 0.0 if nearest is None else weight / (1 + nearest)
+    return shared / total
+
+
+def _token_at(tokens: Sequence[SentenceToken], position: int) -> str:
+    if not 0 <= position < len(tokens):
+        return "^" if position < 0 else "$"
+    return _key(tokens[position])
+
+
+def _verbs(tokens: Sequence[SentenceToken]) -> set[str]:
+    return {stem for token in tokens if not token.name and not token.number for stem in token.stems}
+
+
+def _passive(sentence: ParsedSentence, first: int, last: int) -> bool:
+    between = [token.word for token in sentence.tokens[first + 1 : last]]
+    before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]
+    return bool(_BY.intersection(between[-_BEFORE_DOER:])) and bool(
+        _BE.intersection([*between, *before]) or len(between) <= _REACH
+    )
+
+
+class ContradictionFinder:
+    """Finds antonyms and one-sided negations between a claim and a sentence, both parsed with `tokeniser`."""
+
+    def __init__(self, tokeniser: KeywordTokeniser) -> None:
+        self._antonyms = AntonymTable(tokeniser)
+
+    def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
+        """The antonyms and one-sided negations; one of each cancel out ("not simple" for "complicated")."""
+        key, of = self._antonyms.key, self._antonyms.of
+        # At aligned positions each side may have both words.
+        aligned = [ours.text for ours, theirs in alignment.pairs if key(theirs.word) in of(key(ours.word))]
+        opposed = tuple(dict.fromkeys([*self._opposed(claim, source), *aligned]))
+        denied = _negated_on_one_side(claim, source)
+        found = () if len(opposed) == len(denied) == 1 else (*opposed, *denied)
+        if alignment.denied and not denied:
+            negation = next((one.text for sentence in (claim, source) for one in sentence.tokens if one.denies), "")
+            return (*found, negation)
+        return found
+
+    def _opposed(self, claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
+        ours = {self._antonyms.key(token.word): token for token in claim.tokens if not token.name}
+        theirs = {self._antonyms.key(token.word) for token in source.tokens}
+        found = [
+            token.text
+            for key, token in ours.items()
+            if key not in theirs and any(other in theirs and other not in ours for other in self._antonyms.of(key))
+        ]
+        prefixed = [
+            token.text
+            for key, token in ours.items()
+            if len(key) >= _SHORTEST
+            and key not in theirs
+            and any(is_negated_by_prefix(key, other) and other not in ours for other in theirs)
+        ]
+        return (*found, *prefixed)
+
+
+def _negated_on_one_side(claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
+    """The words that only one side negates: the first after each negation that the other side has too."""
+    ours = [word for word in _negated_words_in(claim, source) if word not in source.denied]
+    theirs = [word for word in _negated_words_in(source, claim) if word not in claim.denied]
+    return tuple(dict.fromkeys([*ours, *theirs]))
+
+
+def _negated_words_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
+    shared_words = []
+    is_open = False
+    for token in one.tokens:
+        is_open = token.denies or (is_open and token.denied)
+        if is_open and not token.denies and (shared := [stem for stem in token.stems if match_term(stem, other.stems)]):
+            shared_words.append(shared[0])
+            is_open = False
+    return shared_words

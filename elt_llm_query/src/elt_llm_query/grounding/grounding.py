@@ -1,0 +1,551 @@
+"""Ground a written answer: compare each sentence with the chunks and give a verdict with citations.
+
+The answer needs no quotes or citations: this module finds the best source of each sentence, and marks sentences that
+the chunks do not support or that they contradict.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, Literal
+
+import numpy as np
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import Citation, RetrievedChunk
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.sentences import sentence_spans
+from elt_llm_core.text.stems import KeywordTokeniser
+from numpy.typing import NDArray
+
+from elt_llm_query.grounding.citations import AnswerStatement, Quote, move_marks_inside, number_quotes, split_statements
+from elt_llm_query.grounding.claims import (
+    Alignment,
+    AlignmentSlot,
+    ContradictionFinder,
+    ParsedSentence,
+    SentenceToken,
+    align_claim,
+    exchange_score,
+    parse_sentence,
+    roles_swapped,
+)
+from elt_llm_query.grounding.rules import RuleDifference, compare_rules
+from elt_llm_query.grounding.sentences import (
+    embed_truncated,
+    match_term,
+    sentence_candidates,
+    split_table_rows,
+    strip_markup,
+)
+from elt_llm_query.understanding.question import question_language
+
+_CAPITALISED = re.compile(r"(?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][\w'\u2019-]{1,60}")
+_LOWER = re.compile(r"(?<![\w'\u2019-])[a-zß-ÿ][\w'\u2019-]{1,60}")
+_DETERMINED = re.compile(
+    r"\b(?:der|die|das|den|dem|des|ein|eine[nmrs]?|kein[enmrs]{0,2}|im|am|zum|zur|vom|beim|ins|ans|sein[enmrs]{0,2}"
+    r"|ihre?[nmrs]?|diese[nmrs]?|[a-zäöüß]{3,30}(?:en|er|es|em|e)) ([A-ZÄÖÜ][\w-]{1,60})"
+)
+_GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|ungen|heiten|keiten|tionen)$")
+_BEFORE = 2
+
+
+@dataclass(frozen=True)
+class SourceSentence:
+    """text[start:end] of a chunk; `before` are words of the two preceding sentences, `over` words of its headings."""
+
+    chunk: int
+    start: int
+    end: int
+    sentence: ParsedSentence
+    before: frozenset[str]
+    over: frozenset[str]
+
+
+class SourceIndex:
+    """Every sentence of the chunks, with the weight of each word among them and the words that are names."""
+
+    def __init__(self, chunks: Sequence[RetrievedChunk], tokeniser: KeywordTokeniser, *, german: bool) -> None:
+        self.chunks = chunks
+        self.tokeniser = tokeniser
+        self.german = german
+        whole = " ".join(f"{chunk.source_title} {chunk.context} {chunk.text}" for chunk in chunks)
+        self._common = {fold(one.group()) for one in _LOWER.finditer(whole)}
+        self._capitalised = {fold(one.group()) for one in _CAPITALISED.finditer(whole)}
+        self._nouns = {fold(one.group(1)) for one in _DETERMINED.finditer(whole)} if german else set[str]()
+        self.sentences = [one for number, chunk in enumerate(chunks) for one in self._of_chunk(number, chunk)]
+        self._frequency = Counter(stem for one in self.sentences for stem in one.sentence.stems)
+        self.stems = frozenset(self._frequency)
+
+    def read(self, text: str) -> ParsedSentence:
+        """Parse a text with the names of these chunks."""
+        return parse_sentence(text, self.tokeniser, self._is_name)
+
+    def weight(self, stem: str) -> float:
+        """The inverse document frequency of a stem among the sentences, above 0."""
+        size, count = len(self.sentences), self._frequency[stem]
+        return 0.2 + math.log1p((size - count + 0.5) / (count + 0.5))
+
+    def _is_name(self, word: str, at_start: bool) -> bool:
+        """Whether a capitalised word is a name: German capitalises nouns, every language the start of sentences."""
+        folded = fold(word)
+        if not self.tokeniser.stems(word) and not word.isupper():
+            return False
+        if self.german:
+            return folded not in self._nouns and folded not in self._common and not _GERMAN_NOUN.search(folded)
+        if not at_start:
+            return len(word) > 1
+        return (folded in self._capitalised and folded not in self._common) or (word.isupper() and len(word) > 1)
+
+    def _of_chunk(self, number: int, chunk: RetrievedChunk) -> list[SourceSentence]:
+        over = frozenset(fold(f"{chunk.source_title} {chunk.context} {chunk.section or ''}").replace("-", " ").split())
+        candidates = sentence_candidates([chunk])
+        leads = {(one.start, one.end): one for one in candidates if one.kind != "prose" or one.under_question}
+        sentences: list[SourceSentence] = []
+        # Each row of a table is a sentence: in all rows together any number would support any claim.
+        spans = (line for span in sentence_spans(chunk.text) for line in split_table_rows(chunk.text, span))
+        for start, end in sorted({*spans, *leads}):
+            lead = leads.get((start, end))
+            sentence = self.read(lead.readable_with_question if lead else strip_markup(chunk.text[start:end]))
+            if sentence.tokens:
+                before = frozenset[str]().union(*(one.sentence.words for one in sentences[-_BEFORE:]))
+                sentences.append(SourceSentence(number, start, end, sentence, before, over))
+        return sentences
+
+
+_REACH = 6
+_DEFINITE = frozenset({"the", "der", "die", "das", "both", "this", "such"})
+_PRONOUNS = frozenset(
+    """it he she they his her its their him them this these that those es er sie sein seine ihr ihre dieser diese
+    dieses deren dessen""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class ClaimComparison:
+    """A claim compared with sentences: the share of its weight they cover, and each kind of disagreement."""
+
+    sentences: tuple[SourceSentence, ...]
+    coverage: float
+    """Share of the weight of the claim's words, without names and numbers, that the sentences have."""
+    strange: float
+    """Share of the same weight that no chunk has at all."""
+    elsewhere: float
+    """Share of the same weight that only other sentences have."""
+    numbers: tuple[str, ...]
+    """Numbers of the claim that the sentences lack."""
+    names: tuple[str, ...]
+    """Names of the claim that the sentences, and what they refer to, lack."""
+    borrowed: tuple[str, ...]
+    """Names that only the sentences before or the headings have."""
+    contrary: tuple[str, ...]
+    """Words with an antonym in the sentences, and words negated on one side only."""
+    other_force: tuple[str, ...]
+    """"May" for "must" in the sentences, or vice versa."""
+    exchanged: float
+    swapped: bool
+    replaced: tuple[AlignmentSlot, ...]
+    """Positions where the first of the sentences has another name, number or noun."""
+    traded: int
+    """The number of names that the claim and the first sentence each have and the other lacks."""
+
+
+class ClaimComparer:
+    """Compares a claim with sentences of the sources."""
+
+    def __init__(self, sources: SourceIndex, contraries: ContradictionFinder) -> None:
+        self._sources = sources
+        self._contraries = contraries
+
+    def coverage(self, claim: ParsedSentence, stems: frozenset[str]) -> float:
+        """The share of the weight of all the claim's words that `stems` has."""
+        weights = {stem: self._sources.weight(stem) for stem in claim.stems}
+        total = sum(weights.values())
+        return sum(weight * match_term(stem, stems) for stem, weight in weights.items()) / total if total else 0.0
+
+    def compare(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> ClaimComparison:
+        """Compare the claim with the sentences in every respect."""
+        stems = frozenset[str]().union(*(one.sentence.stems for one in sentences))
+        rules = self._compare_rules(claim, sentences)
+        if rules is not None:
+            claim = claim.without_rules
+            sentences = [replace(one, sentence=one.sentence.without_rules) for one in sentences]
+        tokens = (token for token in claim.tokens if not token.name and not token.number)
+        terms = {stem: self._sources.weight(stem) for token in tokens for stem in token.stems}
+        total = sum(terms.values()) or 1.0
+        lacking = {stem: weight * (1.0 - match_term(stem, stems)) for stem, weight in terms.items()}
+        strange = sum(weight for stem, weight in lacking.items() if not match_term(stem, self._sources.stems))
+        aligned = [align_claim(claim, one.sentence) for one in sentences]
+        names = [(token.text, self._locate_name(token, claim, sentences)) for token in claim.names]
+        return ClaimComparison(
+            sentences=tuple(sentences),
+            coverage=1.0 - sum(lacking.values()) / total if terms else 1.0,
+            strange=strange / total,
+            elsewhere=(sum(lacking.values()) - strange) / total,
+            numbers=self._numbers(claim, sentences),
+            names=tuple(name for name, location in names if location == "missing"),
+            borrowed=tuple(name for name, location in names if location == "beside"),
+            contrary=(*(rules.contrary if rules else ()), *self._contrary(claim, sentences, aligned)),
+            other_force=rules.other_force if rules else (),
+            exchanged=max(exchange_score(claim, one.sentence) for one in sentences),
+            swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
+            replaced=tuple(slot for slot in aligned[0].slots if slot.proper or self._is_other_noun(slot)),
+            traded=_traded_names(claim, sentences[0].sentence),
+        )
+
+    def _compare_rules(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> RuleDifference | None:
+        """Compare the claim as a rule with the most similar sentence; None if either states no rule."""
+        stating = [one.sentence for one in sentences if one.sentence.rules.clauses]
+        if not claim.rules.clauses or not stating:
+            return None
+        nearest = max(stating, key=lambda one: self.coverage(claim, one.stems))
+        return compare_rules(claim.rules, nearest.rules)
+
+    def _numbers(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> tuple[str, ...]:
+        missing = []
+        for number in claim.numbers:
+            # The stems of the nearest words, without the number itself.
+            near = sorted((one for one in claim.tokens if one.stems), key=lambda one: abs(one.start - number.start))
+            around = {stem for token in near[1 : _REACH + 1] if not token.number for stem in token.stems}
+            agreeing = [one.sentence for one in sentences if any(map(number.agrees, one.sentence.numbers))]
+            is_near = len(sentences) == 1 or any(around & one.stems for one in agreeing)
+            is_missing = not is_near if agreeing else not number.weak
+            if is_missing:
+                missing.append(claim.text[number.start : number.end])
+        return tuple(missing)
+
+    def _locate_name(
+        self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
+    ) -> Literal["there", "beside", "missing"]:
+        """Locate a name in the sentences, only beside them (sentences before, headings), or nowhere."""
+        parsed = [one.sentence for one in sentences]
+        is_acronym = token.text.isupper() and len(token.text) > 1
+        if any(
+            _has_name(one.words, one.stems, token)
+            or (is_acronym and _spelled_out(token, one.text))
+            or _abbreviated(token, claim, one)
+            for one in parsed
+        ):
+            return "there"
+        if any(_has_name(one.over, frozenset(), token) for one in sentences):
+            return "beside"
+        refers = any(_PRONOUNS & one.words or {token.word for token in one.tokens[:1]} & _DEFINITE for one in parsed)
+        return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
+
+    def _is_other_noun(self, slot: AlignmentSlot) -> bool:
+        """Whether the slot has a noun that the chunks use elsewhere; a noun they never use may be a synonym."""
+        return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
+
+    def _contrary(
+        self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
+    ) -> tuple[str, ...]:
+        """The antonyms and one-sided negations in the relevant sentence with the fewest."""
+        best: tuple[str, ...] | None = None
+        for one, alignment in zip(sentences, aligned, strict=True):
+            found = self._contraries.find(claim, one.sentence, alignment)
+            relevant = self.coverage(claim, one.sentence.stems) > 0.25
+            if relevant and (best is None or len(found) > len(best)):
+                best = found
+        return best or ()
+
+
+def _has_name(words: frozenset[str], stems: frozenset[str], token: SentenceToken) -> bool:
+    if token.word in words or any(match_term(stem, stems) for stem in token.stems):
+        return True
+    return any(_same_root(token.word, word) for word in words)
+
+
+def _traded_names(claim: ParsedSentence, source: ParsedSentence) -> int:
+    ours = sum(not _has_name(source.words, source.stems, token) for token in claim.names)
+    theirs = sum(not _has_name(claim.words, claim.stems, token) for token in source.names)
+    return min(ours, theirs)
+
+
+def _same_root(left: str, right: str) -> bool:
+    shorter, longer = sorted((left, right), key=len)
+    needed = max(4, len(shorter) - 3)
+    return len(shorter) >= 4 and longer[:needed] == shorter[:needed] and len(longer) - len(shorter) <= 4
+
+
+def _spelled_out(token: SentenceToken, text: str) -> bool:
+    letters = r"\w*\W{1,3}(?:of |the |and )?".join(re.escape(letter) for letter in token.word if letter.isalpha())
+    return bool(letters) and len(token.word) <= 6 and bool(re.search(rf"\b{letters}", fold(text)))
+
+
+def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSentence) -> bool:
+    """Whether the source has the initials of the run of names that the token belongs to."""
+    tokens = claim.tokens
+    first = last = tokens.index(token)
+    while first > 0 and tokens[first - 1].name:
+        first -= 1
+    while last + 1 < len(tokens) and tokens[last + 1].name:
+        last += 1
+    initials = "".join(one.word[0] for one in tokens[first : last + 1])
+    return len(initials) > 1 and any(one.word.replace(".", "") == initials for one in source.tokens)
+
+
+# A logistic regression on altered and honestly reworded sentences, see docs/decisions/0020-grounding.md.
+INTERCEPT: Final = 1.78
+WEIGHTS: Final = MappingProxyType(
+    {
+        "lacking": -1.03,
+        "elsewhere": -1.11,
+        "numbers": -1.82,
+        "names": -1.33,
+        "borrowed": -0.43,
+        "contrary": -3.29,
+        "exchanged": -1.47,
+        "swapped": -2.16,
+        "distance": -1.34,
+        "pair": -0.27,
+        "replaced": -2.2,
+        "traded": -0.93,
+        "behind": -1.44,
+    }
+)
+_COMPARED = 6
+_ALONE = 3
+_GAIN = 0.12
+_GAIN_ELSEWHERE = 0.25
+_FEW_WORDS = 4
+_OFTEN = 2
+_OTHER_FORCE = 0.7  # "may" for "must" is neither supported nor an antonym
+
+
+@dataclass(frozen=True)
+class ClaimSupport:
+    """The sentences that support a claim best, their features, and the chance, 0 to 1, that they support it."""
+
+    comparison: ClaimComparison
+    features: dict[str, float]
+    chance: float
+
+
+class SupportFinder:
+    """Finds the sentence, or the two, that support a claim best. Embeds each text once."""
+
+    def __init__(self, sources: SourceIndex, embedding: EmbeddingModel, contraries: ContradictionFinder) -> None:
+        self._sources = sources
+        self._comparer = ClaimComparer(sources, contraries)
+        self._embedding = embedding
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    def support(self, text: str) -> ClaimSupport | None:
+        """Find the best support of a claim; None if the sources have no sentence or the claim has no word."""
+        claim = self._sources.read(text)
+        ranked = self._ranked(claim)
+        if not ranked or not claim.tokens:
+            return None
+        options = [self._option(claim, [one]) for _, one in ranked[:_ALONE]]
+        second = self._second(claim, ranked[0][1])
+        if second:
+            options.append(self._option(claim, [ranked[0][1], second]))
+        nearest = min(features["distance"] for _, features in options)
+        supports = []
+        for comparison, features in options:
+            features["behind"] = features["distance"] - nearest
+            logit = INTERCEPT + sum(weight * features[name] for name, weight in WEIGHTS.items())
+            supports.append(ClaimSupport(comparison, features, 1.0 / (1.0 + math.exp(-logit))))
+        return max(supports, key=lambda one: one.chance)
+
+    def _ranked(self, claim: ParsedSentence) -> list[tuple[float, SourceSentence]]:
+        covered = [(self._comparer.coverage(claim, one.sentence.stems), one) for one in self._sources.sentences]
+        best = sorted(covered, key=lambda one: -one[0])[:_COMPARED]
+        self._embed([claim.text, *(one.sentence.text for _, one in best)])
+        near = [(coverage + self._cosine(claim.text, one.sentence.text), one) for coverage, one in best]
+        return sorted(near, key=lambda one: -one[0])
+
+    def _second(self, claim: ParsedSentence, first: SourceSentence) -> SourceSentence | None:
+        """The sentence that adds most to the first, from the same chunk if possible."""
+        already = self._comparer.coverage(claim, first.sentence.stems)
+        gains = [
+            (self._comparer.coverage(claim, first.sentence.stems | one.sentence.stems) - already, one)
+            for one in self._sources.sentences
+            if one is not first
+        ]
+        fitting = [
+            (gain, one) for gain, one in gains if gain > (_GAIN if one.chunk == first.chunk else _GAIN_ELSEWHERE)
+        ]
+        beside = [(gain, one) for gain, one in fitting if one.chunk == first.chunk]
+        return max(beside or fitting, key=lambda one: one[0])[1] if fitting else None
+
+    def _option(
+        self, claim: ParsedSentence, sentences: Sequence[SourceSentence]
+    ) -> tuple[ClaimComparison, dict[str, float]]:
+        compared = self._comparer.compare(claim, sentences)
+        text = " ".join(one.sentence.text for one in sentences)
+        self._embed([text])
+        distance = 1.0 - self._cosine(claim.text, text)
+        if len(claim.tokens) < _FEW_WORDS:  # too short for a meaningful embedding
+            distance = min(distance, 1.0 - compared.coverage)
+        return compared, {
+            "lacking": 1.0 - compared.coverage,
+            "elsewhere": compared.elsewhere,
+            "numbers": float(min(_OFTEN, len(compared.numbers))),
+            "names": float(min(_OFTEN, len(compared.names))),
+            "borrowed": float(bool(compared.borrowed)),
+            "contrary": 1.0 if compared.contrary else _OTHER_FORCE * bool(compared.other_force),
+            "exchanged": compared.exchanged,
+            "swapped": float(compared.swapped),
+            "distance": distance,
+            "pair": float(len(sentences) > 1),
+            "replaced": float(bool(compared.replaced)),
+            "traded": float(bool(compared.traded)),
+        }
+
+    def _cosine(self, left: str, right: str) -> float:
+        return float(self._vectors[left] @ self._vectors[right])
+
+    def _embed(self, texts: Sequence[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            self._vectors.update(zip(missing, embed_truncated(missing, self._embedding), strict=True))
+
+
+Verdict = Literal["supported", "partly", "unsupported", "no claim"]
+
+_ENOUGH = 0.5
+_PARTLY = 0.25
+_EXCHANGED = 0.3
+_UNLIKE = 1.1  # of 2: nothing of the words and nothing of the meaning
+
+
+@dataclass(frozen=True)
+class GroundedSentence:
+    """A sentence of the answer with its verdict and the reasons.
+
+    `score` is the chance, 0 to 1, that the sources support it; `quotes` are the best supporting spans, none for an
+    unsupported sentence, at most one for each clause and two for one claim; `cited` are the numbers in the written
+    sentence. A sentence without a claim, such as a greeting, has the verdict "no claim".
+    """
+
+    text: str
+    verdict: Verdict
+    score: float
+    quotes: tuple[Quote, ...]
+    reasons: tuple[str, ...]
+    cited: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GroundedAnswer:
+    """The answer with citations of the supporting spans, and every sentence with its verdict.
+
+    `share` is the mean score of the sentences with a claim, 0 to 1; 1 if there are none.
+    """
+
+    text: str
+    sentences: tuple[GroundedSentence, ...]
+    citations: tuple[Citation, ...]
+    share: float
+    notes: tuple[str, ...]
+
+
+def ground_answer(
+    answer_text: str,
+    sources: Sequence[RetrievedChunk],
+    embedding: EmbeddingModel,
+    tokeniser: KeywordTokeniser,
+    *,
+    strict: bool = False,
+    contraries: ContradictionFinder | None = None,
+) -> GroundedAnswer:
+    """Compare every sentence of a written answer with the chunks it was written from.
+
+    A number [n] refers to sources[n - 1]; numbers without a source are removed and noted, all others replaced by the
+    numbers of the supporting spans. `strict` drops the unsupported sentences. Frequent callers pass `contraries`,
+    created once with the same tokeniser. Raises ModelError if embedding fails.
+    """
+    text = move_marks_inside(answer_text)
+    german = tokeniser.language == "de" or question_language(text) == "de"
+    known = contraries or ContradictionFinder(tokeniser)
+    supporter = SupportFinder(SourceIndex(sources, tokeniser, german=german), embedding, known)
+    statements = split_statements(text)
+    judged = tuple(_judge(statement, supporter, sources) for statement in statements)
+    dropped = {"unsupported"} if strict else set[str]()
+    written, citations = _cite(text, statements, judged, dropped)
+    scores = [sentence.score for sentence in judged if sentence.verdict not in {"no claim", *dropped}]
+    share = round(sum(scores) / len(scores), 4) if scores else 1.0
+    return GroundedAnswer(written, judged, citations, share, tuple(_notes(judged, len(sources), strict=strict)))
+
+
+def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequence[RetrievedChunk]) -> GroundedSentence:
+    if not statement.claim:
+        return GroundedSentence(statement.text, "no claim", 1.0, (), (), statement.cited)
+    whole = supporter.support(statement.claim)
+    parts = [whole] if whole else []
+    if whole is None or whole.chance < _ENOUGH:
+        clauses = [supporter.support(clause) for clause in statement.clauses]
+        supported = [one for one in clauses if one is not None and one.chance >= _ENOUGH]
+        if supported and len(supported) == len(clauses):
+            parts = supported
+    if not parts:
+        return GroundedSentence(statement.text, "unsupported", 0.0, (), ("No chunk mentions it.",), statement.cited)
+    least = min(parts, key=lambda one: one.chance)
+    verdict = _verdict(least)
+    spans = dict.fromkeys((one.chunk, one.start, one.end) for part in parts for one in part.comparison.sentences)
+    reasons = tuple(dict.fromkeys(reason for one in parts for reason in _reasons(one.comparison)))
+    return GroundedSentence(
+        statement.text,
+        verdict,
+        round(least.chance, 4),
+        () if verdict == "unsupported" else tuple(Quote(sources[chunk], start, end) for chunk, start, end in spans),
+        () if verdict == "supported" else reasons or ("The chunks have little about it.",),
+        statement.cited,
+    )
+
+
+def _verdict(support: ClaimSupport) -> Verdict:
+    if support.chance >= _ENOUGH:
+        return "supported"
+    compared = support.comparison
+    contradicted = compared.numbers or compared.contrary or compared.swapped or compared.exchanged > _EXCHANGED
+    unlike = support.features["lacking"] + support.features["distance"] > _UNLIKE
+    return "unsupported" if contradicted or unlike or support.chance < _PARTLY else "partly"
+
+
+def _reasons(compared: ClaimComparison) -> Iterator[str]:
+    if compared.numbers:
+        yield f"Numbers that differ: {', '.join(compared.numbers)}."
+    if compared.names:
+        yield f"Names missing there: {', '.join(compared.names)}."
+    if compared.contrary:
+        yield f"Denied, or opposite words: {', '.join(filter(None, compared.contrary))}."
+    if compared.other_force:
+        yield f"Allowed is not the same as required: {', '.join(compared.other_force)}."
+    if compared.swapped or compared.exchanged > _EXCHANGED:
+        yield "Names or numbers have changed places."
+    for slot in compared.replaced:
+        yield "The source has '{1}', not '{0}'.".format(*slot.phrases)
+
+
+def _cite(
+    text: str, statements: Sequence[AnswerStatement], judged: Sequence[GroundedSentence], dropped: Collection[str]
+) -> tuple[str, tuple[Citation, ...]]:
+    """Write the numbers of its quotes after each sentence without a dropped verdict, and return their citations."""
+    quotes = [quote for sentence in judged if sentence.verdict not in dropped for quote in sentence.quotes]
+    numbers, citations = number_quotes(quotes)
+    number_of = dict(zip(((quote.chunk.node_id, quote.span) for quote in quotes), numbers, strict=True))
+    written, last = "", 0
+    for statement, sentence in zip(statements, judged, strict=True):
+        if sentence.verdict in dropped:
+            last = statement.end
+            continue
+        marks = dict.fromkeys(f"[{number_of[quote.chunk.node_id, quote.span]}]" for quote in sentence.quotes)
+        written += text[last : statement.start] + f"{statement.text} {''.join(marks)}".rstrip()
+        # The line end after the sentence stays: the next sentence may be a list item.
+        last = len(text[: statement.end].rstrip())
+    return (written + text[last:]).strip(), citations
+
+
+def _notes(judged: Sequence[GroundedSentence], count: int, *, strict: bool) -> Iterator[str]:
+    unknown = sorted({number for sentence in judged for number in sentence.cited if not 1 <= number <= count})
+    if unknown:
+        named = ", ".join(f"[{number}]" for number in unknown)
+        yield f"The answer cited {named}, which {'do' if len(unknown) > 1 else 'does'} not exist: removed."
+    unsupported = sum(sentence.verdict == "unsupported" for sentence in judged)
+    if unsupported:
+        subject = "sentence of the answer is" if unsupported == 1 else "sentences of the answer are"
+        yield f"{unsupported} {subject} not supported by the chunks{' and left out' if strict else ''}."

@@ -1,0 +1,456 @@
+"""Rules and numbers in a sentence: what is allowed, required, forbidden or limited, and by how much.
+
+"No club may change its name more than once" and "a club may change its name at most once" are the same rule: a negation
+is read together with the limit, condition or time that it negates.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final, Literal
+
+from elt_llm_core.text.languages import alternatives, load_language, month_names
+from elt_llm_core.text.languages import numbers as number_words
+from elt_llm_core.text.normalise import fold
+
+RuleMarkKind = Literal[
+    "neednot", "not", "must", "may", "only", "without", "over", "under", "most", "least", "till", "from"
+]
+
+_PLAIN: Final = str.maketrans("äöüß\u2019", "aous'")
+_COUNTS: Final = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]{3,6}teen|[a-z]{3,5}ty|hundred|half|once|twice|one|a"
+    "|zwei|drei|vier|funf|sechs|sieben|acht|neun|[a-z]{0,6}zehn|elf|zwolf|[a-z]{2,5}zig|hundert|ein|einmal|zweimal|dreimal"
+)
+_A_NUMBER: Final = rf"(?= (?:the (?:age|sum|amount) of )?[£$€]?(?:\d|(?:{_COUNTS})\b))"
+_A_DATE: Final = (
+    r"(?= (?:the (?:end|close|start|beginning)\b|noon\b|midnight\b|midday\b|\d"
+    rf"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:{alternatives(month_names(['en']))})\b))"
+)
+_TO_BE_DONE: Final = r"(?= [^,;.]{0,90} (?:zu \w{2,20}en|\w{2,12}zu\w{2,20}en)\b)"
+# In the order of trial at a position: longer wordings before the shorter ones in them.
+_WORDINGS: Final[tuple[tuple[RuleMarkKind, str], ...]] = (
+    (
+        "neednot",
+        r"needs? not|needn't|(?:do|does|did)(?: not|n't) (?:have|need) to|no need to"
+        r"|(?:is|are)(?: not|n't) (?:required|obliged|bound) to"
+        r"|(?:is|are) under no (?:obligation|duty) to|(?:is|are) (?:exempt|excused) from",
+    ),
+    (
+        "not",
+        r"(?:(?:is|are|be) )?(?:strictly )?(?:prohibited|forbidden|barred|banned)(?: (?:from|to)\b)?"
+        r"|(?:(?:is|are)(?: not|n't)|not) (?:allowed|permitted|entitled)(?: to\b)?|verboten|untersagt|unzulassig",
+    ),
+    (
+        "only",
+        r"only (?:if|when|with|by|for|to|on)|only|solely|exclusively"
+        r"|nur (?:mit|wenn|bei|durch|in|nach)|nur|ausschlieslich|lediglich",
+    ),
+    ("till", r"at the latest|on or before|up to and including|spatestens"),
+    ("from", r"at the earliest|as from|fruhestens|erst (?:ab|nach|wenn|von)"),
+    (
+        "over",
+        rf"later than|spater als|(?:rises? |goes? )?(?:(?:more|longer|greater|higher|larger|older) than|more often than"
+        rf"|oftener than|(?:mehr|langer|hoher|groser|alter|ofter|haufiger) als|above|over|uber){_A_NUMBER}"
+        rf"|in excess of|exceed(?:s|ed|ing)?|ubersteig(?:t|en)|uberschreite[tn]",
+    ),
+    (
+        "under",
+        rf"earlier than|sooner than|(?:fruher|eher) als|(?:falls? |drops? |goes? )?(?:(?:less|fewer|shorter|lower"
+        rf"|smaller|younger) than|(?:weniger|kurzer|kleiner|junger) als|below|under|unter){_A_NUMBER}"
+        rf"|unterschreite[tn]",
+    ),
+    (
+        "most",
+        rf"at (?:the )?most|up to{_A_NUMBER}|(?:a |the )?maximum(?: of)?|or (?:less|fewer|under|younger|below)"
+        rf"|limited to|within{_A_NUMBER}|hochstens|maximal(?:e[nrs]?)?|bis zu|langstens"
+        r"|oder weniger|innerhalb von|binnen",
+    ),
+    (
+        "least",
+        r"at (?:the )?least|(?:a |the )?minimum(?: of)?|(?:or|and) (?:more|over|older|above|longer|upwards)"
+        r"|mindestens|wenigstens|oder (?:mehr|alter)",
+    ),
+    (
+        "without",
+        r"unless|without|except(?: for| by| with)?|other than|(?<=one )but|(?<=body )but|(?<=none )but|ohne|auser"
+        r"|es sei denn",
+    ),
+    ("till", rf"before|until|till|prior to|by{_A_DATE}|bevor|vor|bis(?: zum| zur)?"),
+    ("from", r"after|from(?= (?:\d|the (?:age|day|date)))|nach|ab"),
+    (
+        "must",
+        r"must|shall|(?:has|have) to|(?:is|are) (?:required|obliged|bound) to|muss|mus|mussen|(?:ist|sind) verpflichtet"
+        rf"|(?:ist|sind){_TO_BE_DONE}",
+    ),
+    (
+        "may",
+        r"may|can|could|(?:is|are) (?:allowed|permitted|entitled|free)(?: to\b)?|(?:has|have) the right to"
+        r"|darf|durfen|kann|konnen|(?:(?:ist|sind) )?(?:berechtigt|befugt)|erlaubt|gestattet|zulassig"
+        r"|braucht?|brauchen",
+    ),
+    (
+        "not",
+        r"no one|nobody|no|not|never|none|nothing|neither|cannot|niemand|kein(?:e[nrms]?)?|nicht|nie|niemals"
+        r"|(?:do|does|did|is|are|was|were|wo|would|ca|could|should|must|has|have|had)n't|can't",
+    ),
+)
+_MARK: Final = re.compile(
+    "|".join(rf"(?P<{kind}_{number}>(?<!\w)(?:{words})(?!\w))" for number, (kind, words) in enumerate(_WORDINGS))
+)
+_KINDS: Final = {f"{kind}_{number}": kind for number, (kind, _) in enumerate(_WORDINGS)}
+
+
+@dataclass(frozen=True)
+class RuleMark:
+    """A word or phrase of rules at start:end of a text; `words` are folded."""
+
+    kind: RuleMarkKind
+    start: int
+    end: int
+    words: str
+
+
+_SCALES = number_words("scales", folded=True)
+_SPECIAL = {
+    "once": 1.0, "einmal": 1.0, "fortnight": 14.0, "fortnights": 14.0, "halfte": 0.5,
+    "half": 0.5, "noon": 12.0, "midday": 12.0, "midnight": 24.0, "twice": 2.0, "dozen": 12.0, "both": 2.0,
+    "zweimal": 2.0, "dutzend": 12.0, "twentieth": 20.0, "thirtieth": 30.0, "zero": 0.0, "null": 0.0,
+}  # fmt: skip
+_ROUGHLY = re.compile(
+    r"\b(?:about|around|nearly|almost|roughly|approximately|some|circa|ca|over|more than"
+    r"|etwa|rund|fast|uber|mehr als)\W+$"
+)
+_FIGURE = re.compile(
+    r"(?<![\w.])(?:\d{1,18}(?:[.,]\d{1,18}){0,6})(?=(?:st|nd|rd|th|s|er|ers)?(?![^\W_]))"
+    r"|(?<![^\W_])\d{1,18}(?=[a-z%°])"
+)
+_NUMBER_WORD = re.compile(r"[^\W\d_]+")
+_MEASURES = {
+    "percent": ("%", "percent", "prozent"),
+    "kilometre": ("km", "kilometre", "kilometer", "kilometres", "kilometers", "kilometern"),
+    "mile": ("mile", "miles", "meilen"), "metre": ("m", "metre", "metres", "meter", "meters", "metern"),
+    "foot": ("ft", "foot", "feet"), "kilogram": ("kg", "kilogram", "kilograms", "kilogramm"), "pound": ("lb", "lbs"),
+    "day": ("day", "days", "tag", "tage", "tagen"), "week": ("week", "weeks", "woche", "wochen"),
+    "month": ("month", "months", "monat", "monate", "monaten"), "year": ("year", "years", "jahr", "jahre", "jahren"),
+    "hour": ("hour", "hours", "stunde", "stunden"), "minute": ("minute", "minutes", "minuten"),
+    "second": ("seconds", "sekunden"), "euro": ("euro", "euros"), "dollar": ("dollar", "dollars"),
+    "time": ("time", "times", "mal"),
+}  # fmt: skip
+MEASURES = {word: measure for measure, words in _MEASURES.items() for word in words}
+_SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
+# Measures that are so many of a smaller one.
+_OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}
+_NEAR = 0.06
+_VALUES = {**_SPECIAL, **number_words("ordinals", folded=True), **number_words("numbers", folded=True)}
+_ONES, _TENS = (
+    alternatives(word for word, value in load_language("en").numbers.items() if low <= value <= high)
+    for low, high in ((2, 9), (20, 90))
+)
+# "twenty-four" is one number, and no twenty beside a four.
+_COMPOUND = re.compile(rf"\b({_TENS})[- ](one|{_ONES})\b")
+
+
+@dataclass(frozen=True)
+class NumberValue:
+    """A number at text[start:end] with every value it may mean (1.000 is one or a thousand) and its unit, if known.
+
+    `weak` if the words may not count anything (second, both, half); `rough` if the text marks it as approximate.
+    """
+
+    start: int
+    end: int
+    values: frozenset[float]
+    measure: str = ""
+    weak: bool = False
+    rough: bool = False
+
+    def agrees(self, other: "NumberValue") -> bool:
+        """Whether both may mean the same amount; a rough number also agrees with an exact one that rounds to it."""
+        if self.measure and other.measure and self.measure != other.measure:
+            (unit, values), (other_unit, other_values) = _in_smaller_unit(self), _in_smaller_unit(other)
+            return unit == other_unit and bool(values & other_values)
+        if self.values & other.values:
+            return True
+        return self.rough and any(
+            abs(rough - exact) <= _NEAR * max(rough, exact) and _digits(rough) < _digits(exact)
+            for rough in self.values
+            for exact in other.values
+        )
+
+
+def find_numbers(text: str) -> list[NumberValue]:
+    """Find the numbers of a text in order, except "one" and "first"; positions refer to `text`."""
+    lowered = fold(text) if len(fold(text)) == len(text) else text.lower()
+    figures = [NumberValue(*one.span(), _possible_values(one.group())) for one in _FIGURE.finditer(lowered)]
+    figures += [
+        NumberValue(*one.span(), frozenset({_VALUES[one[1]] + _VALUES.get(one[2], 1.0)}))
+        for one in _COMPOUND.finditer(lowered)
+    ]
+    taken = {position for figure in figures for position in range(figure.start, figure.end)}
+    for one in _NUMBER_WORD.finditer(lowered):
+        word = one.group()
+        if word in _VALUES and one.start() not in taken:
+            is_weak = word in _SPECIAL or word == "second"
+            figures.append(NumberValue(*one.span(), frozenset({_VALUES[word]}), weak=is_weak))
+    numbers = [_scale(lowered, figure) for figure in figures]
+    ones = re.finditer(r"\b(?:one|a|eine?) (hundred|thousand|million|billion|milliarde)\b", lowered)
+    numbers += [NumberValue(*one.span(), frozenset({_SCALES[one[1]]})) for one in ones]
+    return [_with_measure(lowered, number) for number in sorted(numbers, key=lambda number: number.start)]
+
+
+def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
+    """The smallest unit of a number, days for weeks, and its values in that unit."""
+    unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
+    return unit, frozenset(value * count for value in number.values)
+
+
+def _digits(value: float) -> int:
+    """The number of significant digits: 1 of 300, 3 of 304."""
+    return len(f"{value:.15g}".replace(".", "").strip("0"))
+
+
+def _possible_values(digits: str) -> frozenset[float]:
+    plain = digits.replace(",", "").replace(".", "")
+    values = set[float]()
+    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3}){1,6}", digits):
+        values.add(float(plain))
+    if digits.count(".") + digits.count(",") <= 1:
+        values.add(float(digits.replace(",", ".")))
+    return frozenset(values or {float(plain)})
+
+
+def _scale(lowered: str, number: NumberValue) -> NumberValue:
+    """Multiply a number by the scale word that follows."""
+    after = re.match(r"[ -]{0,2}([a-z]+)\b", lowered[number.end : number.end + 16])
+    scale = _SCALES.get(after[1]) if after else None
+    has_sign = lowered[max(0, number.start - 1) : number.start] in _SIGNS
+    if not after or not scale or (len(after[1]) == 1 and not has_sign):
+        return number
+    return NumberValue(number.start, number.end + after.end(), frozenset(value * scale for value in number.values))
+
+
+def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
+    """Add the unit beside a number and whether it is approximate."""
+    before = lowered[max(0, number.start - 14) : number.start]
+    after = re.match(r"[ -]?(%|[a-z]+)", lowered[number.end : number.end + 16])
+    measure = _SIGNS.get(before[-1:], "") or (MEASURES.get(after[1], "") if after else "")
+    values = number.values | {50.0} if number.values == {0.5} else number.values  # half of a hundred
+    return replace(number, values=values, measure=measure, rough=bool(_ROUGHLY.search(before)))
+
+
+Force = Literal["may", "must", "neednot", ""]
+
+_CLAUSE: Final = re.compile(r"[;:] |, (?:but|and|while|whereas|however|aber|und|sondern|wahrend)\b")
+_WORD: Final = re.compile(r"\w+")
+_UP: Final = frozenset({"over", "least", "from"})
+_DOWN: Final = frozenset({"under", "most", "till"})
+_TIMES: Final = frozenset({"till", "from"})
+_HARD: Final = frozenset({"over", "under", "most", "least"})
+_REACH: Final = 34  # characters between a limit and its number
+_BEFORE: Final = 26
+_FOLLOWING: Final = 4  # words after a limit without a number that name its subject
+_BARE_TIMES: Final = frozenset(
+    "before after until till from by vor nach ab bis bevor".split()  # noqa: SIM905
+)
+_NEED_NOT_IF_DENIED: Final = frozenset(
+    {"muss", "mussen", "mus", "braucht", "brauchen", "ist verpflichtet", "sind verpflichtet"}
+)
+_ALIKE: Final = 0.34
+
+
+@dataclass(frozen=True)
+class RuleLimit:
+    """A bound: `up` for at least and from, not for at most and until. `numbers`, or else `stems`, name its subject.
+
+    A condition (without, unless) is a bound too: `up` only if it is negated.
+    """
+
+    up: bool
+    condition: bool
+    numbers: tuple[NumberValue, ...]
+    stems: frozenset[str]
+    words: str
+
+
+@dataclass(frozen=True)
+class RuleClause:
+    """The rule of one clause: whether something may, must or need not be; whether that is denied; its limits."""
+
+    force: Force
+    denied: bool
+    denial: str
+    limits: tuple[RuleLimit, ...]
+    only: bool
+    stems: frozenset[str]
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """The clauses of a sentence that state a rule, the positions of their rule words, and those of the clauses."""
+
+    clauses: tuple[RuleClause, ...]
+    positions: frozenset[int]
+    inside: frozenset[int]
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """Words of a claim that contradict the rule, and those that only differ in force."""
+
+    contrary: tuple[str, ...] = ()
+    other_force: tuple[str, ...] = ()
+
+
+def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str], Sequence[str]]) -> RuleSet:
+    """Read the rules of a text, whose words `stems` reduces; empty for a text without rules."""
+    # Lower case without umlauts, if that leaves every character at its position.
+    lowered = text.lower().translate(_PLAIN) if len(text.lower()) == len(text) else ""
+    stating = [(start, end, inside) for start, end, inside in _clauses(lowered) if _states_rule(inside)]
+    clauses = [_clause(lowered, start, end, inside, numbers, stems) for start, end, inside in stating]
+    return RuleSet(
+        tuple(clause for clause, _ in clauses),
+        frozenset[int]().union(*(positions for _, positions in clauses)),
+        frozenset[int]().union(*(range(start, end) for start, end, _ in stating)),
+    )
+
+
+def compare_rules(claim: RuleSet, source: RuleSet) -> RuleDifference:
+    """Compare each clause of a claim with the most similar clause of a source sentence."""
+    contrary: list[str] = []
+    other_force: list[str] = []
+    for ours in claim.clauses:
+        theirs = max(source.clauses, key=lambda one: (len(one.stems & ours.stems), one == ours))
+        if len(theirs.stems & ours.stems) < _ALIKE * min(len(ours.stems), len(theirs.stems)):
+            continue
+        contrary.extend(_contradicting_words(ours, theirs))
+        # "Must be at least 16 to row" equals "may row only from 16": with a limit both forces mean the same.
+        bounded = ours.only or theirs.only or ours.limits or theirs.limits
+        if not contrary and {ours.force, theirs.force} == {"may", "must"} and not bounded:
+            other_force.append(ours.force)
+    return RuleDifference(tuple(dict.fromkeys(filter(None, contrary))), tuple(other_force))
+
+
+def _contradicting_words(ours: RuleClause, theirs: RuleClause) -> Iterator[str]:
+    forces = {ours.force, theirs.force}
+    if ours.denied != theirs.denied:
+        yield ours.denial or theirs.denial
+    elif forces == {"must", "neednot"}:
+        yield ours.force.replace("neednot", "need not")
+    for limit in ours.limits:
+        like = [other for other in theirs.limits if _limits_same_subject(limit, other)]
+        if like and all(other.up != limit.up for other in like):
+            yield limit.words
+
+
+def _limits_same_subject(limit: RuleLimit, other: RuleLimit) -> bool:
+    if limit.condition or other.condition:
+        return limit.condition and other.condition and bool(limit.stems & other.stems)
+    if limit.numbers and other.numbers:
+        return any(one.agrees(two) for one in limit.numbers for two in other.numbers)
+    return bool(limit.stems & other.stems)
+
+
+def _clauses(lowered: str) -> Iterator[tuple[int, int, list[RuleMark]]]:
+    marks = [RuleMark(_KINDS[one.lastgroup or ""], *one.span(), one.group()) for one in _MARK.finditer(lowered)]
+    cuts = [0, *(one.start() for one in _CLAUSE.finditer(lowered)), len(lowered)]
+    for start, end in pairwise(cuts):
+        yield start, end, [mark for mark in marks if start <= mark.start < end]
+
+
+def _states_rule(inside: Sequence[RuleMark]) -> bool:
+    kinds = {mark.kind for mark in inside}
+    if kinds & {"may", "must", "neednot", "only"} or kinds & _HARD:
+        return True
+    if any(mark.kind in _TIMES and mark.words not in _BARE_TIMES for mark in inside):
+        return True
+    return "not" in kinds and bool(kinds & {"till", "from", "without"} or any(" " in mark.words for mark in inside))
+
+
+def _clause(
+    lowered: str,
+    start: int,
+    end: int,
+    inside: Sequence[RuleMark],
+    numbers: Sequence[NumberValue],
+    stems: Callable[[str], Sequence[str]],
+) -> tuple[RuleClause, frozenset[int]]:
+    """Read one clause; return it with the positions of the words that it accounts for."""
+    negations = [mark for mark in inside if mark.kind == "not"]
+    force = _force(inside, negated=bool(negations))
+    if force == "neednot":
+        negations = []
+    negated = _negated_bounds(negations, inside)
+    limits = tuple(
+        limit
+        for mark in inside
+        if (limit := _limit(mark, lowered[start:end], start, numbers, stems, negated=mark in negated))
+    )
+    left = [mark for mark in negations if mark not in negated]
+    # Times without a negation are also compared as antonyms.
+    used = [mark for mark in inside if mark.kind not in _TIMES or mark in negated or mark.words not in _BARE_TIMES]
+    positions = frozenset(position for mark in used for position in range(mark.start, mark.end))
+    bare = "".join(" " if position in positions else lowered[position] for position in range(start, end))
+    only = any(mark.kind == "only" for mark in inside) or any(mark.kind == "without" for mark in negated)
+    denial = left[-1].words if left else ""
+    return RuleClause(force, len(left) % 2 == 1, denial, limits, only, frozenset(stems(bare))), positions
+
+
+def _force(inside: Sequence[RuleMark], *, negated: bool) -> Force:
+    """The force of the first modal: in German a negation alone turns "muss" and "braucht" into "need not"."""
+    limited = any(mark.kind in _HARD for mark in inside)
+    for mark in inside:
+        if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
+            return "neednot"
+    first = next((mark.kind for mark in inside if mark.kind in {"may", "must"}), "")
+    return "may" if first == "may" else "must" if first == "must" else ""
+
+
+def _negated_bounds(negations: Sequence[RuleMark], inside: Sequence[RuleMark]) -> list[RuleMark]:
+    """The negations of a limit, time or condition, each followed by the mark that it negates."""
+    negated: list[RuleMark] = []
+    bounds = [mark for mark in inside if mark.kind in {"over", "under", "till", "from", "without"}]
+    for negation in negations:
+        start = negation.start
+        # Limits before times, following marks before preceding ones, the nearest first.
+        free = [
+            (mark.kind in _TIMES, mark.start < start, abs(mark.start - start), mark)
+            for mark in bounds
+            if mark not in negated
+        ]
+        if free:
+            negated += [negation, min(free, key=lambda one: one[:3])[3]]
+    return negated
+
+
+def _limit(
+    mark: RuleMark,
+    clause: str,
+    offset: int,
+    numbers: Sequence[NumberValue],
+    stems: Callable[[str], Sequence[str]],
+    *,
+    negated: bool,
+) -> RuleLimit | None:
+    kind: RuleMarkKind = mark.kind
+    if kind not in _UP and kind not in _DOWN and kind != "without" and not (kind == "only" and " " in mark.words):
+        return None
+    condition = kind in {"without", "only"}
+    up = (kind in _UP) != negated if kind in _HARD | _TIMES else kind == "only" or negated
+    after = clause[mark.end - offset :]
+    following = " ".join(one.group() for one in _WORD.finditer(after[:120]))
+    named = frozenset(stems(" ".join(following.split()[:_FOLLOWING])))
+    return RuleLimit(
+        up, condition, () if condition else _numbers(mark, numbers, offset + len(clause)), named, mark.words
+    )
+
+
+def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[NumberValue, ...]:
+    """The number of a limit: the next one, or else the one just before ("five or more")."""
+    trailing = mark.words.startswith(("or ", "and ", "oder ")) or mark.words.startswith("ubers")
+    following = [one for one in numbers if mark.end <= one.start < min(end, mark.end + _REACH)]
+    leading = [one for one in numbers if mark.start - _BEFORE <= one.start < mark.start]
+    if trailing or (not following and mark.kind in _HARD):
+        return tuple(leading[-1:])
+    return tuple(replace(one, rough=False) for one in following[:1])

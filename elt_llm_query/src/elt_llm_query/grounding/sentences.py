@@ -1,0 +1,365 @@
+"""Sentences of the chunks: split text into pieces, list quotable sentences, match terms, embed."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+from typing import Literal
+
+import numpy as np
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.sentences import sentence_spans
+from numpy.typing import NDArray
+
+from elt_llm_query.understanding.question import ParsedQuestion
+
+TextPieceKind = Literal["prose", "row", "item", "rule", "heading", "question"]
+
+_RULE = re.compile(r"^[\s|:+=~*_-]+$")
+_HEADING = re.compile(r"^#{1,6}\s|^[^\n.!?:;|]{1,80}\n[=~^*-]{3,}$")
+_UNDERLINED = re.compile(r"\n[=~^*-]{3,}$")
+ITEM = re.compile(r"^(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s+")
+# "6. Drones", "A3.1 Fees", "Part L: Welfare": the number of a heading.
+_LABELLED = re.compile(r"\S*[\d:.)]|\w+ \w{1,3}:")
+_LABEL = re.compile(r"^(?:\w+ )?\(?[\w.]{1,8}[.):]?\s+")
+_QUESTION = re.compile(r"[?\uff1f][\"'\u201d\u2019»)\]*_]*$")
+_OPEN_END = re.compile(r"[.!?:;,…|)\"”»]\W{0,40}$|\d")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"\*\*|__|`+|^\s{0,40}#{1,6}\s{1,40}|^\s{0,40}[-*•\u2013·]\s{1,40}", re.MULTILINE)
+_LONGEST_HEADING = 8
+
+
+@dataclass(frozen=True)
+class TextPiece:
+    """The words text[start:end] of a chunk; `new_paragraph` if a blank line or the start of the chunk precedes them."""
+
+    start: int
+    end: int
+    text: str
+    kind: TextPieceKind
+    new_paragraph: bool
+
+
+def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
+    """Split a chunk into pieces in order; `titles` are the known headings above it."""
+    spans = [piece for span in sentence_spans(text) for piece in split_table_rows(text, span)]
+    known = {_bare_title(title) for title in titles} - {""}
+    pieces: list[TextPiece] = []
+    for position, (start, end) in enumerate(spans):
+        before = text[spans[position - 1][1] : start] if position else "\n\n"
+        after = text[end : spans[position + 1][0]] if position + 1 < len(spans) else ""
+        following = text[slice(*spans[position + 1])] if position + 1 < len(spans) else ""
+        kind = _piece_kind(text[start:end])
+        apart = before.count("\n") > 1
+        alone = apart and after.count("\n") > 1
+        over_table = "\n" in after and is_table_row(following)
+        in_list = bool(pieces and pieces[-1].kind == "item") or bool(ITEM.match(following))
+        if kind == "prose" or (kind == "item" and not in_list):
+            kind = "heading" if _is_heading(text[start:end], known, alone=alone, over_table=over_table) else kind
+        pieces.append(TextPiece(start, end, text[start:end], kind, apart))
+    return pieces
+
+
+def strip_markup(text: str) -> str:
+    """Remove Markdown's emphasis, links, heading and list marks; the result is on one line."""
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _UNDERLINED.sub("", text))).split())
+
+
+def is_table_row(text: str) -> bool:
+    """Whether a line is a row of a table."""
+    return text.lstrip().startswith("|") or text.count(" | ") >= 1 or "\t" in text.strip()
+
+
+def split_table_rows(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Split a span so that each row of a table has its own span."""
+    prose = None
+    for line in re.finditer(r"[^\n]+", text[span[0] : span[1]]):
+        start = span[0] + line.end() - len(line.group().lstrip())
+        end = span[0] + line.start() + len(line.group().rstrip())
+        if end <= start:
+            continue
+        if not is_table_row(line.group()):
+            prose = (prose[0] if prose else start, end)
+            continue
+        if prose:
+            yield prose
+        prose = None
+        yield start, end
+    if prose:
+        yield prose
+
+
+def _piece_kind(text: str) -> TextPieceKind:
+    if _RULE.match(text):
+        return "rule"
+    if is_table_row(text) and "\n" not in text:
+        return "row"
+    if _QUESTION.search(text):
+        return "question"
+    if _HEADING.match(text):
+        return "heading"
+    return "item" if ITEM.match(text) else "prose"
+
+
+def _is_heading(text: str, titles: Collection[str], *, alone: bool, over_table: bool) -> bool:
+    """A known title, capitals, or a short line on its own (or above a table) without full stop and figure."""
+    short = len(text.split()) <= _LONGEST_HEADING
+    if _bare_title(text) in titles or (text.isupper() and short):
+        return True
+    unlabelled = _LABEL.sub("", text, count=1) if _LABELLED.match(text) else text
+    return ((alone and short) or over_table) and "\n" not in text and not _OPEN_END.search(unlabelled)
+
+
+def _bare_title(title: str) -> str:
+    return fold(strip_markup(title)).strip(" .:")
+
+
+CandidateKind = Literal["prose", "row", "item"]
+
+_WORD = re.compile(r"\w+")
+_FEWEST_WORDS = 4
+_FEWEST_CELL_WORDS = 2
+_SHORTEST_PROSE = 8
+_FEWEST_ROWS = 3
+_YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
+
+
+@dataclass(frozen=True)
+class SentenceCandidate:
+    """One quotable sentence: `text` is chunk.text[start:end], `lead` the table header or list opening it belongs to.
+
+    `topic` is the heading or question above it in its chunk; `under_question` if that is a question, so that the
+    sentence is read as its answer. `whole` is false if the chunk starts or ends in the middle of the sentence.
+    """
+
+    chunk: int
+    start: int
+    end: int
+    text: str
+    kind: CandidateKind
+    lead: str
+    topic: str = ""
+    under_question: bool = False
+    whole: bool = True
+
+    @cached_property
+    def readable(self) -> str:
+        """The sentence without markup, a row as "column: value; column: value"."""
+        if self.kind == "row":
+            return _row_text(self.lead, self.text)
+        sentence = strip_markup(self.text)
+        return f"{strip_markup(self.lead)} {sentence}" if self.lead else sentence
+
+    @cached_property
+    def readable_with_question(self) -> str:
+        """The sentence with the question above it, if there is one."""
+        return f"{strip_markup(self.topic)} {self.readable}" if self.under_question else self.readable
+
+
+def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandidate]:
+    """The quotable sentences of each chunk in order; of a sentence that overlapping chunks share, the longest part."""
+    candidates = [candidate for number, chunk in enumerate(chunks) for candidate in _chunk_candidates(number, chunk)]
+    kept: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    chosen = []
+    for position in sorted(range(len(candidates)), key=lambda position: -len(candidates[position].text)):
+        candidate, chunk = candidates[position], chunks[candidates[position].chunk]
+        start, end = (chunk.span[0] + offset for offset in (candidate.start, candidate.end))
+        spans = kept.setdefault((chunk.collection, chunk.source_id), [])
+        if not any(left <= start and end <= right for left, right in spans):
+            spans.append((start, end))
+            chosen.append(position)
+    return [candidates[position] for position in sorted(chosen)]
+
+
+def row_as_text(header: str, row: str) -> str:
+    """Write a row as "Label: value", or with more columns "Label - column: value; column: value"."""
+    names, values = _cells(header), _cells(row)
+    label, rest = values[0], values[1:]
+    if not label or not any(rest):
+        return "; ".join(filter(None, values))
+    if len(rest) == 1 or len(names) != len(values):
+        return f"{label}: {'; '.join(filter(None, rest))}"
+    return f"{label} \u2013 {_named_values(names[1:], rest)}"
+
+
+def _row_text(header: str, row: str) -> str:
+    names, values = _cells(header), _cells(row)
+    if len(names) != len(values):
+        joined = "; ".join(filter(None, values))
+        return joined if is_table_row(header) or not header else f"{strip_markup(header)}; {joined}"
+    return _named_values(names, values)
+
+
+def _named_values(names: Sequence[str], values: Sequence[str]) -> str:
+    return "; ".join(f"{name}: {value}" if name else value for name, value in zip(names, values, strict=True) if value)
+
+
+def _cells(row: str) -> list[str]:
+    last = row.strip().splitlines()[-1] if row.strip() else ""
+    return [strip_markup(cell) for cell in re.split(r"\||\t", last.strip().strip("|"))]
+
+
+def _chunk_candidates(number: int, chunk: RetrievedChunk) -> Iterator[SentenceCandidate]:
+    pieces = split_pieces(chunk.text, re.split(r" > |\n", f"{chunk.section or ''} > {chunk.context}"))
+    above = _PrecedingContext.of(chunk)
+    for position, piece in enumerate(pieces):
+        if above.update(pieces, position) or not _has_content(piece):
+            continue
+        starts_inside = piece.start == 0 and chunk.span[0] > 0 and piece.text[0].islower()
+        ends_inside = piece.kind == "prose" and piece.end == len(chunk.text) and piece.text[-1].isalnum()
+        yield SentenceCandidate(
+            chunk=number,
+            start=piece.start,
+            end=piece.end,
+            text=piece.text,
+            kind="row" if piece.kind == "row" else "item" if piece.kind == "item" else "prose",
+            lead=above.header if piece.kind == "row" else above.opening if piece.kind == "item" else "",
+            topic=above.question or above.heading,
+            under_question=bool(above.question),
+            whole=not (starts_inside or ends_inside),
+        )
+
+
+@dataclass
+class _PrecedingContext:
+    """The heading, question, table header and list opening above the next piece of a chunk."""
+
+    heading: str = ""
+    question: str = ""
+    header: str = ""
+    opening: str = ""
+    stays: bool = True
+
+    @classmethod
+    def of(cls, chunk: RetrievedChunk) -> "_PrecedingContext":
+        """Derive the context at the start of a chunk from its headings."""
+        last = (chunk.section or "").split(" > ")[-1]
+        return cls(question=last if last.endswith("?") else "", header=chunk.context if "|" in chunk.context else "")
+
+    def update(self, pieces: Sequence[TextPiece], position: int) -> bool:
+        """Read a piece into the context; true if the piece is nothing but context."""
+        piece = pieces[position]
+        following = pieces[position + 1] if position + 1 < len(pieces) else None
+        if piece.kind == "question":
+            self.question, self.stays = piece.text, piece.new_paragraph and bool(following and following.new_paragraph)
+        elif piece.kind == "heading":
+            self.heading, self.question = piece.text, ""
+        elif piece.new_paragraph and not self.stays:
+            self.question, self.stays = "", True
+        if piece.kind == "row":
+            return self._read_header(pieces, position)
+        if piece.kind != "item":
+            self.opening = piece.text if piece.text.endswith(":") else ""
+        return piece.kind in ("question", "heading", "rule")
+
+    def _read_header(self, pieces: Sequence[TextPiece], position: int) -> bool:
+        before = pieces[position - 1].kind if position else ""
+        run = [piece.text for piece in takewhile(lambda piece: piece.kind == "row", pieces[position:])]
+        ruled = len(run) == 1 and position + 1 < len(pieces) and pieces[position + 1].kind == "rule"
+        if before in ("row", "rule") or (not position and self.header):
+            return ruled
+        if ruled or _names_columns(run):
+            self.header = run[0]
+            return True
+        self.header = self.heading if before == "heading" else ""
+        return False
+
+
+def _names_columns(run: Sequence[str]) -> bool:
+    """Whether the first of several rows has as many cells as the next and no figures except years."""
+    if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
+        return False
+    return all(cell and not re.search(r"\d", _YEAR.sub("", cell)) for cell in _cells(run[0]))
+
+
+def _has_content(piece: TextPiece) -> bool:
+    """Whether the piece is long enough to answer anything."""
+    words = len(_WORD.findall(ITEM.sub("", piece.text)))
+    if piece.kind == "row":
+        return words >= _FEWEST_CELL_WORDS
+    if piece.kind == "prose" and words <= _SHORTEST_PROSE and not re.search(r"[.!?:;…\d|\"”)]", piece.text):
+        return False
+    return words >= _FEWEST_WORDS or (piece.kind == "item" and words >= 1)
+
+
+_SHORTEST_SHARED_PREFIX = 5
+_INFLECTED = 0.8
+# Anchored and bounded, so that no text costs more than its length.
+_LABELLED_NUMBER = re.compile(r"(?<![^\W\d])([^\W\d]{3,30})[ \u00a0-]?(\d{1,9}(?:\.\d{1,9}){0,5})\b")
+
+
+@dataclass(frozen=True)
+class TermWeights:
+    """`idf(stem)` grows with rarity, largest for unknown stems; `known(stem)` is true if any document has the stem."""
+
+    idf: Callable[[str], float]
+    known: Callable[[str], bool]
+
+    def total(self, question: ParsedQuestion) -> float:
+        """The weight of all the question's terms; never 0."""
+        return sum(self.idf(term) for term in question.terms) or 1.0
+
+    def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
+        """The share of the question's weight in `stems`, 0 to 1; terms that only `around` has count half."""
+        covered = sum(
+            self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
+        )
+        return covered / self.total(question)
+
+
+def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeights:
+    """Estimate the weights from the stems of the retrieved chunks alone, without those of the collection."""
+    size = len(stems_of_chunks)
+    counts = Counter(stem for stems in stems_of_chunks for stem in set(stems))
+
+    def idf(stem: str) -> float:
+        return math.log1p((size - counts[stem] + 0.5) / (counts[stem] + 0.5))
+
+    return TermWeights(idf, lambda stem: stem in counts)
+
+
+def match_term(term: str, stems: Collection[str]) -> float:
+    """1 if the stem is there, 0.8 if one with the same long prefix is (register, registration), else 0."""
+    if term in stems:
+        return 1.0
+    if len(term) < _SHORTEST_SHARED_PREFIX or any(letter.isdigit() for letter in term):
+        return 0.0
+    return _INFLECTED if any(_same_prefix(term, stem) for stem in stems) else 0.0
+
+
+def _same_prefix(left: str, right: str) -> bool:
+    shorter, longer = sorted((left, right), key=len)
+    needed = max(_SHORTEST_SHARED_PREFIX, len(shorter) - 1, (len(longer) + 1) // 2)
+    return len(shorter) >= needed and longer[:needed] == shorter[:needed]
+
+
+def count_rival_numbers(question: str, text: str) -> int:
+    """Count labelled numbers of the question (rule 7, under-14) whose label the text has only with other numbers."""
+    there: dict[str, set[str]] = {}
+    for label, number in _LABELLED_NUMBER.findall(fold(text)):
+        there.setdefault(label, set()).add(number)
+    asked = set(_LABELLED_NUMBER.findall(fold(question)))
+    return sum(1 for label, number in asked if label in there and number not in there[label])
+
+
+def truncate_for_embedding(text: str, embedding: EmbeddingModel) -> str:
+    """Cut the text at the model's token limit; a token has at least one character, so short texts need no counting."""
+    limit = embedding.token_limit
+    if len(text) <= limit:
+        return text
+    spans = embedding.token_spans(text)
+    return text if len(spans) <= limit else text[: spans[limit - 1][1]]
+
+
+def embed_truncated(texts: Sequence[str], embedding: EmbeddingModel) -> NDArray[np.float32]:
+    """Embed the texts, one row per text; repeated texts are embedded once."""
+    short = [truncate_for_embedding(text, embedding) for text in texts]
+    distinct = list(dict.fromkeys(short))
+    vectors = embedding.embed_texts(distinct)
+    rows = {text: row for row, text in enumerate(distinct)}
+    return vectors[[rows[text] for text in short]]

@@ -1,1 +1,0 @@
-"""Looking again where a first answer is not good enough: a gate, and steps that a model chooses."""

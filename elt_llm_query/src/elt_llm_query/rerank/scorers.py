@@ -1,0 +1,238 @@
+"""Models that score chunks: a local cross-encoder, an LLM, and Cohere's service where the settings allow it."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import EltError, ModelError, SettingsError
+from elt_llm_core.models.completion import complete_prompt
+from elt_llm_core.models.cross_encoder import DEFAULT_MODEL, CrossEncoder
+from elt_llm_core.models.model_files import find_model_folder, model_folders
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from elt_llm_query.rerank.embedding import Cancelled
+from elt_llm_query.rerank.reranker import ChunkScorer, ChunkScores, ModelSources
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+MOST_THREADS = 8
+
+
+class CrossEncoderScorer:
+    """Scores each chunk together with the question; nothing leaves the machine."""
+
+    name = "cross-encoder"
+    notes = ()
+
+    def __init__(self, model: CrossEncoder) -> None:
+        self._model = model
+
+    @property
+    def description(self) -> str:
+        """The folder of the model and its token limit."""
+        return f"{self._model.folder}, {self._model.token_limit} tokens"
+
+    def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
+        """The model's own scores. Raises ModelError if it fails."""
+        return ChunkScores(tuple(self._model.score(question, chunks)))
+
+
+def open_cross_encoder(name: str | None, models_dir: Path | None) -> CrossEncoderScorer:
+    """Open the cross-encoder of that name or folder, else the usual one. Raises ModelError if missing or damaged."""
+    wanted = name or DEFAULT_MODEL
+    folder = find_model_folder(wanted, models_dir)
+    if folder is None:
+        looked_at = [str(path) for path in model_folders(wanted, models_dir)] or ["nowhere: no folder of models"]
+        raise ModelError(
+            f"The cross-encoder '{wanted}' is not on this machine (looked at {', '.join(looked_at)})",
+            hint="Copy its model.onnx and tokenizer.json there, name their folder in query.reranker_model,"
+            " or set query.reranker_strategy to embedding",
+        )
+    return CrossEncoderScorer(CrossEncoder(folder, min(os.cpu_count() or 1, MOST_THREADS)))
+
+
+BATCH_SIZE = 10  # chunks in one prompt: about 3000 tokens at most
+MOST_CHARACTERS = 1200  # of one chunk
+MOST_REPLIED = 20_000  # characters of a reply that are parsed
+BEST = 10.0
+
+_INSTRUCTION = Path(__file__).with_name("scoring_prompt.txt").read_text(encoding="utf-8")
+_OPENING = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}passage", re.IGNORECASE)
+_SCORE = re.compile(
+    r"""(?:^|[{,])[\s*"'\-]{0,9}(?:passage\s{1,3})?[\[(#]?(\d{1,3})[\])]?["'*]{0,3}\s{0,3}[:=\-]\s{0,3}"""
+    r"""["'*]{0,3}(-?\d{1,6}(?:\.\d{1,6})?)(?![\d.]*\d)""",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class LlmScorer:
+    """Scores with any language model of LlamaIndex.
+
+    A chunk that the reply leaves out, scores outside the range or scores twice has no score; neither have the chunks
+    of a prompt on which the model fails.
+    """
+
+    name = "llm"
+    notes = ()
+
+    def __init__(self, llm: "LLM") -> None:
+        self._llm = llm
+
+    @property
+    def description(self) -> str:
+        """The model's name."""
+        return str(self._llm.metadata.model_name)
+
+    def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
+        """Scores from 0 to 10, None where the reply has no usable one; the notes report how many those are."""
+        gone = cancelled or (lambda: False)
+        scores: list[float | None] = []
+        failures: dict[str, None] = {}
+        for start in range(0, len(chunks), BATCH_SIZE):
+            batch = chunks[start : start + BATCH_SIZE]
+            if gone():
+                scores += [None] * len(batch)
+                continue
+            try:
+                reply = complete_prompt(self._llm, scoring_prompt(question, batch), cancelled).text
+            except EltError as failure:
+                failures[f"The language model did not score chunks: {failure}"] = None
+                reply = ""
+            scores += parse_scores("" if gone() else reply, len(batch))  # a truncated reply may end within a number
+        missing = sum(score is None for score in scores)
+        notes = list(failures)
+        if missing:
+            notes.append(f"The language model returned no usable score for {missing} of {len(scores)} chunks.")
+        return ChunkScores(tuple(scores), tuple(notes))
+
+
+def scoring_prompt(question: str, chunks: Sequence[str]) -> str:
+    """One prompt for all the chunks, each numbered from 1 and cut to its first 1200 characters."""
+    blocks = [
+        f'<passage number="{number}">\n{_OPENING.sub("(passage", chunk[:MOST_CHARACTERS])}\n</passage>'
+        for number, chunk in enumerate(chunks, 1)
+    ]
+    return "\n".join([_INSTRUCTION, f"Question: {question}", "", *blocks, "", "Scores:"])
+
+
+def parse_scores(reply: str, count: int) -> list[float | None]:
+    """Parse the scores of chunks 1 to count: lines such as `1: 7`, `[1] = 7/10`, also after the tag's name, and JSON.
+
+    None for a chunk that is left out, whose score is not within 0 to 10, or that has two scores.
+    """
+    scores: dict[int, set[float]] = {}
+    for match in _SCORE.finditer(reply[:MOST_REPLIED]):
+        scores.setdefault(int(match[1]), set()).add(float(match[2]))
+    only = [next(iter(own)) if len(own := scores.get(number, set())) == 1 else -1.0 for number in range(1, count + 1)]
+    return [score if 0.0 <= score <= BEST else None for score in only]
+
+
+def open_llm_scorer(llm: "LLM | None") -> LlmScorer:
+    """Build the scorer of the model in use. Raises SettingsError if there is none."""
+    if llm is None:
+        raise SettingsError(
+            "query.reranker_strategy is llm, but no language model is in use",
+            hint="Give the engine a language model, or set query.reranker_strategy to embedding or cross-encoder",
+        )
+    return LlmScorer(llm)
+
+
+DEFAULT_COHERE_MODEL = "rerank-v3.5"
+COHERE_KEY_VARIABLE = "COHERE_API_KEY"
+MOST_CHUNKS_SENT = 1000
+_INTEGRATION = "llama_index.postprocessor.cohere_rerank"
+_INSTALL = "Run: uv pip install llama-index-postprocessor-cohere-rerank"
+
+
+class CohereScorer:
+    """Sends question and chunks to the service; `failures` are the errors that its client raises."""
+
+    name = "cohere"
+
+    def __init__(
+        self, postprocessor: "BaseNodePostprocessor", model: str, failures: tuple[type[Exception], ...] = ()
+    ) -> None:
+        self._postprocessor = postprocessor
+        self._model = model
+        self._failures: tuple[type[Exception], ...] = (*failures, OSError)
+
+    @property
+    def description(self) -> str:
+        """The model's name."""
+        return f"{self._model}, hosted"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note that text left the machine."""
+        return (f"The question and its chunks were sent to Cohere ({self._model}).",)
+
+    def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
+        """Relevance from 0 to 1, None for a chunk that the service left out. Raises ModelError if it fails."""
+        nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(chunks)]
+        try:
+            ranked = self._postprocessor.postprocess_nodes(nodes, QueryBundle(question))
+        except self._failures as error:
+            raise ModelError(f"Cohere did not respond: {type(error).__name__}") from error
+        scores = {one.node.node_id: one.score for one in ranked}
+        return ChunkScores(tuple(scores.get(str(index)) for index in range(len(chunks))))
+
+
+def cohere_is_ready(environment: Mapping[str, str]) -> bool:
+    """Whether the integration is installed and there is a key; whether the settings allow it is not checked here."""
+    try:
+        return bool(environment.get(COHERE_KEY_VARIABLE)) and util.find_spec(_INTEGRATION) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bool) -> CohereScorer:
+    """Build the scorer of a hosted model. Raises SettingsError if not allowed, ModelError without library or key."""
+    if not allowed:
+        raise SettingsError(
+            "query.reranker_strategy is cohere, a hosted service, and network.allow_remote_models is false",
+            hint="Set network.allow_remote_models to true if chunks may leave this machine, or"
+            " query.reranker_strategy to embedding or cross-encoder",
+        )
+    try:
+        import httpx
+        from cohere.core.api_error import ApiError
+        from llama_index.postprocessor.cohere_rerank import CohereRerank
+    except ImportError as error:
+        raise ModelError("LlamaIndex's integration of Cohere is not installed", hint=_INSTALL) from error
+    if not environment.get(COHERE_KEY_VARIABLE):
+        raise ModelError(
+            f"{COHERE_KEY_VARIABLE} is not set", hint=f"Set {COHERE_KEY_VARIABLE} to the key of your account"
+        )
+    model = name or DEFAULT_COHERE_MODEL
+    reranker = CohereRerank(top_n=MOST_CHUNKS_SENT, model=model, api_key=environment[COHERE_KEY_VARIABLE])
+    return CohereScorer(reranker, model, (ApiError, httpx.HTTPError))
+
+
+@dataclass(frozen=True)
+class ScorerChoice:
+    """The scorer to use, or None with the reason if one was configured."""
+
+    scorer: ChunkScorer | None
+    notes: tuple[str, ...] = ()
+
+
+def choose_scorer(name: str | None, sources: ModelSources, environment: Mapping[str, str]) -> ScorerChoice:
+    """Choose a cross-encoder that is configured or in the folder of models, even if a hosted model is allowed.
+
+    A hosted model is chosen only if the settings allow it, its library and key are present, and no model is named:
+    a name is that of a cross-encoder, so if that is missing, a note reports it and no service replaces it.
+    """
+    if name is not None or find_model_folder(DEFAULT_MODEL, sources.models_dir) is not None:
+        try:
+            return ScorerChoice(open_cross_encoder(name, sources.models_dir))
+        except ModelError as failure:
+            return ScorerChoice(None, (f"The chunks are ranked by cosine and keywords: {failure}.",))
+    if sources.allow_remote and cohere_is_ready(environment):
+        return ScorerChoice(open_cohere(None, environment, allowed=True))
+    return ScorerChoice(None)

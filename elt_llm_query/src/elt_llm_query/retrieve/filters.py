@@ -1,0 +1,296 @@
+"""Filters: parse `--where` conditions and turn them into one mask of allowed nodes per collection.
+
+A condition is `field=value`, with `!=`, `>`, `>=`, `<`, `<=`, `in` or `not in` for `=`; all conditions must hold.
+
+- Text is compared exactly; `in a,b,c` is any of them, and a value with a comma is in double quotes.
+- `section=A > B` is that section and those below it.
+- Numbers and dates compare, and `=` takes a range too: `year=2019..2021`, `modified_at=2024-01-01..2024-03-31`.
+- A date may be a year, a month, a day or a moment (UTC): `dates=2024-03` is all of March, `dates<=2024-03` all until
+  its end. A chunk that names a month only is not before or after a day within it.
+- Of a field with several values, such as topics, one must fulfil the condition; `!=` and `not in` leave out every
+  chunk that the opposite finds, and so keep those without a value.
+"""
+
+import csv
+import re
+from bisect import bisect_left, bisect_right
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, get_args
+
+import numpy as np
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.errors import UsageError
+from elt_llm_core.index.fields import FieldValue, FilterField, single_valued
+from elt_llm_core.utilities import nearest_names
+from llama_index.core.schema import QueryBundle
+from numpy.typing import NDArray
+
+from elt_llm_query.retrieve.query_variant import AlternativeNames
+
+Operator = Literal["=", "!=", ">", ">=", "<", "<=", "in", "not in"]
+MOST_CONDITIONS = 50
+MOST_CHARACTERS = 2000
+_OPERATOR = re.compile(r"!=|>=|<=|==|=|>|<|\s(?:not\s)?in\s", re.IGNORECASE)
+_OPERATORS: dict[str, Operator] = {operator: operator for operator in get_args(Operator)} | {"==": "="}
+_NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{0,18})?")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?")
+_EARLIEST = "0001-01-01T00:00:00"
+_EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in table,prose'."
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition: the field as named by the user, and the operands, one unless the operator is in or not in."""
+
+    field: str
+    operator: Operator
+    operands: tuple[str, ...]
+
+    @property
+    def denies(self) -> bool:
+        """Whether nodes that have the values are left out."""
+        return self.operator in ("!=", "not in")
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.operator} {','.join(self.operands)}"
+
+
+def parse_conditions(where: Sequence[str]) -> tuple[Condition, ...]:
+    """Parse conditions. Raises UsageError if one is not understood, or there are too many."""
+    if len(where) > MOST_CONDITIONS:
+        raise UsageError(f"{len(where)} filters were given; at most {MOST_CONDITIONS} are supported.")
+    return tuple(map(_parse_condition, where))
+
+
+def matching_values(field: FilterField, condition: Condition) -> NDArray[np.bool_]:
+    """Which values of the field the condition names, before it is negated; shape (len(field.values),).
+
+    Raises UsageError if the field's type does not support the operator, or an operand is not of that type.
+    """
+    chosen = np.zeros(len(field.values), dtype=bool)
+    if field.type in ("text", "path"):
+        if condition.operator in (">", ">=", "<", "<="):
+            raise UsageError(
+                f"'{condition.field}' is text, which cannot be compared: {condition}", hint="Use =, !=, in or not in."
+            )
+        for operand in condition.operands:
+            for start, stop in _text_spans(field, operand):
+                chosen[start:stop] = True
+        return chosen
+    for operand in condition.operands:
+        chosen[_ordered_indexes(field, condition, operand)] = True
+    return chosen
+
+
+def _parse_condition(text: str) -> Condition:
+    match = _OPERATOR.search(text[:MOST_CHARACTERS])
+    name, value = (text[: match.start()].strip(), text[match.end() :].strip()) if match else ("", "")
+    if not match or not name or not value or len(text) > MOST_CHARACTERS:
+        raise UsageError(f"'{text[:100]}' is not a filter.", hint=_EXAMPLE)
+    operator = _OPERATORS[" ".join(match.group().lower().split())]
+    quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
+    operands = _listed(value) if operator in ("in", "not in") else (value[1:-1] if quoted else value,)
+    if not all(operands):
+        raise UsageError(f"'{text[:100]}' has an empty value.", hint=_EXAMPLE)
+    return Condition(name, operator, operands)
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    bare = value[1:-1] if value.startswith("(") and value.endswith(")") else value
+    try:
+        return tuple(one.strip() for one in next(csv.reader([bare], skipinitialspace=True, strict=True), [""]))
+    except csv.Error as error:
+        raise UsageError(f"'{value[:100]}' is not a list: {error}.", hint=_EXAMPLE) from error
+
+
+def _text_spans(field: FilterField, operand: str) -> list[tuple[int, int]]:
+    """Index ranges of the values that equal a text or, of a path, are below it."""
+    values = field.values
+    spans = [(bisect_left(values, operand), bisect_right(values, operand))]
+    if field.type == "path":
+        below = f"{operand} > "
+        spans.append((bisect_left(values, below), bisect_left(values, below + "\U0010ffff")))
+    return spans
+
+
+def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> list[int]:
+    """Indexes of the values of a number or date field that one operand names."""
+    first, between, last = operand.partition("..")
+    if between and condition.operator in (">", ">=", "<", "<="):
+        raise UsageError(f"A range cannot be compared: {condition}", hint="Use = with a range, or >= with one value.")
+    last = last if between else first
+    start_of, _ = _equal_or_within(field, _of_type(field, condition, first))
+    if field.type != "number":
+        start_of = min(
+            (bisect_left(field.values, first[:length]) for length in _date_prefixes(first)), default=start_of
+        )
+    end_before, end = _equal_or_within(field, _of_type(field, condition, last))
+    start, stop = {
+        ">": (end, len(field.values)),
+        ">=": (start_of, len(field.values)),
+        "<": (0, end_before),
+        "<=": (0, end),
+    }.get(condition.operator, (start_of, end))
+    if field.type == "number" or condition.operator in (">", ">="):
+        return list(range(start, stop))
+    vague = _dates_possibly_later(last, before=condition.operator == "<")
+    return [index for index in range(start, stop) if field.values[index] not in vague]
+
+
+def _date_prefixes(first: str) -> list[int]:
+    """Lengths of the year, month and day that start when `first` does, itself included; they sort right before it."""
+    lengths = [length for length in (4, 7, 10) if length <= len(first)]
+    return [length for length in lengths if first == first[:length] + "0000-01-01T00:00:00"[length : len(first)]]
+
+
+def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
+    """The year, month or day around `last`, if such a value may be later than it, or with `before` not before it."""
+    around = {last[:length] for length in (4, 7, 10) if length < len(last)}
+    return {value for value in around if before or _end_of(value) > _end_of(last)}
+
+
+def _end_of(date: str) -> str:
+    """The last second of a year, month, day, hour or minute."""
+    if len(date) == 7:
+        date += f"-{monthrange(int(date[:4]), int(date[5:]))[1]}"
+    return date + "0000-12-31T23:59:59"[len(date) :]
+
+
+def _equal_or_within(field: FilterField, value: FieldValue) -> tuple[int, int]:
+    """The index range of the values that equal this one or, of dates, are within it."""
+    values = field.values
+    before = bisect_left(values, value)
+    if isinstance(value, str):
+        return before, bisect_left(values, value + "~")
+    return before, bisect_right(values, value)
+
+
+def _of_type(field: FilterField, condition: Condition, operand: str) -> FieldValue:
+    """Convert an operand to the field's type. Raises UsageError if it is not of that type."""
+    operand = operand.strip()
+    if field.type == "number":
+        if not _NUMBER.fullmatch(operand):
+            raise UsageError(f"'{condition.field}' is a number, and '{operand}' is not: {condition}", hint=_EXAMPLE)
+        return float(operand) if "." in operand else int(operand)
+    if not _DATE.fullmatch(operand) or not _is_moment(operand + _EARLIEST[len(operand) :]):
+        raise UsageError(
+            f"'{condition.field}' is a date, and '{operand}' is not: {condition}",
+            hint="Write a year, a month, a day or a moment: 2024, 2024-03, 2024-03-31, 2024-03-31T18:00.",
+        )
+    return operand
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+Mask = NDArray[np.bool_]
+COLLECTION = "collection"
+_OTHER_NAMES = {
+    "type": "kind",
+    "chunk_type": "kind",
+    "topic": "topics",
+    "organisation": "organisations",
+    "organization": "organisations",
+    "organizations": "organisations",
+    "date": "dates",
+    "author": "authors",
+    "doc": "document",
+}
+_NEAREST_AMONG = 2000  # values; comparing more takes too long
+
+
+@dataclass
+class FilteredQueryBundle(QueryBundle):
+    """A question for one collection with the mask of the nodes it may find, shape (nodes,); None is all.
+
+    `limit` is the most hits a retriever returns, if lower than its own. `vector` is that of the question.
+    """
+
+    mask: Mask | None = None
+    names: tuple[AlternativeNames, ...] = ()
+    limit: int | None = None
+    vector: NDArray[np.float32] | None = None
+
+
+def limited_top_k(top_k: int, question: QueryBundle) -> int:
+    """How many hits a retriever with `top_k` returns for this question."""
+    limit = question.limit if isinstance(question, FilteredQueryBundle) else None
+    return top_k if limit is None else min(top_k, limit)
+
+
+@dataclass(frozen=True)
+class FilterMasks:
+    """One mask per collection, in their order, with notes.
+
+    `of_documents`: every condition is about whole documents, so the text around a remaining chunk remains too.
+    """
+
+    masks: tuple[Mask, ...]
+    notes: tuple[str, ...]
+    of_documents: bool
+
+
+def condition_masks(conditions: Sequence[Condition], generations: Sequence[Generation]) -> FilterMasks:
+    """Apply all conditions to each generation. Raises UsageError for unknown fields and wrong values."""
+    masks = [np.ones(len(generation.ids), dtype=bool) for generation in generations]
+    notes: list[str] = []
+    of_documents = True
+    for condition in conditions:
+        fields = _fields_of(condition, generations)
+        of_documents &= condition.field == COLLECTION or not any(field and field.rows is None for field in fields)
+        named = [None if field is None else matching_values(field, condition) for field in fields]
+        masks = [
+            mask & _condition_mask(condition, field, values, len(mask))
+            for mask, field, values in zip(masks, fields, named, strict=True)
+        ]
+        notes.extend(_unmatched_notes(condition, [field for field in fields if field is not None]))
+    if conditions and not any(mask.any() for mask in masks):
+        listed = " and ".join(str(condition) for condition in conditions)
+        notes.append(f"No chunk matches the filter: {listed}.")
+    return FilterMasks(tuple(masks), tuple(notes), of_documents)
+
+
+def _condition_mask(condition: Condition, field: FilterField | None, values: Mask | None, nodes: int) -> Mask:
+    having = np.zeros(nodes, dtype=bool) if field is None or values is None else field.having(values)
+    return ~having if condition.denies else having
+
+
+def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[FilterField | None]:
+    """The field of the condition in each generation; None if a generation lacks it."""
+    if condition.field == COLLECTION:
+        return [single_valued(COLLECTION, "text", [one.collection] * len(one.ids)) for one in generations]
+    per_generation = []
+    for generation in generations:
+        fields = generation.filter_fields
+        field = fields.get(condition.field) or fields.get(_OTHER_NAMES.get(condition.field, ""))
+        if field is None and not fields.complete:
+            raise UsageError(
+                f"Collection '{generation.collection}' was published by an earlier version:"
+                f" it cannot be filtered by '{condition.field}' yet.",
+                hint=f"Run: elt-llm ingest -c {generation.collection} --rebuild",
+            )
+        per_generation.append(field)
+    if per_generation and not any(per_generation):
+        known = sorted({name for generation in generations for name in generation.filter_fields.names} | {COLLECTION})
+        raise UsageError(f"There is no field '{condition.field}'.", hint=nearest_names(condition.field, known))
+    return per_generation
+
+
+def _unmatched_notes(condition: Condition, fields: Sequence[FilterField]) -> Iterator[str]:
+    """Notes on operands that no chunk has, all together or each, with the nearest values of text fields."""
+    alone = [replace(condition, operands=(operand,)) for operand in condition.operands]
+    without = [one for one in alone if not any(matching_values(field, one).any() for field in fields)]
+    if not without:
+        return
+    values = [value for field in fields if field.type in ("text", "path") for value in field.values[:_NEAREST_AMONG]]
+    for one in [replace(without[0], operands=condition.operands)] if len(without) == len(alone) else without:
+        near = nearest_names(one.operands[0], [str(value) for value in values])
+        yield f"No chunk has this value: {one}. {near}".rstrip()

@@ -1,0 +1,283 @@
+"""Open collections, their retrieval, and the pools of candidates that one query variant gets.
+
+Several collections are searched concurrently, with one question vector per embedding model. Which scores may be
+compared across collections:
+
+- Cosines of one embedding fingerprint may. They are scaled together (min-max over the candidates of all collections),
+  so the better chunk wins in whichever collection it is.
+- Cosines of different embedding models may not: the candidates of each model are scaled on their own.
+- BM25 scores may not: the weight of a word depends on the index it was counted in. Each score is divided by the
+  greatest one that the question could attain in its collection, the sum of its words' weights there; a word that the
+  collection lacks has the weight of its rarest word. So the best hit in a collection that has one word of ten stays a
+  weak one, which dividing by each collection's best score would hide. The greatest share is then scaled to 1, which for
+  one collection is BM25 / greatest BM25.
+- Fused ranks are compared as they are: the first of each collection is as good as the first of another.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.errors import FingerprintMismatch, RetrievalError
+from elt_llm_core.index.vector_index import EXACT_BELOW
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings.tree import QuerySettings
+from numpy.typing import NDArray
+
+from elt_llm_query.retrieve.filters import FilteredQueryBundle, Mask
+from elt_llm_query.retrieve.fusion import HybridRetriever, Ranking, RetrieverResults, SearchCandidate
+from elt_llm_query.retrieve.query_variant import (
+    BOTH_RETRIEVERS,
+    AlternativeNames,
+    QueryVariant,
+    RetrieverChoice,
+    term_weights,
+)
+from elt_llm_query.retrieve.retrievers import DenseRetriever, KeywordRetriever
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class OpenCollection:
+    """One generation with its embedding model and its retrievers, built once and used for every question."""
+
+    generation: Generation
+    embedding: EmbeddingModel
+    retriever: HybridRetriever
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the collection."""
+        return self.generation.collection
+
+    @cached_property
+    def space(self) -> bytes:
+        """Equal for collections whose cosines may be compared."""
+        return self.embedding.fingerprint.key
+
+    @property
+    def is_small(self) -> bool:
+        """Whether searching the collection takes less time than handing the work to another thread."""
+        return len(self.generation.ids) < EXACT_BELOW
+
+    @property
+    def keywords_missing(self) -> bool:
+        """Whether there are nodes, but no keyword index."""
+        return self.generation.keyword.bm25 is None and len(self.generation.ids) > 0
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The candidates of one collection, with what a reranker needs to complete their scores.
+
+    `vector` is that of the question, None if it could not be embedded; `keywords` is the query of the keyword
+    retriever, `names` are the alternatives of the names in it.
+    """
+
+    collection: OpenCollection
+    candidates: tuple[SearchCandidate, ...]
+    vector: Vector | None
+    keywords: str
+    retrievers: RetrieverChoice = BOTH_RETRIEVERS
+    names: tuple[AlternativeNames, ...] = ()
+
+    @property
+    def uses_keywords(self) -> bool:
+        """Whether keyword scores count, because the keyword retriever was used."""
+        return self.retrievers.keyword and not self.collection.keywords_missing
+
+    @cached_property
+    def attainable(self) -> float:
+        """The greatest keyword score that the query could have in this collection; 0 or more."""
+        return attainable_keyword_score(self.keywords, self.collection.generation)
+
+
+@dataclass(frozen=True)
+class CollectionResults:
+    """The hits in one collection, and notes about retrievers that failed."""
+
+    collection: OpenCollection
+    hits: RetrieverResults
+    notes: tuple[str, ...]
+    worked: bool
+
+
+def open_collections(
+    generations: Sequence[Generation],
+    embeddings: Sequence[EmbeddingModel],
+    query: QuerySettings,
+    executor: Executor,
+) -> tuple[OpenCollection, ...]:
+    """Build both retrievers of every generation. Raises FingerprintMismatch if no model made its vectors."""
+    by_key = {model.fingerprint.key: model for model in embeddings}
+    opened = []
+    for generation in generations:
+        embedding = _model_of(generation, by_key)
+        retriever = HybridRetriever(
+            generation.collection,
+            DenseRetriever(generation, embedding, query.retriever_top_k),
+            KeywordRetriever(generation, query.retriever_top_k),
+            executor=executor,
+            fusion=query.fusion,
+            dense_weight=query.dense_weight,
+        )
+        opened.append(OpenCollection(generation, embedding, retriever))
+    return tuple(opened)
+
+
+def _model_of(generation: Generation, by_key: Mapping[bytes, EmbeddingModel]) -> EmbeddingModel:
+    fingerprint = generation.passport.fingerprint
+    model = by_key.get(fingerprint.key)
+    if model is None:
+        in_use = ", ".join(str(other.fingerprint) for other in by_key.values()) or "none"
+        raise FingerprintMismatch(
+            f"Collection '{generation.collection}' was built with {fingerprint}; the embedding in use is {in_use}.",
+            hint=f"Ingest collection '{generation.collection}' again with --rebuild, or set its embedding.",
+        )
+    return model
+
+
+def retrieve_from_collections(
+    variant: QueryVariant,
+    retrievers: RetrieverChoice,
+    collections: Sequence[OpenCollection],
+    vectors: Mapping[bytes, Vector],
+    masks: Sequence[Mask] | None = None,
+    limits: Sequence[int] | None = None,
+) -> list[CollectionResults]:
+    """Search every collection with the chosen retrievers. Raises RetrievalError if no retriever of any worked.
+
+    Large collections are searched in other threads, small ones meanwhile one after the other in this thread, which
+    takes less time than handing them over. `masks`, one per collection, of shape (nodes,), limit the nodes that may be
+    found; `limits` the hits per retriever. Unset, all nodes may be found and retrievers return their usual number.
+    """
+    pending = []
+    for index, collection in enumerate(collections):
+        vector = vectors.get(collection.space)
+        bundle = FilteredQueryBundle(
+            variant.keywords,
+            names=variant.names,
+            vector=vector,
+            mask=masks[index] if masks else None,
+            limit=limits[index] if limits else None,
+        )
+        usable = RetrieverChoice(dense=retrievers.dense and vector is not None, keyword=retrievers.keyword)
+        pending.append(collection.retriever.start(bundle, usable, in_thread=not collection.is_small))
+    results = [
+        _collection_results(collection, retrievers, collection.retriever.collect(started), collection.space in vectors)
+        for collection, started in zip(collections, pending, strict=True)
+    ]
+    if masks:
+        results = [_masked_results(one, mask) for one, mask in zip(results, masks, strict=True)]
+    if results and not any(one.worked for one in results):
+        raise RetrievalError(
+            " ".join(note for one in results for note in one.notes),
+            hint="Run: elt-llm verify, which names the damaged files and rebuilds them.",
+        )
+    return results
+
+
+def _collection_results(
+    collection: OpenCollection, chosen: RetrieverChoice, hits: RetrieverResults, embedded: bool
+) -> CollectionResults:
+    """Add a note for each retriever that failed, with the one that was used instead."""
+    broken = {name: str(failure) for name, failure in hits.failures}
+    if chosen.dense and not embedded:
+        broken["dense"] = "the question could not be embedded"
+    if chosen.keyword and collection.keywords_missing:
+        broken["keyword"] = "it has no keyword index"
+    used = {name for name, is_used in (("dense", chosen.dense), ("keyword", chosen.keyword)) if is_used}
+    worked = bool(used - broken.keys())
+    words = {"dense": ("Vector", "keywords"), "keyword": ("Keyword", "vectors")}
+    notes = tuple(
+        f"{words[name][0]} search of collection '{collection.name}' did not work ({reason})"
+        + (f"; it was searched by {words[name][1]} only." if worked else ".")
+        for name, reason in broken.items()
+    )
+    return CollectionResults(collection, hits, notes, worked)
+
+
+def _masked_results(results: CollectionResults, mask: Mask) -> CollectionResults:
+    """Apply the mask again, in case a retriever ignores it."""
+
+    def masked(ranking: Ranking) -> Ranking:
+        allowed = mask[results.collection.generation.positions([node_id for node_id, _ in ranking])]
+        return [hit for hit, is_allowed in zip(ranking, allowed, strict=True) if is_allowed]
+
+    hits = results.hits
+    return replace(results, hits=replace(hits, dense=masked(hits.dense), keyword=masked(hits.keyword)))
+
+
+def fuse_collections(
+    variant: QueryVariant,
+    retrievers: RetrieverChoice,
+    results: Sequence[CollectionResults],
+    vectors: Mapping[bytes, Vector],
+) -> list[Pool]:
+    """Fuse the hits of each collection into a pool; `retrievers` are the ones that were to be used."""
+    return [
+        Pool(
+            one.collection,
+            tuple(one.collection.retriever.fuse(one.hits, retrievers, variant.likeness)),
+            vectors.get(one.collection.space),
+            variant.keywords,
+            retrievers,
+            variant.names,
+        )
+        for one in results
+    ]
+
+
+def attainable_keyword_score(keywords: str, generation: Generation) -> float:
+    """Sum of the weights of the words in this collection, each as often as it occurs in the query."""
+    stems = generation.keyword.tokeniser.stems(keywords)
+    weights = term_weights(stems, generation)
+    return math.fsum(weights[stem] for stem in stems)
+
+
+FEWEST_CANDIDATES = 8  # that each retriever of a collection may return: as many as are read
+
+
+def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | None = None) -> list[int]:
+    """Divide `total` into shares of 0 or more: none above what is wanted or `most`, none below `least` if wanted.
+
+    What one does not want goes to the others. `least` takes precedence over the total. The first get the remainder.
+    """
+    limits = [count if most is None else min(count, max(least, most)) for count in wanted]
+    shares = [min(limit, least) for limit in limits]
+    left = total - sum(shares)
+    hungry = [index for index, limit in enumerate(limits) if shares[index] < limit]
+    while left > 0 and hungry:
+        each = max(1, left // len(hungry))
+        for index in hungry:
+            added = min(each, left, limits[index] - shares[index])
+            shares[index] += added
+            left -= added
+        hungry = [index for index in hungry if shares[index] < limits[index]]
+    return shares
+
+
+def retriever_budgets(findable: Sequence[int], query: QuerySettings) -> list[int]:
+    """How many candidates each retriever may return per collection; `findable` are the nodes that may be found."""
+    most = query.retriever_top_k
+    if len(findable) < 2:
+        return [most] * len(findable)
+    total = max(query.all_retrievers_top_k, most)
+    return equal_shares(total, [min(one, most) for one in findable], least=FEWEST_CANDIDATES, most=most)
+
+
+def cut_to_budget(pools: Sequence[Pool], query: QuerySettings) -> list[Pool]:
+    """Cut pools to their shares of what a reranker that calls a model may read, best fused first."""
+    if len(pools) < 2:
+        shares = [query.reranker_retrieve_k] * len(pools)
+    else:
+        sizes = [len(pool.candidates) for pool in pools]
+        shares = equal_shares(
+            query.reranker_retrieve_k, sizes, query.collection_budget_min, query.collection_budget_max
+        )
+    return [replace(pool, candidates=pool.candidates[:share]) for pool, share in zip(pools, shares, strict=True)]

@@ -1,0 +1,132 @@
+"""Query variants: the text that is embedded and the words that are matched, with term weights and alternative names.
+
+Of a name and its alternatives the best match counts, as in Lucene's DisjunctionMaxQuery: names with the same meaning
+are not counted several times, and a rare alternative does not outweigh the name that was typed.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.text.normalise import words
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class RetrieverChoice:
+    """The retrievers that are used: dense, keyword or both."""
+
+    dense: bool
+    keyword: bool
+
+
+BOTH_RETRIEVERS = RetrieverChoice(dense=True, keyword=True)
+
+
+@dataclass(frozen=True)
+class AlternativeNames:
+    """A name in the question and other names with the same meaning; a chunk with any of them has the name."""
+
+    name: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QueryVariant:
+    """One wording of the question: `text` is embedded as a question, and its words are searched for.
+
+    With `hypothetical_answers`, which are embedded as chunks, the vector is the mean of theirs and the question's. The
+    words of `also` are searched for beside those of the text, and not embedded. `names` are searched for as
+    alternatives of names in the text, and add no weight. `likeness`, 0 to 1, is how far the text is keywords rather
+    than a question.
+    """
+
+    text: str
+    hypothetical_answers: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    names: tuple[AlternativeNames, ...] = ()
+    likeness: float = 0.0
+
+    @property
+    def keywords(self) -> str:
+        """The query of the keyword retriever."""
+        return " ".join((self.text, *self.also))
+
+
+def term_weights(question_stems: list[str], generation: Generation) -> dict[str, float]:
+    """Lucene's ln(1 + (n - df + 0.5) / (df + 0.5)) of each different stem, above 0, in the order of the question.
+
+    It is an upper limit of what one word can add to a BM25 score. A word that the collection lacks has the weight of
+    its rarest word.
+    """
+    size = len(generation.ids)
+    weights = {}
+    for stem in dict.fromkeys(question_stems):
+        frequency = generation.keyword.document_frequency(stem)
+        weights[stem] = math.log1p((size - frequency + 0.5) / (frequency + 0.5))
+    return weights
+
+
+ALTERNATIVE_WEIGHT = 0.8  # of another name relative to the name that was typed
+
+KeywordScores = NDArray[np.float32]
+
+
+def score_with_alternatives(
+    scores: KeywordScores,
+    names: Sequence[AlternativeNames],
+    generation: Generation,
+    score: Callable[[str], KeywordScores],
+) -> KeywordScores:
+    """BM25 scores of a question plus those of alternative names; `score` returns those of a text for the same nodes.
+
+    An alternative counts where all its words occur, by ALTERNATIVE_WEIGHT, and by no more than the name itself could
+    reach.
+    """
+    for named in names:
+        best = np.zeros_like(scores)
+        for other in named.others:
+            best = np.maximum(
+                best, _alternative_share(named.name, other, generation) * _whole_name_scores(other, generation, score)
+            )
+        scores = scores + np.maximum(best - score(named.name), 0.0, dtype=np.float32)
+    return scores
+
+
+def replace_alternatives(stems: Sequence[str], names: Sequence[AlternativeNames], generation: Generation) -> list[str]:
+    """The stems of a chunk with those of every alternative replaced by those of the name that was typed."""
+    stem = generation.keyword.tokeniser.stems
+    replaced = list(stems)
+    for named in names:
+        for other in named.others:
+            replaced = _replace_run(replaced, stem(other), stem(named.name))
+    return replaced
+
+
+def _alternative_share(name: str, other: str, generation: Generation) -> float:
+    stem = generation.keyword.tokeniser.stems
+    own, others = (math.fsum(term_weights(stem(one), generation).values()) for one in (name, other))
+    return ALTERNATIVE_WEIGHT * min(1.0, own / others) if others > 0 else 0.0
+
+
+def _whole_name_scores(name: str, generation: Generation, score: Callable[[str], KeywordScores]) -> KeywordScores:
+    parts = [score(word) for word in words(name) if generation.keyword.tokeniser.stems(word)]
+    whole = np.logical_and.reduce([part > 0 for part in parts])
+    return np.asarray(np.where(whole, np.sum(parts, axis=0), 0.0), dtype=np.float32)
+
+
+def _replace_run(stems: list[str], run: list[str], replacement: list[str]) -> list[str]:
+    if not run or run[0] not in stems:
+        return stems
+    replaced: list[str] = []
+    index = 0
+    while index < len(stems):
+        if stems[index : index + len(run)] == run:
+            replaced += replacement
+            index += len(run)
+        else:
+            replaced.append(stems[index])
+            index += 1
+    return replaced

@@ -1,0 +1,254 @@
+"""Chunks with their text, and the context that is read around them: parents, neighbouring sentences, merged spans."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.settings.tree import QuerySettings
+from elt_llm_core.store.records import StoredNode
+from elt_llm_core.text.outline import Outline
+from elt_llm_core.text.sentences import sentence_spans
+
+from elt_llm_query.retrieve.fusion import SearchCandidate
+from elt_llm_query.retrieve.trace import LeftOut
+
+
+@dataclass(frozen=True)
+class CandidateChunk:
+    """A candidate with its stored node; `alternates` are other occurrences of the same text.
+
+    If more is read than was matched, `node` has the wider text and `matches` are the matched nodes.
+    """
+
+    candidate: SearchCandidate
+    node: StoredNode
+    alternates: tuple["CandidateChunk", ...] = ()
+    matches: tuple[StoredNode, ...] = ()
+
+    @property
+    def document(self) -> tuple[str, str]:
+        """Collection and id of the document."""
+        return self.candidate.collection, self.node.document_id
+
+    def to_chunk(self) -> RetrievedChunk:
+        """Convert to the chunk of a result; other occurrences of its text are under `alternates` in the metadata.
+
+        `matches` in the metadata are the ids and spans of what was matched, unless that is the whole text.
+        """
+        metadata = dict(self.node.metadata)
+        if self.alternates:
+            metadata["alternates"] = [alternate.location() for alternate in self.alternates]
+        if self.matches:
+            metadata["matches"] = [{"node_id": one.node_id, "span": [one.start, one.end]} for one in self.matches]
+        # Context written by a language model helps to find a chunk, and is no part of the document.
+        context = self.node.context.removesuffix(str(self.node.metadata.get("enrichment") or "")).rstrip("\n")
+        return RetrievedChunk(
+            **self.location(),
+            document_hash=self.node.document_hash,
+            text=self.node.text,
+            context=context,
+            score=self.candidate.score,
+            dense_rank=self.candidate.dense_rank,
+            cosine=self.candidate.cosine,
+            keyword_rank=self.candidate.keyword_rank,
+            keyword_score=self.candidate.keyword_score,
+            coverage=self.candidate.coverage,
+            order=self.candidate.order,
+            fused_score=self.candidate.fused_score,
+            metadata=metadata,
+        )
+
+    def location(self) -> dict[str, Any]:
+        """Where the text is, without the text."""
+        return {
+            "node_id": self.node.node_id,
+            "collection": self.candidate.collection,
+            "source_id": self.node.document_id,
+            "source_title": self.node.title,
+            "source": self.node.source,
+            "span": [self.node.start, self.node.end],
+            "page": self.node.page,
+            "section": self.node.section,
+        }
+
+
+Span = tuple[int, int]
+
+
+def parent_span(chunk: CandidateChunk) -> Span | None:
+    """The span of the chunk's parent in its document; None if it was made without one."""
+    start, end = (chunk.node.metadata.get(key) for key in ("parent_start", "parent_end"))
+    return (start, end) if isinstance(start, int) and isinstance(end, int) else None
+
+
+def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
+    """The best-ranked child of each parent, in order, with all its ranked children as matches; others unchanged."""
+    merged: dict[object, CandidateChunk] = {}
+    for chunk in chunks:
+        parent = parent_span(chunk)
+        key = (chunk.document, parent) if parent else chunk.node.node_id
+        best = merged.get(key)
+        if best is None:
+            merged[key] = replace(chunk, matches=(chunk.node,)) if parent else chunk
+        else:
+            merged[key] = join_matches(best, chunk)
+    return list(merged.values())
+
+
+def join_matches(best: CandidateChunk, other: CandidateChunk) -> CandidateChunk:
+    """The better chunk with the matches of both, by position, and the other occurrences of both texts."""
+    matches = {node.node_id: node for one in (best, other) for node in (one.matches or (one.node,))}
+    return replace(
+        best,
+        matches=tuple(sorted(matches.values(), key=lambda node: (node.start, node.end))),
+        alternates=(*best.alternates, *other.alternates),
+    )
+
+
+# Longer sentences are not read: text without sentence ends would otherwise be read on and on.
+LONGEST_SENTENCE = 600
+
+
+@dataclass(frozen=True)
+class ExpandedSpan:
+    """A chunk and the span of its document that is read for it."""
+
+    chunk: CandidateChunk
+    span: Span
+
+
+def widen_span(text: str, span: Span, sentences: int) -> Span:
+    """Widen a span by up to so many whole sentences of `text` before it and after it."""
+    start, end = span
+    reach = LONGEST_SENTENCE * sentences
+    low, high = max(0, start - reach), min(len(text), end + reach)
+    before = sentence_spans(text[low:start])
+    after = sentence_spans(text[end:high])
+    # A sentence cut by the reach is not whole.
+    before = before[1:] if low > 0 else before
+    after = after[:-1] if high < len(text) else after
+    if sentences and before:
+        start = low + before[-sentences:][0][0]
+    if sentences and after:
+        end = span[1] + after[:sentences][-1][1]
+    return start, end
+
+
+def merge_touching(spans: Sequence[ExpandedSpan], texts: Mapping[tuple[str, str], str]) -> list[ExpandedSpan]:
+    """Merge spans of one document that overlap, or have only white space between them, at the best one's rank."""
+    by_document: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for rank, span in enumerate(spans):
+        by_document[span.chunk.document].append(rank)
+    merged: dict[int, ExpandedSpan] = {}
+    for document, ranks in by_document.items():
+        for group in _touching_groups(spans, ranks, texts.get(document, "")):
+            best, *others = [spans[rank] for rank in sorted(group)]
+            chunk = best.chunk
+            for other in others:
+                chunk = join_matches(chunk, other.chunk)
+            start, end = min(spans[rank].span[0] for rank in group), max(spans[rank].span[1] for rank in group)
+            merged[min(group)] = ExpandedSpan(chunk, (start, end))
+    return [merged[rank] for rank in sorted(merged)]
+
+
+def _touching_groups(spans: Sequence[ExpandedSpan], ranks: Sequence[int], text: str) -> list[list[int]]:
+    groups: list[list[int]] = []
+    reached = 0
+    for rank in sorted(ranks, key=lambda rank: spans[rank].span):
+        start, end = spans[rank].span
+        if groups and (start <= reached or text[reached:start].isspace()):
+            groups[-1].append(rank)
+        else:
+            groups.append([rank])
+        reached = max(reached, end) if len(groups[-1]) > 1 else end
+    return groups
+
+
+def read_span(expanded: ExpandedSpan, text: str, outline: Outline | None) -> CandidateChunk:
+    """The chunk with the text of its span, and the page and section of its start by the outline."""
+    chunk, (start, end) = expanded.chunk, expanded.span
+    node = chunk.node
+    if (node.start, node.end) == (start, end):
+        return chunk if len(chunk.matches) > 1 else replace(chunk, matches=())
+    wider = replace(
+        node,
+        start=start,
+        end=end,
+        text=text[start:end],
+        page=outline.page_at(start) if outline else node.page,
+        section=outline.section_at(start) if outline else node.section,
+    )
+    return replace(chunk, node=wider, matches=chunk.matches or (node,))
+
+
+DocumentKey = tuple[str, str]
+"""Collection and document id."""
+
+
+class ContextExpander:
+    """Reads as much around each chunk as the settings ask for; documents are fetched only if needed."""
+
+    def __init__(self, generations: Mapping[str, Generation], query: QuerySettings) -> None:
+        self._generations = generations
+        self._query = query
+
+    def expand(
+        self, chunks: Sequence[CandidateChunk], left_out: dict[str, LeftOut]
+    ) -> tuple[list[CandidateChunk], dict[str, list[int]]]:
+        """Read the chunks and return the spans of those that grew; merged chunks are added to `left_out`."""
+        spans = [ExpandedSpan(chunk, self._first_span(chunk)) for chunk in chunks]
+        needed = self._needed_documents(spans)
+        if not needed:
+            return list(chunks), {}
+        texts, outlines = self._documents(needed)
+        sentences = self._query.widen_sentences
+        if sentences:
+            spans = [
+                ExpandedSpan(one.chunk, widen_span(texts[one.chunk.document], one.span, sentences)) for one in spans
+            ]
+        # Widened chunks that overlap would repeat sentences.
+        if self._query.merge_adjacent or sentences:
+            spans = merge_touching(spans, texts)
+        expanded = [
+            read_span(one, texts.get(one.chunk.document, ""), outlines.get(one.chunk.document)) for one in spans
+        ]
+        gone = {chunk.node.node_id for chunk in chunks} - {chunk.node.node_id for chunk in expanded}
+        merged = {
+            node.node_id: chunk.node.node_id for chunk in expanded for node in chunk.matches if node.node_id in gone
+        }
+        if merged:
+            left_out["merged with one it touches"] = merged
+        wider = {chunk.node.node_id: [chunk.node.start, chunk.node.end] for chunk in expanded if chunk.matches}
+        return expanded, wider
+
+    def _first_span(self, chunk: CandidateChunk) -> Span:
+        parent = parent_span(chunk) if self._query.read_parents else None
+        return parent or (chunk.node.start, chunk.node.end)
+
+    def _needed_documents(self, spans: Sequence[ExpandedSpan]) -> list[DocumentKey]:
+        """The documents that must be fetched to read the chunks as configured."""
+        shared = Counter(one.chunk.document for one in spans)
+        return list(
+            dict.fromkeys(
+                one.chunk.document
+                for one in spans
+                if self._query.widen_sentences
+                or one.span != (one.chunk.node.start, one.chunk.node.end)
+                or (self._query.merge_adjacent and shared[one.chunk.document] > 1)
+            )
+        )
+
+    def _documents(self, needed: Sequence[DocumentKey]) -> tuple[dict[DocumentKey, str], dict[DocumentKey, Outline]]:
+        by_collection: dict[str, list[str]] = defaultdict(list)
+        for collection, document in needed:
+            by_collection[collection].append(document)
+        texts: dict[DocumentKey, str] = {}
+        outlines: dict[DocumentKey, Outline] = {}
+        for collection, documents in by_collection.items():
+            generation = self._generations[collection]
+            texts |= {(collection, key): text for key, text in generation.texts(documents).items()}
+            outlines |= {(collection, key): outline for key, outline in generation.outlines(documents).items()}
+        return texts, outlines

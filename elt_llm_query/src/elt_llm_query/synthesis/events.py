@@ -1,0 +1,67 @@
+"""Events of an answer in progress, for streaming."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from elt_llm_core.results import QueryResult, RetrievedChunk
+
+
+@dataclass(frozen=True)
+class QuestionRewritten:
+    """A follow-up question is searched in these words."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class SourcesFound:
+    """The chunks that the answer is made from, in the order of the numbers they are cited by."""
+
+    chunks: tuple[RetrievedChunk, ...]
+
+
+@dataclass(frozen=True)
+class AnswerStarted:
+    """An answer starts; with any `again` the text sent so far is void.
+
+    once more: the first answer was not good enough, and a second follows. back: the second is no better, and the first
+    is sent again.
+    """
+
+    again: Literal["", "once more", "back"] = ""
+
+
+@dataclass(frozen=True)
+class AnswerDelta:
+    """The next words of the answer."""
+
+    text: str
+
+
+Event = QuestionRewritten | SourcesFound | AnswerStarted | AnswerDelta
+Listener = Callable[[Event], None]
+
+
+def ignore_events(_event: Event) -> None:
+    """Drop an event, for callers that wait for the whole answer."""
+
+
+def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
+    """Sort chunks by the numbers that an answer cites them by: best first, ties keep their order."""
+    return tuple(sorted(chunks, key=lambda chunk: -chunk.score))
+
+
+def send_answer(text: str, chunks: Sequence[RetrievedChunk], listen: Listener, again: Literal["", "back"] = "") -> None:
+    """Send a complete answer with its sources; `back` for a first answer after a second that was no better."""
+    listen(SourcesFound(in_citation_order(chunks)))
+    listen(AnswerStarted(again))
+    listen(AnswerDelta(text))
+
+
+def replay_events(known: QueryResult, listen: Listener, started: float) -> QueryResult:
+    """Send a cached answer as if it were written now, and return it marked as cached."""
+    send_answer(known.answer, known.chunks, listen)
+    took_ms = (time.perf_counter() - started) * 1000
+    return known.model_copy(update={"latency_ms": took_ms, "metadata": {**known.metadata, "cached": True}})

@@ -1,0 +1,314 @@
+"""Iterative answers: if an answer is not good enough, the model searches further and answers again.
+
+Source: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", ICLR 2023; here with four actions, and
+a quality gate in code decides whether to start.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal, cast
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.enterprise import EnterpriseModel, ModelGraph
+from elt_llm_core.errors import ModelTimeout, ResponseGenerationError, UsageError
+from elt_llm_core.models.completion import model_server_of
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.settings.tree import Settings, StrategyName
+from elt_llm_core.text.normalise import words
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, with_time_limit
+from elt_llm_query.retrieve.trace import StageLog
+from elt_llm_query.search import SearchPipeline
+from elt_llm_query.synthesis.calls import ModelCalls
+from elt_llm_query.synthesis.events import (
+    AnswerDelta,
+    AnswerStarted,
+    Listener,
+    SourcesFound,
+    in_citation_order,
+    send_answer,
+)
+from elt_llm_query.synthesis.model_answerer import ModelAnswerer
+from elt_llm_query.synthesis.prompts import Prompt, Prompts
+from elt_llm_query.understanding.question import parse_question
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+ARTEFACT = "enterprise_model"
+LEAST_COVERAGE = 0.6
+LEAST_SUPPORT = 0.5
+MOST_ADDED = 4  # chunks that a step adds
+_MOST_NEIGHBOURS = 12
+_STEP_TOP_K = 8  # chunks that a step retrieves
+_HOW = re.compile(
+    r"\b(?:how|wie) \w{1,20}\b|\b(?:what|which|welche\w?) (?:kind|sort|time|number|art|zeit)\b", re.IGNORECASE
+)
+_STEP = re.compile(r"\b(RETRIEVE|KEYWORD|GRAPH|DONE)\b[ \t*_]{0,6}[:\-]?[ \t*_]{0,6}([^\n]{0,400})")
+_AROUND = " \t\"'`*.<>[]()"
+
+
+@dataclass(frozen=True)
+class AnswerQuality:
+    """Measures of an answer, each from 0 to 1 except `sections`, the number of sections that its chunks come from.
+
+    `coverage` is the weighted share of the question's words that the chunks contain; `missing` are the other words.
+    `support` is the mean chance that the chunks support the answer's sentences, 0 for a refusal.
+    """
+
+    coverage: float
+    support: float
+    sections: int
+    missing: tuple[str, ...]
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the answer needs no further search."""
+        return self.coverage >= LEAST_COVERAGE and self.support >= LEAST_SUPPORT
+
+    def as_dict(self) -> dict[str, object]:
+        """The measures by name, for the trace."""
+        return {
+            "coverage": round(self.coverage, 4),
+            "support": round(self.support, 4),
+            "sections": self.sections,
+            "missing": list(self.missing),
+            "enough": self.is_enough,
+        }
+
+
+def measure_quality(
+    question: str,
+    chunks: Sequence[RetrievedChunk],
+    support: float,
+    tokeniser: KeywordTokeniser,
+    idf: Callable[[str], float],
+) -> AnswerQuality:
+    """Measure an answer with this support, written from these chunks."""
+    # An answering chunk need not contain words that only ask, such as "long" of "how long".
+    weights = {stem: idf(stem) for stem in parse_question(_HOW.sub(" ", question), tokeniser).terms}
+    present = {
+        stem for chunk in chunks for stem in tokeniser.stems(f"{chunk.source_title} {chunk.context} {chunk.text}")
+    }
+    total = sum(weights.values())
+    covered = sum(weight for stem, weight in weights.items() if stem in present)
+    sections = len({(chunk.source_id, chunk.section) for chunk in chunks})
+    missing = tuple(stem for stem in weights if stem not in present)
+    return AnswerQuality(covered / total if total else 1.0, support, sections, missing)
+
+
+StepKind = Literal["RETRIEVE", "KEYWORD", "GRAPH", "DONE"]
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """RETRIEVE searches by meaning and words, KEYWORD by words alone, GRAPH around an entity of a model.
+
+    `text` is the query, empty for DONE.
+    """
+
+    kind: StepKind
+    text: str = ""
+
+
+def parse_step(reply: str) -> SearchStep:
+    """Read the first step that a reply names; DONE if the reply names none, or none with a query."""
+    for match in _STEP.finditer(reply):
+        kind, text = cast("StepKind", match[1]), match[2].strip(_AROUND)
+        if kind == "DONE":
+            break
+        if text:
+            return SearchStep(kind, text)
+    return SearchStep("DONE")
+
+
+@dataclass(frozen=True)
+class FurtherSearch:
+    """How to search further: `measure` returns how well chunks cover the question; at most `most_steps` are taken."""
+
+    search: Callable[[SearchStep], Sequence[RetrievedChunk]]
+    measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
+    prompt: Prompt
+    most_steps: int
+
+
+def search_further(
+    question: str,
+    chunks: Sequence[RetrievedChunk],
+    quality: AnswerQuality,
+    further: FurtherSearch,
+    calls: ModelCalls,
+    log: StageLog,
+) -> list[RetrievedChunk]:
+    """Return the chunks with those that the steps added, each once, in order; every step is a stage of the log.
+
+    Ends when the model is done, when the chunks cover a question that was not covered before, or after the last step.
+    Raises ModelError if the model fails, RetrievalError if the search does.
+    """
+    collected = list(chunks)
+    was_missing = quality.missing
+    taken: list[str] = []
+    for number in range(1, further.most_steps + 1):
+        with log.stage(f"step {number}") as stage:
+            stage.details["quality"] = quality.as_dict()
+            values = {
+                "question": question,
+                "found": _list_sections(collected),
+                "missing": ", ".join(quality.missing) or "nothing",
+                "taken": "\n".join(taken) or "none yet",
+            }
+            step = parse_step(calls.ask(f"step {number}", further.prompt, values).text)
+            stage.details |= {"step": step.kind, "text": step.text, "call": asdict(calls.ledger[-1])}
+            known = {(chunk.collection, chunk.node_id) for chunk in collected}
+            retrieved = further.search(step) if step.kind != "DONE" else ()
+            added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:MOST_ADDED]
+            collected += added
+            stage.kept = len(added)
+            stage.details["added"] = [chunk.node_id for chunk in added]
+        taken.append(f"{step.kind}: {step.text} ({len(added)} new passages)")
+        if step.kind == "DONE":
+            break
+        quality = further.measure(collected)
+        if was_missing and not quality.missing:
+            break
+    return collected
+
+
+def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
+    """List title and section of each chunk without its text, for the decision what to search next."""
+    sections = dict.fromkeys(" > ".join(filter(None, (chunk.source_title, chunk.section))) for chunk in chunks)
+    # Each on one line: a title with a line end must not look like an instruction to the model.
+    return "\n".join(f"- {' '.join(section.split())}" for section in sections)
+
+
+def find_entity_neighbours(text: str, generations: Sequence[Generation]) -> tuple[str, ...]:
+    """The longest entity name in the text, followed by the names of related entities; empty if there is none."""
+    padded = f" {' '.join(words(text))} "
+    best: tuple[int, EnterpriseModel, str, str] | None = None
+    for generation in generations:
+        stored = generation.artefacts(ARTEFACT) if ARTEFACT in generation.artefact_names else {}
+        for model in map(EnterpriseModel.model_validate, stored.values()):
+            for entity in model.entities:
+                name = words(entity.name)
+                if name and f" {' '.join(name)} " in padded and (best is None or len(name) > best[0]):
+                    best = (len(name), model, entity.id, entity.name)
+    if best is None:
+        return ()
+    _, model, entity_id, entity_name = best
+    names = {entity.id: entity.name for entity in model.entities}
+    return (entity_name, *(names[one] for one in ModelGraph(model).neighbours(entity_id)[:_MOST_NEIGHBOURS]))
+
+
+@dataclass(frozen=True)
+class WrittenAnswer:
+    """The answer and the chunks it was written from, those of further steps after the others."""
+
+    answer: Answer
+    chunks: tuple[RetrievedChunk, ...]
+
+
+class IterativeAnswerer:
+    """Answers with one model. Serves many threads and keeps no state of a question."""
+
+    def __init__(
+        self,
+        llm: "LLM",
+        pipeline: SearchPipeline,
+        generations: Sequence[Generation],
+        extractive: ExtractiveAnswerer,
+        settings: Settings,
+        prompts: Prompts,
+    ) -> None:
+        self._pipeline = pipeline
+        self._generations = tuple(generations)
+        self._extractive = extractive
+        self._answerer = ModelAnswerer(llm, extractive, settings, prompts)
+        self._step_prompt = prompts["step"]
+        self._most_steps = settings.answer.further_steps
+        self._server = server = model_server_of(llm)
+        self.model = f"{server.name} {server.model}"
+        prompts_key = tuple(prompt.model_dump_json() for prompt in prompts.values())
+        self.key = (str(server), server.model, prompts_key, extractive.weights)
+
+    def answer(self, request: AnswerRequest, log: StageLog, listen: Listener) -> WrittenAnswer:
+        """Return the checked answer. Raises ModelError, and ResponseGenerationError if the window is too small."""
+        was_cancelled = request.cancelled or (lambda: False)
+        limited = with_time_limit(self._server.answer_timeout, str(self._server), request.cancelled)
+        request = replace(request, cancelled=limited)
+        answer = self._answer(request, log, listen, again=False)
+        quality = self._measure(request.question, request.chunks, answer)
+        with log.stage("gate") as stage:
+            stage.kept = int(quality.is_enough)
+            stage.details.update(quality.as_dict())
+        first = WrittenAnswer(answer, tuple(request.chunks))
+        # Without tokens no model was asked.
+        if quality.is_enough or not self._most_steps or not answer.tokens_used or was_cancelled():
+            return first
+        try:
+            return self._improve(request, first, quality, log, listen, was_cancelled)
+        except (ModelTimeout, ResponseGenerationError) as error:  # the same model has answered before
+            self._send_again(first, listen)
+            note = f"Searching further failed: {str(error).rstrip('.')}."
+            return replace(first, answer=replace(answer, notes=(*answer.notes, note)))
+
+    def _improve(
+        self,
+        request: AnswerRequest,
+        first: WrittenAnswer,
+        quality: AnswerQuality,
+        log: StageLog,
+        listen: Listener,
+        was_cancelled: Callable[[], bool],
+    ) -> WrittenAnswer:
+        """Return the better of the first answer and an answer from all chunks that a further search finds."""
+        further = FurtherSearch(
+            search=lambda step: self._search(step, request.where),
+            measure=lambda chunks: self._measure(request.question, chunks),
+            prompt=self._step_prompt,
+            most_steps=self._most_steps,
+        )
+        calls = self._answerer.calls(request.cancelled)
+        chunks = search_further(request.question, request.chunks, quality, further, calls, log)
+        tokens = first.answer.tokens_used + calls.tokens_used
+        kept = replace(first, answer=replace(first.answer, tokens_used=tokens))
+        if len(chunks) == len(request.chunks) or was_cancelled():
+            return kept
+        second = self._answer(replace(request, chunks=chunks), log, listen, again=True)
+        tokens += second.tokens_used
+        if self._measure(request.question, chunks, second).support < quality.support:
+            self._send_again(first, listen)
+            return replace(first, answer=replace(first.answer, tokens_used=tokens))
+        return WrittenAnswer(replace(second, tokens_used=tokens), tuple(chunks))
+
+    @staticmethod
+    def _send_again(first: WrittenAnswer, listen: Listener) -> None:
+        """Send the first answer last, under the numbers it was written with: the last answer counts."""
+        send_answer(first.answer.text if first.answer.answered else "", first.chunks, listen, "back")
+
+    def _answer(self, request: AnswerRequest, log: StageLog, listen: Listener, *, again: bool) -> Answer:
+        listen(SourcesFound(in_citation_order(request.chunks)))
+        listen(AnswerStarted("once more" if again else ""))
+        with log.stage("answer again" if again else "answer") as stage:
+            answer = self._answerer.answer(request, on_piece=lambda text: listen(AnswerDelta(text)))
+            stage.kept = len(answer.citations)
+            stage.details.update(answer.reasoning)
+        return answer
+
+    def _measure(self, question: str, chunks: Sequence[RetrievedChunk], answer: Answer | None = None) -> AnswerQuality:
+        claims = [one.score for one in answer.checked if one.verdict != "no claim"] if answer else []
+        support = sum(claims) / len(claims) if answer and claims and answer.answered else 0.0
+        idf = self._extractive.term_weights(chunks).idf
+        return measure_quality(question, chunks, support, self._extractive.tokeniser, idf)
+
+    def _search(self, step: SearchStep, where: Sequence[str]) -> Sequence[RetrievedChunk]:
+        """Run a step. A query without words, which a model may write, finds nothing."""
+        names = find_entity_neighbours(step.text, self._generations) if step.kind == "GRAPH" else ()
+        strategy: StrategyName | None = None if step.kind == "RETRIEVE" else "sparse"
+        try:
+            return self._pipeline.search(
+                " ".join(names) or step.text, top_k=_STEP_TOP_K, where=where, strategy=strategy
+            ).chunks
+        except UsageError:
+            return ()

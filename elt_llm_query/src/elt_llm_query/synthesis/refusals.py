@@ -1,0 +1,67 @@
+"""Detect refusals: texts of a model which state that the sources do not hold the answer."""
+
+import re
+
+from elt_llm_core.text.normalise import fold
+
+from elt_llm_query.grounding.citations import AnswerStatement, split_statements
+
+_MARK = re.compile(r"\[\d{1,3}\]")
+_REFUSALS = (
+    "not found in these documents",
+    "not found in the documents",
+    "not found in the sources",
+    "in diesen dokumenten nicht gefunden",
+    "in den dokumenten nicht gefunden",
+    "in den quellen nicht gefunden",
+    "siuose dokumentuose nerasta",
+    "introuvable dans ces documents",
+    "non trouve dans ces documents",
+)
+_HEDGES = re.compile(
+    r"\b(?:(?:the|these|provided|given) (?:sources|documents|passages|texts?) (?:do|does) not"
+    r" (?:say|state|mention|contain|hold|specify|provide|answer|include|give)"
+    r"|(?:is|are|was) not (?:mentioned|stated|specified|given|found|contained|included|provided) in"
+    r" (?:the|these|any|any of the) (?:\w+ )?(?:sources|documents|passages|texts?)"
+    r"|(?:die|diese|den) (?:quellen|dokumente|texte) (?:sagen|nennen|enthalten|geben|erwahnen) (?:dazu )?"
+    r"(?:nichts|kein\w*|nicht)"
+    r"|(?:saltini|dokument|tekst)\w{1,6} (?:\w{1,20} ){0,3}"
+    r"(?:nera|neras|nenurod|nemini|nepamin|nepateik|nesako|nepasak)\w{0,12})"
+)
+_SHORT = 40  # words; a longer text that mentions in passing what the sources lack is an answer nevertheless
+
+
+def is_blank(text: str) -> bool:
+    """Whether the text has no word, marks aside."""
+    return not _words(text)
+
+
+def is_refusal(text: str) -> bool:
+    """Whether the text is only a refusal: it starts with the agreed sentence, or is short and claims nothing.
+
+    "A loan lasts four weeks. The sources do not mention films." is a partial answer, not a refusal.
+    """
+    words = _words(text)
+    if not words or words.startswith(_REFUSALS):
+        return True
+    return mentions_refusal(text) and not any(map(_makes_claim, split_statements(text)))
+
+
+def mentions_refusal(text: str) -> bool:
+    """Whether a short text mentions that the sources do not hold something."""
+    words = _words(text)
+    return len(words.split()) <= _SHORT and bool(_HEDGES.search(words))
+
+
+def goes_beyond_refusal(text: str) -> bool:
+    """Whether a text claims something after its first sentence, a refusal."""
+    return any(map(_makes_claim, split_statements(text)[1:]))
+
+
+def _makes_claim(statement: AnswerStatement) -> bool:
+    pieces = map(_words, statement.clauses or [statement.claim])
+    return any(words and not _HEDGES.search(words) for words in pieces)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", fold(_MARK.sub(" ", text))))

@@ -1,0 +1,330 @@
+"""Analyse a question against the collections: corrected text, intent, aliases and suggested filters."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from threading import Lock
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.fields import FilterField
+from elt_llm_core.settings.tree import QuerySettings
+from elt_llm_core.text.normalise import fold, words
+
+from elt_llm_query.retrieve.filters import Condition, FilterMasks, condition_masks, parse_conditions
+from elt_llm_query.retrieve.query_variant import AlternativeNames, QueryVariant
+from elt_llm_query.retrieve.trace import UnderstandDetails
+from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
+from elt_llm_query.understanding.question import (
+    ParsedQuestion,
+    QuestionReader,
+    asked_language,
+    intent_of,
+    keyword_likeness,
+)
+from elt_llm_query.understanding.spelling import (
+    AllowedNodes,
+    SpellingCorrection,
+    SpellingCorrector,
+    all_nodes,
+    apply_corrections,
+)
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A name of a group, prepared for matching: `forms` are its folded words, or its stems in one language."""
+
+    written: str
+    group: int
+    forms: tuple[tuple[str, ...], ...]
+    is_stopword: bool
+
+
+class AliasIndex:
+    """Finds aliases in questions, by their words or by their stems in any collection; built once."""
+
+    def __init__(self, aliases: Aliases, generations: Sequence[Generation]) -> None:
+        self._tokenisers = {id(one.keyword.tokeniser): one.keyword.tokeniser for one in generations}
+        self._by_first: dict[str, list[_Name]] = defaultdict(list)
+        for number, group in enumerate(aliases.groups):
+            for name in group:
+                prepared = self._prepare(name, number)
+                for first in {form[0] for form in prepared.forms}:
+                    self._by_first[first].append(prepared)
+        self._known = [
+            tuple(name for name in group if any(_collection_has_name(name, each) for each in generations))
+            for group in aliases.groups
+        ]
+
+    def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
+        """The first name of each group in the question, with its other names that a collection has."""
+        if not self._by_first:
+            return ()
+        sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
+        by_group: dict[int, dict[str, None]] = defaultdict(dict)
+        for sequence in sequences:
+            for start, first in enumerate(sequence):
+                for name in self._by_first.get(first, ()):
+                    if any(sequence[start : start + len(form)] == form for form in name.forms) and (
+                        not name.is_stopword or _is_meant_as_written(name, question)
+                    ):
+                        by_group[name.group].setdefault(name.written)
+        return tuple(
+            AlternativeNames(next(iter(names)), others)
+            for group, names in by_group.items()
+            if (others := tuple(other for other in self._known[group] if other not in names))
+        )
+
+    def _prepare(self, name: str, group: int) -> _Name:
+        stemmed = [tuple(each.stems(name)) for each in self._tokenisers.values()]
+        forms = dict.fromkeys([tuple(words(name)), *(form for form in stemmed if form)])
+        return _Name(name, group, tuple(forms), bool(stemmed) and not any(stemmed))
+
+
+def _collection_has_name(name: str, generation: Generation) -> bool:
+    """Whether the collection has every word of a name, stopwords aside."""
+    stems = generation.keyword.tokeniser.stems(name)
+    return bool(stems) and all(generation.keyword.document_frequency(stem) for stem in stems)
+
+
+def _is_meant_as_written(name: _Name, question: str) -> bool:
+    """Whether a name that is also a stopword, such as IT, is written exactly so in the question."""
+    return name.written in question.replace("?", " ").replace(",", " ").split()
+
+
+_MONTHS = {
+    month: number
+    for number, names in enumerate(
+        (
+            "january januar jan janvier",
+            "february februar feb fevrier",
+            "march marz mar mars",
+            "april apr avril",
+            "may mai",
+            "june juni jun juin",
+            "july juli jul juillet",
+            "august aug aout",
+            "september sep sept septembre",
+            "october oktober oct okt octobre",
+            "november nov novembre",
+            "december dezember dec dez decembre",
+        ),
+        1,
+    )
+    for month in names.split()
+}
+_NAMED = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_YEAR = re.compile(r"(?<![\w.,/-])(1[5-9]\d\d|20\d\d)(?![\w/]|[.,-]\d)")
+_ISO = re.compile(r"(?<![\w.-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\w-])")
+_POINTED = re.compile(r"(?<![\w.])(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})(?!\w)")
+_DAY_FIRST = re.compile(rf"(?:(?<!\w)(\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?)?\b({_NAMED})\.? (?:of )?(\d{{4}})(?!\w)")
+_DAY_SECOND = re.compile(rf"\b({_NAMED})\.? (\d{{1,2}})(?:st|nd|rd|th)?, ?(\d{{4}})(?!\w)")
+
+
+def years_of(text: str) -> tuple[str, ...]:
+    """Years of four digits from 1500 to 2099, each once; not those of a date with a month."""
+    bare = fold(text)
+    for pattern in (_ISO, _POINTED, _DAY_SECOND, _DAY_FIRST):
+        bare = pattern.sub(" ", bare)
+    return tuple(dict.fromkeys(_YEAR.findall(bare)))
+
+
+def dates_of(text: str) -> tuple[str, ...]:
+    """Days and months as 2024-03-31 or 2024-03, in the order in which the notations are tried."""
+    folded = fold(text)
+    dates = [(year, month, day) for year, month, day in _ISO.findall(folded)]
+    dates += [(year, month, day) for day, month, year in _POINTED.findall(folded)]
+    dates += [(year, str(_MONTHS[month]), day) for month, day, year in _DAY_SECOND.findall(folded)]
+    dates += [(year, str(_MONTHS[month]), day) for day, month, year in _DAY_FIRST.findall(folded)]
+    return tuple(dict.fromkeys(iso for parts in dates if (iso := _iso(*parts))))
+
+
+def _iso(year: str, month: str, day: str) -> str:
+    try:
+        iso = date(int(year), int(month), int(day or 1)).isoformat()
+    except ValueError:  # such as the 31st of February
+        return ""
+    return iso if day else iso[:7]
+
+
+_NAMED_BY = ("organisations", "topics", "title", "section")
+"""Text fields whose values people refer to by name."""
+_MOST_VALUES = 20_000  # of a field that is searched
+_LONGEST_NAME = 8  # words
+_LONGEST_VALUE = 500  # characters
+_SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in too many questions
+_MOST = 5  # conditions that are suggested
+
+
+class FilterSuggester:
+    """Suggests filters from the years, dates and field values that a question names.
+
+    The values are read at the first question and kept. Safe to share between threads.
+    """
+
+    def __init__(self, generations: Sequence[Generation]) -> None:
+        self._generations = tuple(generations)
+        self._lock = Lock()
+
+    def of(self, question: str, taken: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """Conditions in the syntax of `--where`, at most five; none on a field in `taken`."""
+        conditions = dict.fromkeys((*self._of_time(question), *self._of_names(question)))
+        return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:_MOST]
+
+    def _of_time(self, question: str) -> Iterator[str]:
+        """Years and dates; the field `year` is preferred to `dates`, which holds years that chunks mention."""
+        for year in years_of(question):
+            if any(int(year) in field.values for field in self._fields("year")):
+                yield f"year={year}"
+            elif self._mentioned(year):
+                yield f"dates={year}"
+        yield from (f"dates={date}" for date in dates_of(question) if self._mentioned(date))
+
+    def _mentioned(self, date: str) -> bool:
+        for field in self._fields("dates"):
+            index = bisect_left(field.values, date)
+            if index < len(field.values) and str(field.values[index]).startswith(date):
+                return True
+        return False
+
+    def _of_names(self, question: str) -> Iterator[str]:
+        with self._lock:
+            names = self._names
+        own = words(question)
+        longest_first = (
+            tuple(own[start : start + length])
+            for length in range(min(_LONGEST_NAME, len(own)), 0, -1)
+            for start in range(len(own) - length + 1)
+        )
+        taken: set[str] = set()
+        for run in longest_first:
+            condition = names.get(run)
+            if condition is not None and taken.isdisjoint(run):
+                taken.update(run)
+                yield condition
+
+    @cached_property
+    def _names(self) -> Mapping[tuple[str, ...], str]:
+        """The condition for each value by its folded words; of equal names, that of the field listed first."""
+        names: dict[tuple[str, ...], str] = {}
+        for name in _NAMED_BY:
+            for field in self._fields(name):
+                for value in field.values if len(field.values) <= _MOST_VALUES else ():
+                    # A section is named by its last heading.
+                    own = tuple(words(str(value).rpartition(" > ")[2]))
+                    is_name = 0 < len(own) <= _LONGEST_NAME and (len(own) > 1 or len(own[0]) >= _SHORTEST_NAME)
+                    if is_name and len(str(value)) <= _LONGEST_VALUE and '"' not in str(value):
+                        names.setdefault(own, f"{name}={value}")
+        return names
+
+    def _fields(self, name: str) -> Iterator[FilterField]:
+        return filter(None, (one.filter_fields.get(name) for one in self._generations))
+
+
+@dataclass(frozen=True)
+class QuestionAnalysis:
+    """The analysis of a question. `text` is what is searched for: the question with its spelling corrected."""
+
+    text: str
+    language: str
+    question: ParsedQuestion
+    likeness: float
+    names: tuple[AlternativeNames, ...] = ()
+    corrections: tuple[SpellingCorrection, ...] = ()
+    suggested: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each corrected word."""
+        return tuple(
+            f"No document has the word '{one.typed}'; '{one.meant}' was searched for instead."
+            for one in self.corrections
+        )
+
+    def details(self) -> UnderstandDetails:
+        """The analysis as details of its stage."""
+        question = self.question
+        return UnderstandDetails(
+            language=self.language,
+            intent=intent_of(question, self.language),
+            expects=question.expects,
+            entities=list(question.names),
+            years=list(years_of(question.text)),
+            dates=list(dates_of(question.text)),
+            numbers=list(question.numbers),
+            keyword_likeness=self.likeness,
+            corrected={one.typed: one.meant for one in self.corrections},
+            aliases={named.name: list(named.others) for named in self.names},
+            suggested=list(self.suggested),
+        )
+
+
+class QuestionAnalyser:
+    """Analyses the questions to some generations; built once, safe to share between threads."""
+
+    def __init__(self, generations: Sequence[Generation], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
+        languages = tuple(dict.fromkeys(one.keyword.tokeniser.language for one in generations))
+        self._aliases = AliasIndex(aliases, generations)
+        self._speller = SpellingCorrector(generations, languages, aliases.words)
+        self._suggestions = FilterSuggester(generations) if query.filters_from_question != "off" else None
+        self._reader = QuestionReader()
+        self._tokenisers = tuple(one.keyword.tokeniser for one in generations)
+
+    def analyse(
+        self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes = all_nodes
+    ) -> QuestionAnalysis:
+        """Analyse a normalised question that is asked under these conditions.
+
+        Spelling is only corrected to words of nodes in the masks that `allowed` returns; it is called if needed.
+        """
+        typed = self._reader.read(text)
+        language = asked_language(text, typed.language)
+        corrections = self._speller.corrections(text, language, allowed)
+        question = self._reader.read(apply_corrections(text, corrections)) if corrections else typed
+        taken = frozenset(one.field for one in conditions)
+        return QuestionAnalysis(
+            text=question.text,
+            language=language,
+            question=question,
+            likeness=keyword_likeness(question),
+            names=self._aliases.in_question(question.text),
+            corrections=corrections,
+            suggested=self._suggestions.of(question.text, taken) if self._suggestions else (),
+        )
+
+    def complete(self, variant: QueryVariant) -> QueryVariant:
+        """Add alternative names and the keyword likeness to a query variant."""
+        also, names = list(variant.also), []
+        for named in self._aliases.in_question(variant.keywords):
+            if any(each.stems(named.name) for each in self._tokenisers):
+                names.append(named)
+            else:  # the name is a stopword, which is not searched for: its first other name replaces it
+                also.append(named.others[0])
+                names += [AlternativeNames(named.others[0], named.others[1:])] if named.others[1:] else []
+        likeness = keyword_likeness(self._reader.read(variant.text))
+        return replace(variant, also=tuple(also), names=tuple(names), likeness=likeness)
+
+
+def apply_filters(
+    conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Generation]
+) -> tuple[FilterMasks, tuple[Condition, ...]]:
+    """Build masks from the conditions and the suggested ones, and return the conditions that were applied.
+
+    The suggested ones are dropped if they leave nothing. Raises UsageError for invalid conditions.
+    """
+    own = tuple(conditions)
+    if not suggested:
+        return condition_masks(own, generations), own
+    both = (*own, *parse_conditions(suggested))
+    limits = condition_masks(both, generations)
+    listed = " and ".join(suggested)
+    if any(mask.any() for mask in limits.masks):
+        note = f"Only chunks with {listed} were searched, which the question names (query.filters_from_question)."
+        return replace(limits, notes=(note, *limits.notes)), both
+    limits = condition_masks(own, generations)
+    note = f"No chunk has {listed}, which the question names: this filter was not applied."
+    return replace(limits, notes=(note, *limits.notes)), own

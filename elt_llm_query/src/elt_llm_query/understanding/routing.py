@@ -1,0 +1,137 @@
+"""Route a question to the best of many collections.
+
+The score of a collection is the BM25 score of its best chunk, every word weighted by its rarity in all collections
+together: so scores of collections can be compared, unlike scores by each collection's own weights. Source: Callan,
+SIGIR 1994 (evidence from the best part of a document). Alternatives are measured in docs/decisions.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elt_llm_core.text.stems import KeywordTokeniser
+
+from elt_llm_query.retrieve.filters import Mask
+from elt_llm_query.retrieve.pools import OpenCollection
+from elt_llm_query.retrieve.query_variant import QueryVariant
+from elt_llm_query.understanding.question import parse_question
+
+READ = 20  # chunks of a collection that are searched for a name
+BEST, UNSCORED = "its words match best", "it has no keyword index to choose by"
+OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the question", "it has no chunk to find"
+
+
+@dataclass(frozen=True)
+class CollectionRoute:
+    """`searched` are indexes of the collections to search, ascending; `details` each one's score and reason."""
+
+    searched: tuple[int, ...]
+    details: Mapping[str, Mapping[str, Any]]
+    common_names: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """A note if some collections are not searched, else empty."""
+        if len(self.searched) == len(self.details):
+            return ""
+        return (
+            f"{len(self.searched)} of {len(self.details)} collections were searched, those that match the question's"
+            " words best (query.route_above, query.route_to)."
+        )
+
+
+class CollectionRouter:
+    """Chooses among open collections; it keeps nothing of a question and serves many threads.
+
+    Up to `above` collections are all searched, and any number if it is 0; of more, the best `to`, and those that
+    contain a name of the question or one of its alternatives, unless more than `to` contain it.
+    """
+
+    def __init__(self, collections: Sequence[OpenCollection], above: int, to: int) -> None:
+        self._collections = tuple(collections)
+        self._tokeniser = KeywordTokeniser()  # what is a name hardly depends on the language
+        self._to = to
+        self._above = above or len(self._collections)
+        self._nodes = sum(len(one.generation.ids) for one in self._collections)
+
+    def route(self, variant: QueryVariant, masks: Sequence[Mask] | None = None) -> CollectionRoute | None:
+        """Choose for one query variant, among the nodes of `masks`; None if there is nothing to choose."""
+        findable = [
+            index
+            for index, one in enumerate(self._collections)
+            if (masks[index].any() if masks else len(one.generation.ids) > 0)
+        ]
+        if len(findable) <= self._above:
+            return None
+        scores = self._scores(variant, masks)
+        unscored = [index for index in findable if self._collections[index].keywords_missing]
+        ranked = sorted((index for index in findable if scores[index] > 0), key=lambda index: -scores[index])
+        if not ranked:
+            return None
+        named, common = self._collections_with_names(variant, findable)
+        reasons = dict.fromkeys(ranked[: self._to], BEST) | dict.fromkeys(unscored, UNSCORED)
+        for index, name in named.items():
+            reasons.setdefault(index, f"it has '{name}'")
+        details = {}
+        for index, one in enumerate(self._collections):
+            left_out = NOTHING if index not in findable else OTHERS if scores[index] > 0 else NO_WORD
+            details[one.name] = {
+                "score": round(scores[index], 4),
+                "asked": index in reasons,
+                "why": reasons.get(index, left_out),
+            }
+        return CollectionRoute(tuple(sorted(reasons)), details, common)
+
+    def _scores(self, variant: QueryVariant, masks: Sequence[Mask] | None) -> list[float]:
+        """The score of the best chunk of each collection, 0 or more."""
+        words = " ".join((variant.keywords, *(other for one in variant.names for other in one.others)))
+        stems = [dict.fromkeys(one.generation.keyword.tokeniser.stems(words)) for one in self._collections]
+        weights = {stem: self._weight(stem) for stem in {stem for own in stems for stem in own}}
+        scores = []
+        for index, one in enumerate(self._collections):
+            of_nodes = one.generation.keyword.scores_weighing({stem: weights[stem] for stem in stems[index]})
+            if masks:
+                of_nodes = of_nodes[masks[index]]
+            scores.append(float(of_nodes.max(initial=0.0)))
+        return scores
+
+    def _weight(self, stem: str) -> float:
+        """Inverse document frequency over the chunks of all collections together, as in BM25."""
+        frequency = sum(one.generation.keyword.document_frequency(stem) for one in self._collections)
+        return math.log1p((self._nodes - frequency + 0.5) / (frequency + 0.5))
+
+    def _collections_with_names(
+        self, variant: QueryVariant, findable: Sequence[int]
+    ) -> tuple[dict[int, str], tuple[str, ...]]:
+        """The collections that contain a name, with the name; and the names that too many collections contain."""
+        named: dict[int, str] = {}
+        common = []
+        others = [other for one in variant.names for other in one.others]
+        for name in dict.fromkeys((*parse_question(variant.text, self._tokeniser).names, *others, *variant.also)):
+            having = [index for index in findable if self._has_words(index, name)]
+            if len(having) <= 3 * self._to:
+                having = [index for index in having if self._has_name(index, name)]
+            if len(having) > self._to:
+                common.append(name)
+                continue
+            for index in having:
+                named.setdefault(index, name)
+        return named, tuple(common)
+
+    def _has_words(self, index: int, name: str) -> bool:
+        keyword = self._collections[index].generation.keyword
+        return len(keyword.having(keyword.tokeniser.stems(name))) > 0
+
+    def _has_name(self, index: int, name: str) -> bool:
+        """Whether the words of a name follow each other in one of the first chunks that have them all."""
+        generation = self._collections[index].generation
+        stems = generation.keyword.tokeniser.stems(name)
+        if len(stems) == 1:
+            return True
+        ids = [generation.ids[position] for position in generation.keyword.having(stems)[:READ].tolist()]
+        return any(
+            list(own[start : start + len(stems)]) == stems
+            for own in generation.stems(ids)
+            for start in range(len(own) - len(stems) + 1)
+        )
