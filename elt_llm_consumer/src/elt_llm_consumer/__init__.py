@@ -1,1 +1,1 @@
-"""Batch jobs on top of query."""
+"""Batch jobs over collections: glossary, catalog, coverage and handbook tables with evidence in every cell."""

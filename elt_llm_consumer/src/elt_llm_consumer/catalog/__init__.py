@@ -1,1 +1,1 @@
-"""The catalog: every entity with what the model, the inventory and the texts say of it."""
+"""The catalog job: every entity with its fields from model, inventory and texts."""

@@ -1,1 +1,1 @@
-"""How well the texts cover a model: what they say of each entity, and what has no counterpart on either side."""
+"""How well the texts cover a model: statements about each entity, and gaps on either side."""

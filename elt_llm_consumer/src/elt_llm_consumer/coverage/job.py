@@ -1,33 +1,157 @@
-"""The coverage job: how well the texts cover the model, entity by entity, and what is missing on either side."""
+"""The coverage job: how well the texts cover each entity of the model, and the gaps on either side."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from elt_llm_core.enterprise_model import Entity
+from elt_llm_core.enterprise import Entity
 from elt_llm_core.errors import UsageError
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.context import JobContext
-from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, gap_table
-from elt_llm_consumer.coverage.measure import CLASSES, RuleWords
-from elt_llm_consumer.coverage.rules import Rules, rules_table
-from elt_llm_consumer.coverage.task import COLUMNS, CoverageTask, Told
+from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, RuleFinder, gap_table, rules_table
+from elt_llm_consumer.coverage.measure import (
+    COVERAGE_CLASSES,
+    CoverageMeasure,
+    RuleWords,
+    coverage_class,
+    measure_statements,
+)
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
-from elt_llm_consumer.export.texts import shown
-from elt_llm_consumer.joining.join import Joined, join
-from elt_llm_consumer.joining.named import named_entities, named_terms, names_of, other_names, term_key
-from elt_llm_consumer.mention_index import MentionIndex
-from elt_llm_consumer.names import Names
-from elt_llm_consumer.rows import Cell, JobResult, Row, Table, by_first_group
-from elt_llm_consumer.tasks import RowTask
+from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table, absent_cell, found_cell, group_by_domain
+from elt_llm_consumer.export.text import value_text
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
+from elt_llm_consumer.names.joins import (
+    JoinResult,
+    collect_aliases,
+    definition_names,
+    entity_items,
+    join_names,
+    term_items,
+    term_name_key,
+)
+from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
+from elt_llm_consumer.names.names import Names
 
-DOMAIN_COLUMNS = ("entities", *(name.lower() for name in CLASSES), "share_covered")
+COVERAGE_COLUMNS = (
+    "coverage",
+    "type",
+    "defined",
+    "rules",
+    "statements",
+    "sections",
+    "chunks_found",
+    "best_score",
+    "mean_score",
+)
+
+
+@dataclass(frozen=True)
+class EntityStatements:
+    """All statements about one entity."""
+
+    statements: Sequence[MentionStatement]
+    headings: Sequence[MentionStatement]
+    definitions: Sequence[Definition]
+
+
+@dataclass(frozen=True)
+class _CoverageFacts:
+    measured: CoverageMeasure
+    evidence: tuple[Evidence, ...]
+    defined_at: tuple[Evidence, ...]
+    scores: tuple[float, ...]
+
+
+class CoverageTask(RowTask):
+    """Measures one entity and classifies its coverage, without a language model."""
+
+    table = "coverage"
+
+    def __init__(self, context: JobContext, entity: Entity, told: EntityStatements, rules: RuleWords) -> None:
+        self._context, self._entity, self._told, self._rules = context, entity, told, rules
+        self._section = context.file.spec.coverage
+        self.key, self.name = entity.id, entity.name
+        self.group = tuple(filter(None, (entity.domain, entity.subgroup)))
+
+    def material(self) -> RowMaterial:
+        """The counts, the quotes and the scores of the chunks found."""
+        told = self._told
+        measured = measure_statements(told.statements, len(told.headings), self._rules, defined=bool(told.definitions))
+        gathered = _CoverageFacts(measured, self._evidence(), self._defined_at(), self._scores())
+        inputs: dict[str, Any] = {
+            "entity": self._entity.to_json(),
+            "measured": measured.__dict__,
+            "evidence": [place.to_json() for place in (*gathered.defined_at, *gathered.evidence)],
+            "scores": list(gathered.scores),
+            "thresholds": self._section.thresholds.model_dump(mode="json"),
+        }
+        return RowMaterial(inputs, gathered=gathered)
+
+    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
+        """The coverage class with its evidence and measure."""
+        it: _CoverageFacts = material.gathered
+        measured = it.measured
+        of_model = self._context.model.of_entity(self._entity) if self._context.model else ()
+        kind = found_cell(self._entity.type, of_model) if self._entity.type and of_model else absent_cell()
+        cells = {
+            "coverage": self._class(it),
+            "type": kind,
+            "defined": found_cell("yes", it.defined_at) if it.defined_at else absent_cell("No definition was found."),
+            "rules": _count_cell(measured.rules),
+            "statements": _count_cell(measured.statements),
+            "sections": _count_cell(measured.sections),
+            "chunks_found": _count_cell(len(it.scores)),
+            "best_score": _count_cell(max(it.scores, default=0.0)),
+            "mean_score": _count_cell(round(sum(it.scores) / len(it.scores), 4) if it.scores else 0.0),
+        }
+        return Row(key=self.key, name=self.name, group=self.group, cells=cells)
+
+    def _class(self, it: _CoverageFacts) -> Cell:
+        told = coverage_class(it.measured, self._section.thresholds)
+        evidence = (*it.defined_at[:1], *it.evidence)
+        if told == "ABSENT" or not evidence:
+            note = "Neither the name nor an alias appears in the texts."
+            if it.scores:
+                note += f" {len(it.scores)} chunks are similar, the nearest with cosine {max(it.scores):.2f}."
+            return Cell(value=told, verdict="inferred", confidence=1.0, note=note)
+        return found_cell(told, evidence, confidence=1.0, note=it.measured.reason)
+
+    def _evidence(self) -> tuple[Evidence, ...]:
+        """Order: rules before other statements, certain before uncertain, one per section before a second."""
+        statements = self._told.statements or self._told.headings
+        seen: dict[str, int] = {}
+        ranked = []
+        for number, one in enumerate(statements):
+            again = seen[one.section] = seen.get(one.section, -1) + 1
+            ranked.append((not one.certain, again, not self._rules.is_rule(one.piece.text), number, one))
+        ranked.sort(key=lambda item: item[:4])
+        return tuple(item[4].evidence(item[4].weight) for item in ranked[: self._section.evidence])
+
+    def _defined_at(self) -> tuple[Evidence, ...]:
+        return tuple(definition.evidence for definition in self._told.definitions)
+
+    def _scores(self) -> tuple[float, ...]:
+        """Cosines of the chunks found for the name that reach the threshold, best first."""
+        if self._context.engine is None:
+            return ()
+        chunks = self._context.engine.search(self._entity.name, top_k=self._section.passages).chunks
+        cosines = sorted((round(it.cosine, 4) for it in chunks if it.cosine is not None), reverse=True)
+        return tuple(score for score in cosines if score >= self._section.thresholds.least_score)
+
+
+def _count_cell(number: float) -> Cell:
+    return Cell(value=number, verdict="inferred", confidence=1.0)
+
+
+DOMAIN_COLUMNS = ("entities", *(name.lower() for name in COVERAGE_CLASSES), "share_covered")
 
 
 class CoverageJob:
-    """Reads every text once, counts what it says of each entity, and searches for each. No language model is asked."""
+    """Reads every text once, counts the statements about each entity, and searches for it, without a language model."""
 
     kind = "coverage"
 
@@ -35,7 +159,7 @@ class CoverageJob:
         """Raises UsageError if the job names no model or no texts."""
         if context.model is None or not context.corpus.documents:
             raise UsageError(
-                "A coverage job needs a model and texts to hold against each other.",
+                "A coverage job needs a model and texts to compare.",
                 hint=f"Give sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context
@@ -43,7 +167,7 @@ class CoverageJob:
         self._rules = RuleWords(self._section.rule_words, self._section.rule_openings)
 
     def tasks(self) -> Sequence[RowTask]:
-        """A task for each entity, in the order of the model."""
+        """One task per entity, in the order of the model."""
         return [CoverageTask(self._context, one, self._told(one), self._rules) for one in self._entities]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
@@ -53,10 +177,10 @@ class CoverageJob:
         classes = {row.key: row.cells["coverage"] for row in rows}
         gaps = gap_table(self._context, measured, self._joined, self._definitions, classes)
         tables = (
-            Table(name="coverage", columns=COLUMNS, rows=by_first_group(known[one.id] for one in measured)),
+            Table(name="coverage", columns=COVERAGE_COLUMNS, rows=group_by_domain(known[one.id] for one in measured)),
             gaps,
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_rows(rows))),
-            rules_table(self._context, self._entities, self._names, self._terms, Rules(self._rules, self._found)),
+            rules_table(self._context, self._entities, self._names, self._terms, RuleFinder(self._rules, self._found)),
         )
         file = self._context.file
         return JobResult(
@@ -79,10 +203,10 @@ class CoverageJob:
 
     @cached_property
     def _definitions(self) -> Mapping[str, list[Definition]]:
-        """Definitions by the key of their term."""
+        """Definitions by term key."""
         found: dict[str, list[Definition]] = {}
         for one in self._found:
-            found.setdefault(term_key(names_of(one)[0]), []).append(one)
+            found.setdefault(term_name_key(definition_names(one)[0]), []).append(one)
         return {key: definitions for key, definitions in found.items() if key}
 
     @cached_property
@@ -93,7 +217,7 @@ class CoverageJob:
     def _aliases(self) -> Aliases:
         sheets = self._context.inventory.inventory.fact_sheets if self._context.inventory else ()
         columns = self._context.file.spec.sources.alias_columns
-        return other_names(self._context.aliases, sheets, columns, self._found)
+        return collect_aliases(self._context.aliases, sheets, columns, self._found)
 
     @cached_property
     def _names(self) -> Names:
@@ -108,13 +232,13 @@ class CoverageJob:
         return MentionIndex(self._context.corpus, self._names)
 
     @cached_property
-    def _joined(self) -> Joined:
-        return join(named_entities(self._entities), named_terms(self._found), self._names)
+    def _joined(self) -> JoinResult:
+        return join_names(entity_items(self._entities), term_items(self._found), self._names)
 
-    def _told(self, entity: Entity) -> Told:
+    def _told(self, entity: Entity) -> EntityStatements:
         joined = self._joined.of_left(entity.id)
         definitions = self._definitions.get(joined.right, []) if joined else []
-        return Told(self._mentions.of(entity.name), self._mentions.headed(entity.name), definitions)
+        return EntityStatements(self._mentions.of(entity.name), self._mentions.headed(entity.name), definitions)
 
 
 def _domain_rows(rows: Sequence[Row]) -> list[Row]:
@@ -125,10 +249,10 @@ def _domain_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def _domain_row(name: str, rows: Sequence[Row]) -> Row:
-    counts = Counter(shown(row.cells["coverage"].value) for row in rows)
+    counts = Counter(value_text(row.cells["coverage"].value) for row in rows)
     numbers = {
         "entities": len(rows),
-        **{column.lower(): counts[column] for column in CLASSES},
+        **{column.lower(): counts[column] for column in COVERAGE_CLASSES},
         "share_covered": round(1 - counts["ABSENT"] / len(rows), 4),
     }
     cells = {column: Cell(value=value, verdict="inferred", confidence=1.0) for column, value in numbers.items()}
@@ -137,11 +261,11 @@ def _domain_row(name: str, rows: Sequence[Row]) -> Row:
 
 def _figures(tables: Sequence[Table]) -> dict[str, int | float | str]:
     by_name = {table.name: table.rows for table in tables}
-    classes = Counter(shown(row.cells["coverage"].value) for row in by_name["coverage"])
-    gaps = Counter(shown(row.cells["gap"].value) for row in by_name["gaps"])
+    classes = Counter(value_text(row.cells["coverage"].value) for row in by_name["coverage"])
+    gaps = Counter(value_text(row.cells["gap"].value) for row in by_name["gaps"])
     return {
         "entities": len(by_name["coverage"]),
-        **{name: classes[name] for name in CLASSES},
+        **{name: classes[name] for name in COVERAGE_CLASSES},
         **{name: gaps[name] for name in (MATCHED, MODEL_ONLY, HANDBOOK_ONLY)},
         "rules without an entity": len(by_name["rules_without_entity"]),
     }

@@ -1,1 +1,1 @@
-"""Definitions in running text, tables and lists: where a document says what a word means."""
+"""Find definitions in running text, tables and lists."""

@@ -1,17 +1,21 @@
-"""Short forms beside what they stand for: "Annual General Meeting (AGM)", "AGM (Annual General Meeting)".
+"""Abbreviations and terms in brackets: "Annual General Meeting (AGM)", "the officer (the 'Registrar')".
 
-The letters are compared as in A. Schwartz and M. Hearst, "A simple algorithm for identifying abbreviation definitions
-in biomedical text", Pacific Symposium on Biocomputing 2003: from the right, each letter of the short form must stand
-in the long form, the first at the beginning of a word.
+The letters of abbreviations are compared as in A. Schwartz and M. Hearst, "A simple algorithm for identifying
+abbreviation definitions in biomedical text", Pacific Symposium on Biocomputing 2003: from the right, each letter of the
+short form must occur in the long form, the first at the start of a word.
 """
+# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from collections.abc import Iterator
 
-from elt_llm_consumer.definitions.definition import Draft
-from elt_llm_consumer.definitions.layout import Layout
+from elt_llm_query.grounding.sentences import TextPiece
 
-# ruff: noqa: RUF001 - the look-alike quotes and dashes are what this file is about.
+from elt_llm_consumer.definitions.definition import DefinitionDraft
+from elt_llm_consumer.definitions.layout import DocumentLayout, trim_definition
+from elt_llm_consumer.definitions.subject import skip_labels
+from elt_llm_consumer.definitions.vocabulary import DISTINGUISHING, FINITE, STRUCTURE
+
 _BRACKET = re.compile(
     r"\(\s*(?:(?:the|hereinafter|abbreviated|short|kurz|or|also|hereafter)\s+(?:to\s+)?)?[\"“„'‘*_]{0,3}([^()\"“”„'‘’*_\n]{2,80})[\"”“'’*_]{0,3}\s*\)"
 )
@@ -24,15 +28,15 @@ _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
 _REACH = 200  # characters before a bracket that are looked at
-_LONGEST = 10
+_MAX_SHORT_FORM = 10
 _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "and", "of", "for", "to", "in", "or", "by", "with"))
 _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
-def abbreviations(layout: Layout) -> Iterator[Draft]:
-    """Each short form with what it stands for, in order: the short form is the term."""
+def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
+    """Each short form with its long form, in order: the short form is the term."""
     text = layout.text
-    yield from _abbreviated(text)
+    yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
         if layout.is_contents(text[bracket.start() : bracket.end() + 8]):
             continue
@@ -43,29 +47,29 @@ def abbreviations(layout: Layout) -> Iterator[Draft]:
             left = breaks[-1] if breaks else left
             long = long_form(inner, _without_address(text[left : bracket.start()]))
             if long is not None:
-                yield _draft((begin, begin + len(inner)), (left + long[0], left + long[1]))
+                yield _abbreviation_draft((begin, begin + len(inner)), (left + long[0], left + long[1]))
         elif " " in inner:
             before = _BEFORE.search(text, max(0, bracket.start() - 40), bracket.start())
             if before and is_short_form(before[1]):
                 long = long_form(before[1], inner)
                 if long == (0, len(inner)):
-                    yield _draft(before.span(1), (begin, begin + len(inner)))
+                    yield _abbreviation_draft(before.span(1), (begin, begin + len(inner)))
 
 
-def _abbreviated(text: str) -> Iterator[Draft]:
-    """Short forms that a sentence gives without brackets: "the site controller, abbreviated to SC, tells"."""
+def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
+    """Short forms without brackets: "the site controller, abbreviated to SC, signs"."""
     for found in _ABBREVIATED.finditer(text):
         short = found[1].rstrip(".,")
         breaks = [one.end() for one in _SENTENCE.finditer(text, max(0, found.start() - _REACH), found.start())]
         left = breaks[-1] if breaks else max(0, found.start() - _REACH)
         long = long_form(short, text[left : found.start()]) if is_short_form(short) else None
         if long is not None:
-            yield _draft((found.start(1), found.start(1) + len(short)), (left + long[0], left + long[1]))
+            yield _abbreviation_draft((found.start(1), found.start(1) + len(short)), (left + long[0], left + long[1]))
 
 
 def is_short_form(word: str) -> bool:
-    """Whether a word is written as an abbreviation: up to ten signs, a letter first, two capitals or more."""
-    if not _SHORT.match(word) or len(word) > _LONGEST or not word[0].isalpha():
+    """Whether a word looks like an abbreviation: up to ten characters, a letter first, two capitals or more."""
+    if not _SHORT.match(word) or len(word) > _MAX_SHORT_FORM or not word[0].isalpha():
         return False
     capitals = sum(map(str.isupper, word))
     letters = sum(map(str.isalpha, word))
@@ -73,7 +77,7 @@ def is_short_form(word: str) -> bool:
 
 
 def long_form(short: str, before: str) -> tuple[int, int] | None:
-    """Where in the words before it (or in brackets after it) a short form is spelt out: the shortest that fits."""
+    """The span of the shortest long form in the words before a short form, or in brackets after it."""
     letters = [sign.casefold() for sign in short.removesuffix("s") if sign.isalnum()]
     text = before.rstrip(" \t\n\"“”*_,'’‘")
     words = list(_WORD.finditer(text))
@@ -90,15 +94,15 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
         return None
     for number in range(len(letters) - 1, -1, -1):
         place -= 1
-        while place >= lowest and not (folded[place] == letters[number] and (number or _begins_word(text, place))):
+        while place >= lowest and not (folded[place] == letters[number] and (number or _starts_word(text, place))):
             place -= 1
         if place < lowest:
             return None
-    return _checked(text, place, letters)
+    return _checked_long_form(text, place, letters)
 
 
 def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) -> int | None:
-    """Where the longest run of words begins whose initials, those of articles left out, follow in the short form."""
+    """The start of the longest run of words whose initials, without those of articles, make the short form."""
     parts = [part for word in words for part in _PART.finditer(text, word.start(), word.end())]
     best = None
     for part in reversed(parts):
@@ -109,14 +113,14 @@ def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) ->
             if part.group().casefold() in _ARTICLES and letters != all_initials:
                 continue
             exact = letters in (initials, all_initials)
-            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and _follow(initials, letters)
-            if exact or (inner and _follow(letters, list(text[part.start() :].casefold()))):
+            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and _letters_follow(initials, letters)
+            if exact or (inner and _letters_follow(letters, list(text[part.start() :].casefold()))):
                 best = part.start()
     return best if best is not None and "\n\n" not in text[best:] else None
 
 
-def _follow(wanted: list[str], signs: list[str]) -> bool:
-    """Whether all of `wanted` stand in `signs` in that order."""
+def _letters_follow(wanted: list[str], signs: list[str]) -> bool:
+    """Whether `signs` has all of `wanted` in that order."""
     left = iter(signs)
     return all(one in left for one in wanted)
 
@@ -128,12 +132,12 @@ def _without_address(before: str) -> str:
     return text[:begin] if text.endswith(")") and begin > 0 and " " not in text[begin:] else before
 
 
-def _begins_word(text: str, place: int) -> bool:
+def _starts_word(text: str, place: int) -> bool:
     return place == 0 or not text[place - 1].isalnum()
 
 
-def _checked(text: str, start: int, letters: list[str]) -> tuple[int, int] | None:
-    """The long form, unless it is one word, holds the short form, or has too many words or too few of its letters."""
+def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, int] | None:
+    """The long form, unless it is one word, has the short form in it, or too many words or too few of its letters."""
     long = text[start:]
     words = [word for word in re.split(r"[\s/-]+", long) if word]
     bearing = [word for word in words if word.casefold() not in _ARTICLES]
@@ -153,5 +157,157 @@ def _checked(text: str, start: int, letters: list[str]) -> tuple[int, int] | Non
     return start, len(text)
 
 
-def _draft(short: tuple[int, int], long: tuple[int, int]) -> Draft:
-    return Draft(short, long, "abbreviation", 0.9)
+def _abbreviation_draft(short: tuple[int, int], long: tuple[int, int]) -> DefinitionDraft:
+    return DefinitionDraft(short, long, "abbreviation", 0.9)
+
+
+_QUOTED = (
+    r"(?:\*\*|__)?(?:[\"“„]|(?<=[(\s])[‘'])(?:\*\*)?(?P<%s>[^\"“”„‘’*()\n]{2,60})(?:\*\*)?[\"”“’'](?:\*\*|__)?"
+    r"|\*\*(?P<%s>[^*()\n]{2,60})\*\*"
+)
+_HERE = (
+    r"(?:(?:hereinafter|hereafter)\s*:?|in\s+(?:these|this)\s+\w{3,20}|together|collectively"
+    r"|each|nachfolgend|im\s+folgenden:?)"
+)
+_TERM = re.compile(
+    rf"\(\s*(?:{_HERE}\s*,?\s*)?(?:(?:called|referred\s+to\s+(?:in\s+(?:these|this)\s+\w{{3,20}}\s+)?as|known\s+as|genannt)\s+)?(?:(?:the|an?|each|our|any|der|die|das)\s+)?"
+    rf"(?:{_QUOTED % ('a', 'b')})\s*(?:(?:or|and)\s+[^()\n]{{1,60}}|genannt\s?)?\)"
+    rf"|,?\s{{0,9}}(?:{_HERE}\s+(?:called\s+|referred\s+to\s+as\s+|known\s+as\s+)?|(?:(?:is|are|shall\s+be)\s+)(?:called|referred\s+to\s+as|known\s+as|termed)\s+)"
+    rf"(?:(?:the|an?|each)\s+)?(?:{_QUOTED % ('c', 'd')})",
+    re.IGNORECASE,
+)
+# "The owner of the cable (the Cable Owner)"
+_CAPITALS = re.compile(
+    r"\((?:together,?\s|collectively,?\s|each\s)?(?:the|an?)\s(?P<a>[A-Z][\w'’-]{1,30}(?:\s(?:of\s)?[A-Z][\w'’-]{1,30}){0,4})\)"
+)
+_DETERMINER = re.compile(
+    r"(?:an?|the|any|every|each|all|its|those|these|our|their|one|such|eine?[nmrs]?|der|die|das|dem|den|des)$",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    r"(?:is|are|was|were|be|been|has|have|had|must|may|shall|will|can|should|does|do|did|would|could|pays?|keeps?|makes?|appoints?"
+    r"|applies|apply|submits?|gives?|holds?|sets|takes?|provides?|requires?|issues?|elects?|establish(?:es)?|ist|sind|wird|hat)$",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(r"(?:who|which|that|whom|whose|where|when)$", re.IGNORECASE)
+_BREAK = re.compile(r"(?:[;:]|[.)])$")
+_NOT_FIRST = re.compile(
+    r"(?:it|they|this|these|that|those|he|she|which|we|you|what|who|such|when|where|if|as|only|since|while|because|although"
+    r"|unless|until|once|after|before|to|for|in|on|at|by|with|from|section|rule|see)$",
+    re.IGNORECASE,
+)
+_ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\b(?:section|rule|part|chapter|schedule|article|annex|appendix|table|figure)\s[\w.]{1,8}\s?$", re.IGNORECASE
+)
+_MAX_WORDS = 60
+_LABEL_LENGTH = 12  # characters of a number before a sentence
+_PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
+_INTRODUCED = re.compile(
+    r"[(,\s]*(?:the|an?|each|our|any|der|die|das|here|called|referred|known|is|are|in|together|coll|nach|im|genannt)",
+    re.IGNORECASE,
+)
+
+
+def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
+    """Terms in quotes after their meaning, in order."""
+    text = layout.text
+    for piece in layout.pieces:
+        if piece.kind in ("prose", "item") and (
+            "(" in piece.text or "called" in piece.text or "as " in piece.text or "here" in piece.text
+        ):
+            yield from _unquoted_terms(layout, piece)
+            for found in _TERM.finditer(text, piece.start, piece.end):
+                name = next(key for key in "abcd" if found[key] is not None)
+                body = _meaning_before(text, piece, found)
+                before = text[max(0, found.start() - _REACH) : found.start()]
+                # Short forms of the words before them are read by `find_abbreviations`.
+                spelt_out = found["a"] is None or long_form(found[name], before) is not None
+                if body is None or (is_short_form(found[name]) and spelt_out):
+                    continue
+                if _is_introduced(found[0], found[name]) or (
+                    " " in found[name] and _opens_sentence(text[slice(*body)], body[0] - piece.start)
+                ):
+                    yield DefinitionDraft(found.span(name), body, "brackets", 0.85)
+
+
+def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
+    """The words before a bracket that name its meaning: from the article after the verb of the sentence on."""
+    end = found.start()
+    begin = skip_labels(text, piece.start, end)
+    words = list(_WORD.finditer(text, begin, end))
+    start = 0
+    related = False
+    for number, word in enumerate(words):
+        bare = word.group().strip('"“”,()*_')
+        if _RELATIVE.match(bare):
+            related = True
+        elif _VERB.match(bare) and not related:
+            start = number + 1
+        elif _VERB.match(bare):
+            related = _RELATIVE.match(words[number - 1].group()) is None and related
+        if _BREAK.search(word.group()) and number + 1 < len(words):
+            start, related = number + 1, False
+    first = _first_word_of_name(words, start, found)
+    if first is None or len(words) - first > _MAX_WORDS or _only_place(text[words[first].start() : end]):
+        return None
+    return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _only_place(body: str) -> bool:
+    """Whether a body only names a rule or section: "section 5"."""
+    place = _PLACE.search(body)
+    words = [word.casefold() for word in body.split()[:3]]
+    return place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(words))
+
+
+def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
+    """The first word of the name of a thing, at `start` or later; None if there is no such word."""
+    begins = [number for number in range(start, len(words)) if _starts_name(words[number].group())]
+    if not begins:
+        return None
+    if _ANY.match(found[0]):
+        kind = next((number for number in reversed(begins) if _is_kind(words, number)), None)
+        whole = begins[0] == 0 and words[0].group().casefold() in ("the", "each", "every", "any", "all")
+        return 0 if kind is None and whole and len(words) > 2 else kind
+    if _NOT_FIRST.match(words[begins[0]].group().strip(',"“(')):
+        nearest = begins[-1]
+        article = next((number for number in reversed(begins) if _DETERMINER.match(words[number].group())), nearest)
+        return article if article > begins[0] and not _NOT_FIRST.match(words[article].group()) else None
+    return begins[0]
+
+
+def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
+    """Whether "a" starts the name of a kind of thing with its distinguishing words, and is none of those words."""
+    rest = " ".join(word.group() for word in words[number + 1 :])
+    part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
+    kind = words[number].group().casefold() in ("a", "an") and DISTINGUISHING.search(rest) is not None
+    return kind and not part and FINITE.search(rest.split(" that ")[0].split(" which ")[0].split(" who ")[0]) is None
+
+
+def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
+    """Names without quotes after their meaning: several words with capitals, or one that is used again."""
+    text = layout.text
+    for found in _CAPITALS.finditer(text, piece.start, piece.end):
+        body = _meaning_before(text, piece, found)
+        again = " " in found["a"] or re.search(rf"\b{re.escape(found['a'])}\b", text[found.end() :]) is not None
+        if body is not None and again and not is_short_form(found["a"]) and _opens_sentence(text[slice(*body)], 0):
+            yield DefinitionDraft(found.span("a"), body, "brackets", 0.8)
+
+
+def _opens_sentence(body: str, place: int) -> bool:
+    """Whether a body starts its sentence, and explains a name that is in quotes alone: "work handed in late"."""
+    long = len(body.split()) > 3 and DISTINGUISHING.search(body) is not None
+    return long and place < _LABEL_LENGTH and FINITE.search(re.split(r"\s(?:that|which|who)\s", body)[0]) is None
+
+
+def _is_introduced(whole: str, name: str) -> bool:
+    """Whether a name is introduced as one: after an article or "called", else only with capitals throughout."""
+    if not _PLAIN_NAME.match(name):
+        return False
+    capital = all(word[:1].isupper() for word in name.split() if len(word) > 3 or name == word)
+    return bool(_INTRODUCED.match(whole)) or capital
+
+
+def _starts_name(word: str) -> bool:
+    return bool(_DETERMINER.match(word.strip('"“”,()*_'))) or word.lstrip('"“(*_')[:1].isupper()

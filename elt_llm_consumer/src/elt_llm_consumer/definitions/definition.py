@@ -1,15 +1,17 @@
-"""A definition as it stands in a document."""
+"""A definition found in a document, and the key that all spellings of its term share."""
 
 from dataclasses import dataclass, field
 
-from elt_llm_consumer.rows import Evidence
+from elt_llm_core.text.normalise import words
+
+from elt_llm_consumer.evidence import Evidence
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a document says that a term means.
+    """A definition in a document.
 
-    `text` is the definition on one line, without marks of emphasis and without what only names the page; the
+    `text` is the definition on one line, without marks of emphasis and page headers; the
     document's own words are document.text[definition_span[0] : definition_span[1]]. `evidence` covers the term and its
     definition.
     """
@@ -17,21 +19,21 @@ class Definition:
     term: str
     text: str
     pattern: str
-    """How it was found: table, list, sentence, is, brackets, abbreviation, reference."""
+    """The pattern that found the definition: table, list, sentence, is, brackets, abbreviation, reference."""
     evidence: Evidence = field(repr=False)
     term_span: tuple[int, int]
     definition_span: tuple[int, int]
     abbreviation: str = ""
-    """The short form of the term, if the same place gives it; of the pattern `abbreviation` the term itself."""
+    """The short form of the term, if given; for the pattern `abbreviation` the term itself."""
     refers_to: str = ""
-    """Where the definition is, if this is only the way to it: such as `Rule A3`, or another term after "see"."""
+    """The rule or term that has the definition, if this one only refers to it: `Rule A3`, or a term after "see"."""
     aliases: tuple[str, ...] = ()
-    """Other names of the term that the same place gives."""
+    """Other names of the term beside it."""
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A definition by its places alone; `score` 0 to 1 is how sure its pattern is."""
+class DefinitionDraft:
+    """The spans of a definition in the text; `score`, 0 to 1, is how sure its pattern is."""
 
     term: tuple[int, int]
     body: tuple[int, int]
@@ -40,3 +42,25 @@ class Draft:
     abbreviation: str = ""
     refers_to: str = ""
     aliases: tuple[str, ...] = ()
+
+
+_ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
+_NO_PLURALS = ("ss", "us", "is", "sis", "news", "as")
+
+
+def term_key(term: str) -> tuple[str, ...]:
+    """The key that all spellings of a term share: no case, number, hyphen or article; empty without words."""
+    found = words(term)
+    while len(found) > 1 and found[0] in _ARTICLES:
+        found = found[1:]
+    return tuple(_singular(word) for word in found)
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "sses", "xes", "zes")) and len(word) > 4:
+        return word[:-2]
+    if word.endswith("s") and len(word) > 3 and not word.endswith(_NO_PLURALS):
+        return word[:-1]
+    return word

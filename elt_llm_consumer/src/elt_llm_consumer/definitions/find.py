@@ -1,54 +1,123 @@
-"""Every definition in the texts of a job."""
+"""Find every definition in the texts of a job."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from elt_llm_consumer.corpus import Corpus, CorpusDocument
-from elt_llm_consumer.definitions.abbreviations import abbreviations, is_short_form, long_form
-from elt_llm_consumer.definitions.brackets import brackets
-from elt_llm_consumer.definitions.definition import Definition, Draft
-from elt_llm_consumer.definitions.filters import Filters
-from elt_llm_consumer.definitions.layout import Layout
-from elt_llm_consumer.definitions.lists import Lists
-from elt_llm_consumer.definitions.marked import marked
-from elt_llm_consumer.definitions.sentences import sentences
-from elt_llm_consumer.definitions.spans import one_line, trimmed, with_marks
-from elt_llm_consumer.definitions.tables import Tables
-from elt_llm_consumer.definitions.wording import SEE
-from elt_llm_consumer.sections.glossary import GlossarySection
+from elt_llm_core.text.normalise import fold
 
-# Between the rows of a table over which one cell runs.
+from elt_llm_consumer.definitions.abbreviations import (
+    find_abbreviations,
+    find_bracketed_terms,
+    is_short_form,
+    long_form,
+)
+from elt_llm_consumer.definitions.defining_sentences import find_in_sentences
+from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft, term_key
+from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
+from elt_llm_consumer.definitions.lists import DefinitionLists
+from elt_llm_consumer.definitions.markup import find_marked_terms
+from elt_llm_consumer.definitions.tables import DefinitionTables
+from elt_llm_consumer.definitions.vocabulary import PLACE, SEE
+from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
+from elt_llm_consumer.jobs.sections import GlossarySection
+
+_QUESTION = re.compile(r"[?]\W{0,3}$")
+_NUMBERED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}\.?\s")
+_VARIABLE = re.compile(r"<[^<>]{1,80}>$")
+_ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
+_RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
+
+# ""Month" is defined in the Interpretation Act." defines nothing here, "is defined in Rule A3" leads to a rule.
+_ELSEWHERE = re.compile(
+    r"(?:defined|set\s{1,9}out)\s{1,9}(?:in|by|under)\s{1,9}(?:the\s{1,9})?(?P<target>[^;!?\n]{1,120}?)[\s.]{0,9}$",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"\b(?:is|are)\s{0,9}$", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"\s{1,9}of\s{1,9}(?!(?:this|these|our)\b|the\s{1,9}(?:handbook|document|manual|rules|code|policy|regulations)\b)"
+)
+_OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
+
+
+class DraftFilters:
+    """Keeps drafts that match the settings and define something."""
+
+    def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
+        self._layout = layout
+        self._settings = settings
+        self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
+
+    def keep(self, draft: DefinitionDraft) -> bool:
+        """Whether a draft is a definition."""
+        text = self._layout.text
+        term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
+        settings = self._settings
+        if (
+            not term
+            or len(term) > settings.longest_term
+            or _RULE_NAME.match(term)
+            or _ONLY_NUMBERS.match(term)
+            or _VARIABLE.match(term)
+        ):
+            return False
+        if not settings.shortest_definition <= len(body) <= settings.longest_definition:
+            return False
+        if _NUMBERED.match(term) and _NUMBERED.match(body):  # rows of contents
+            return False
+        if self._is_elsewhere(draft, body):
+            return False
+        if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
+            return False
+        return term_key(term) not in self._skipped and term_key(term) != term_key(body)
+
+    def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
+        """Whether a draft only refers to a definition in a text that is not among those of the job."""
+        found = _ELSEWHERE.match(body)
+        before = self._layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
+        if found is None or not _IS.search(before):
+            return False
+        target = found["target"]
+        place = PLACE.match(target)
+        if place is not None and any(map(str.isdigit, place[1])):
+            return _OF_OTHERS.search(target) is not None
+        titles = (fold(section.title) for section in self._layout.document.outline.sections)
+        return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
+
+
+# Between the rows of a cell that spans several.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
 _DEFAULT = GlossarySection()
 
 
 def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """The definitions in order of document and place; the same in every run, in time that grows with the texts."""
-    return [definition for document in corpus.documents for definition in definitions_of(document, settings)]
+    """The definitions in order of document and position; takes time linear in the length of the texts."""
+    return [definition for document in corpus.documents for definition in definitions_in_document(document, settings)]
 
 
-def definitions_of(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """The definitions in one document, in order; of two of the same term at the same place the surer counts."""
-    layout = Layout(document, settings)
-    drafts = [_marked(layout, draft) for draft in _drafts(layout, settings)]
-    filters = Filters(layout, settings)
-    kept = _once([draft for draft in drafts if draft.pattern in settings.patterns and filters.keep(draft)])
+def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
+    """The definitions in one document, in order; of two of the same term at the same position the surer counts."""
+    layout = DocumentLayout(document, settings)
+    drafts = [_reclassified_draft(layout, draft) for draft in _drafts(layout, settings)]
+    filters = DraftFilters(layout, settings)
+    kept = _without_duplicates(
+        [draft for draft in drafts if draft.pattern in settings.patterns and filters.keep(draft)]
+    )
     return [_definition(layout, draft) for draft in kept]
 
 
-def _drafts(layout: Layout, settings: GlossarySection) -> Iterator[Draft]:
-    yield from marked(layout, settings)
-    yield from Tables(layout, settings).drafts()
-    yield from sentences(layout)
-    yield from Lists(layout).drafts()
-    yield from brackets(layout)
-    yield from abbreviations(layout)
+def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
+    yield from find_marked_terms(layout, settings)
+    yield from DefinitionTables(layout, settings).drafts()
+    yield from find_in_sentences(layout)
+    yield from DefinitionLists(layout).drafts()
+    yield from find_bracketed_terms(layout)
+    yield from find_abbreviations(layout)
 
 
-def _marked(layout: Layout, draft: Draft) -> Draft:
-    """The draft as an abbreviation if it only spells one out, as a reference if it only says where to look."""
+def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
+    """The draft as an abbreviation if it only spells one out, as a reference if it only names where to look."""
     short = one_line(layout.text[slice(*draft.term)])
     if draft.pattern in ("table", "list", "sentence") and is_short_form(short):
         spelt = one_line(layout.text[slice(*draft.body)]).rstrip(" .")
@@ -60,22 +129,22 @@ def _marked(layout: Layout, draft: Draft) -> Draft:
     return replace(draft, pattern="reference", refers_to=see["target"].strip())
 
 
-def _once(drafts: Iterable[Draft]) -> list[Draft]:
-    """Drafts in order of place, without those that lie within another of the same place found by a surer pattern.
+def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
+    """Drafts in order of position, without those inside another one that a surer pattern found.
 
-    Patterns come in the order of `_drafts`: what a table, or a sentence, says is not read again as a list.
+    Patterns come in the order of `_drafts`: the text of a table, or a sentence, is not read again as a list.
     """
     drafts = list(drafts)
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
-    kept: list[Draft] = []
-    taken: dict[int, list[Draft]] = {}
+    kept: list[DefinitionDraft] = []
+    taken: dict[int, list[DefinitionDraft]] = {}
     for draft in drafts:
         around = [
             one
             for key in (draft.term[0] // _BUCKET - 1, draft.term[0] // _BUCKET, draft.term[0] // _BUCKET + 1)
             for one in taken.get(key, [])
         ]
-        if any(_same_place(one, draft) for one in around) or (draft.pattern == "is" and _inside(draft, bodies)):
+        if any(_overlaps(one, draft) for one in around) or (draft.pattern == "is" and _is_inside(draft, bodies)):
             continue
         kept.append(draft)
         taken.setdefault(draft.term[0] // _BUCKET, []).append(draft)
@@ -85,19 +154,19 @@ def _once(drafts: Iterable[Draft]) -> list[Draft]:
 _BUCKET = 400
 
 
-def _inside(draft: Draft, bodies: list[tuple[int, int]]) -> bool:
+def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
     """Whether a draft is a further sentence of a definition that a table or list gives."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]
 
 
-def _same_place(one: Draft, other: Draft) -> bool:
+def _overlaps(one: DefinitionDraft, other: DefinitionDraft) -> bool:
     return one.term[0] < other.term[1] and other.term[0] < one.term[1]
 
 
-def _definition(layout: Layout, draft: Draft) -> Definition:
+def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     text = layout.text
-    term = trimmed(text, *draft.term)
+    term = trim_span(text, *draft.term)
     start, end = with_marks(text, min(term[0], draft.body[0]), max(term[1], draft.body[1]), term)
     name = one_line(text[slice(*term)]).strip('"“”*_:, ')
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")

@@ -1,20 +1,56 @@
-"""A document as its definitions are laid out in it: lines, sections with definitions, and what is only furniture."""
+"""The layout of a document for definition search: lines, sections that hold definitions, page furniture, and spans."""
+# ruff: noqa: RUF001, SIM905 - look-alike quotes and dashes occur in documents.
 
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from elt_llm_query.answer.pieces import Piece
+from elt_llm_core.text.normalise import fold
+from elt_llm_query.grounding.sentences import TextPiece
 
-from elt_llm_consumer.corpus import CorpusDocument
-from elt_llm_consumer.definitions.headings import Headings
-from elt_llm_consumer.sections.glossary import GlossarySection
+from elt_llm_consumer.jobs.corpus import CorpusDocument
+from elt_llm_consumer.jobs.sections import GlossarySection
 
-# ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
+_LABEL = re.compile(
+    r"^(?:(?:part|section|chapter|appendix|annex|anhang|teil|abschnitt|kapitel|§)\s{0,9}\w{1,5}[:.]?\s+(?:[-–—]\s+)?)?(?:[a-z]?\d{0,3}(?:\.\d{1,3}){0,4}[.:)]?\s+)?(?:[ivx]{1,5}\.\s+|[a-z][.:)]\s+)?"
+)
+_HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
+_JOINING = frozenset(
+    """
+    and of the in this these used key list common general for a to main important rules policy document handbook words
+    phrases expressions concepts other our manual standard und der die das in dieser diesem verwendete wichtige liste
+    with their meanings meaning table index first symbols
+    """.split()
+)
+
+
+class DefinitionHeadings:
+    """The headings under which lists are definitions."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = sorted((tuple(_words(name)) for name in names), key=len, reverse=True)
+
+    def announce(self, title: str) -> bool:
+        """Whether a title is one of those names, apart from its number and words that only join."""
+        words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
+        found = False
+        for name in self._names:
+            for start in range(len(words) - len(name) + 1):
+                if tuple(words[start : start + len(name)]) == name:
+                    words[start : start + len(name)] = []
+                    found = True
+                    break
+        return found and all(word in _JOINING for word in words)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", fold(text))
+
+
 _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE = re.compile(
     r"(?:page\s|seite\s|[-–|]\s{0,3})?\d{1,4}(?:\s{0,3}(?:of|von|/)\s{0,3}\d{1,4})?(?:\s{0,3}[-–|])?$", re.IGNORECASE
@@ -22,12 +58,12 @@ _PAGE_LINE = re.compile(
 _CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
 _EDGE = 2  # lines at either end of a page that may be furniture
-_OFTEN = 3  # pages on which it stands
+_OFTEN = 3  # pages that repeat a line
 
 
 @dataclass(frozen=True)
-class Line:
-    """The words text[start:end] of one line; `indent` in characters; `apart` if a blank line stands before it."""
+class TextLine:
+    """The words text[start:end] of one line; `indent` in characters; `apart` if a blank line is before it."""
 
     start: int
     end: int
@@ -36,33 +72,33 @@ class Line:
     apart: bool
 
 
-class Layout:
-    """What the patterns look at. All offsets are characters of the document's text."""
+class DocumentLayout:
+    """Lines, pieces and regions of a document. All offsets are characters of its text."""
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
         self.document = document
         self.text = document.text
         self.headers = set[int]()
-        """Where rows begin that name the columns of definition tables, as far as these were read."""
-        self._headings = Headings(settings.headings)
+        """The starts of header rows of definition tables, as far as these were read."""
+        self._headings = DefinitionHeadings(settings.headings)
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TextLine, ...]:
         """The lines with words, furniture left out."""
         return tuple(line for line in self._all_lines if line.start not in self._furniture)
 
-    def lines_between(self, start: int, end: int) -> tuple[Line, ...]:
-        """The lines that begin in text[start:end], furniture left out."""
+    def lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
+        """The lines that start in text[start:end], furniture left out."""
         return tuple(line for line in self._all_lines_between(start, end) if line.start not in self._furniture)
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[TextPiece, ...]:
         """The sentences, items, rows and headings, furniture left out."""
         return tuple(piece for piece in self.document.pieces if piece.start not in self._furniture)
 
     @cached_property
     def heading_lines(self) -> frozenset[int]:
-        """Where the lines of headings begin, and the lines drawn under them."""
+        """The starts of heading lines, and of the lines drawn under them."""
         starts = [line.start for line in self._all_lines]
         found = set[int]()
         for section in self.document.outline.sections:
@@ -82,10 +118,10 @@ class Layout:
             if self._headings.announce(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
                 found.append((section.start, next(later, len(self.text))))
-        return tuple(found) or tuple(self._untold_regions())
+        return tuple(found) or tuple(self._unmarked_regions())
 
-    def _untold_regions(self) -> Iterator[tuple[int, int]]:
-        """As `regions`, by lines that look like headings, for texts whose headings nobody marked."""
+    def _unmarked_regions(self) -> Iterator[tuple[int, int]]:
+        """As `regions`, by lines that look like headings, for texts without marked headings."""
         headings = [piece for piece in self.pieces if piece.kind == "heading"]
         for one, following in pairwise([*headings, None]):
             if one is not None and self._headings.announce(one.text):
@@ -97,12 +133,12 @@ class Layout:
         return number >= 0 and offset < self.regions[number][1]
 
     def page_between(self, start: int, end: int) -> bool:
-        """Whether a page begins between two offsets."""
+        """Whether a page starts between two offsets."""
         pages = self.document.outline.pages
         return bisect_right(pages, start) != bisect_right(pages, end)
 
     def without_furniture(self, start: int, end: int) -> str:
-        """text[start:end] without the lines that only say on which page it stands."""
+        """text[start:end] without page headers, page numbers and repeated table headers."""
         kept = self.text[start:end]
         if not (self._furniture or self.headers):
             return kept
@@ -119,7 +155,7 @@ class Layout:
         """Whether a line is one of a table of contents."""
         return bool(_CONTENTS.search(line))
 
-    def _all_lines_between(self, start: int, end: int) -> tuple[Line, ...]:
+    def _all_lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
         starts = self._starts
         return self._all_lines[bisect_right(starts, start - 1) : bisect_right(starts, end - 1)]
 
@@ -128,12 +164,12 @@ class Layout:
         return [line.start for line in self._all_lines]
 
     @cached_property
-    def _all_lines(self) -> tuple[Line, ...]:
+    def _all_lines(self) -> tuple[TextLine, ...]:
         return tuple(_lines(self.text))
 
     @cached_property
     def _furniture(self) -> frozenset[int]:
-        """Starts of lines at the edges of pages that stand on several of them, or hold nothing but a page number."""
+        """Starts of lines at the edges of pages that several pages repeat, or that are only a page number."""
         edges = [line for page in self._pages() for line in {*page[:_EDGE], *page[-_EDGE:]}]
         often = Counter(_DIGITS.sub("#", line.text.casefold()) for line in edges)
         return frozenset(
@@ -146,21 +182,171 @@ class Layout:
             )
         )
 
-    def _pages(self) -> Iterator[tuple[Line, ...]]:
+    def _pages(self) -> Iterator[tuple[TextLine, ...]]:
         pages = [*self.document.outline.pages, len(self.text)]
         for begin, end in pairwise(pages):
             yield self._all_lines_between(begin, end)
 
 
-def _lines(text: str) -> Iterator[Line]:
+def _lines(text: str) -> Iterator[TextLine]:
     position, apart = 0, True
     for raw in text.splitlines(keepends=True):
         stripped = raw.strip()
         if stripped and not _RULE_LINE.match(stripped):
             indent = len(raw) - len(raw.lstrip())
             start = position + indent
-            yield Line(start, start + len(stripped), stripped, indent, apart)
+            yield TextLine(start, start + len(stripped), stripped, indent, apart)
             apart = False
         elif not stripped:
             apart = True
         position += len(raw)
+
+
+_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
+_MARKS = re.compile(
+    r"\*\*|__|`{1,3}|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|<br ?/?>|\\(?=\|)"
+)
+_NOTE = re.compile(r"\s?\[\d{1,3}\](?!\()|\s\[\^\w{1,20}\]")
+_MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
+_ROMAN = re.compile(r"[ivx]{1,5}$")
+_OPEN_END = re.compile(
+    r"(?:[:,;—–-]|\b(?:and|or|und|oder|und/oder|and/or|either|both|of|the|following|whether|if|who|which|that|where|when"
+    r"|namely|any|means?|by|ob|wenn|die|der|das|nämlich))\s*$",
+    re.IGNORECASE,
+)
+# "(a) as a servant": the first item of a list that continues a sentence.
+_FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
+_CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
+_GOES_ON = re.compile(
+    r"(?:it|they|this|the\s+term|these)\s+(?:also\s+|does\s+not\s+|do\s+not\s+|shall\s+|expressly\s+)?(?:includes?|excludes?|covers?"
+    r"|comprises?|extends?\s+to)\b",
+    re.IGNORECASE,
+)
+_MAX_MARKS = 4  # signs of emphasis and quotes before a term
+_OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
+_CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
+_AHEAD = 3  # pieces within which the next item of a list follows
+_TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
+
+
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space at both ends; it may be empty."""
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip())) if part.strip() else start
+
+
+def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
+    """The span with the quotes, emphasis and bracket around a term at one end of it."""
+    opening = _OPENING.search(text, max(0, term[0] - _MAX_MARKS), term[0])
+    if opening and term[0] == start:
+        start = opening.start()
+    if term[1] == end:
+        closing = _CLOSING.match(text, end) if opening else None
+        end = closing.end() if closing else end
+        if text[end : end + 1] == ")" and text.count("(", start, end) > text.count(")", start, end):
+            end += 1
+    return start, end
+
+
+def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without what joins it to the next of a list: "; and"."""
+    start, end = trim_span(text, start, end)
+    tail = _TAIL.search(text, max(start, end - 12), end)
+    return (start, tail.start()) if tail else (start, end)
+
+
+def one_line(text: str) -> str:
+    """Text without emphasis, links and marks of notes, all white space one blank."""
+    return " ".join(_MARKS.sub("", _NOTE.sub("", _LINK.sub(r"\1", text))).split())
+
+
+def marker_style(text: str) -> str:
+    """The kind of mark of a list item: `a`, `A`, `i`, `1`, or the bullet itself; empty without one."""
+    found = _MARKER.match(text)
+    if found is None:
+        return ""
+    if found["bullet"]:
+        return found["bullet"]
+    name = found["name"]
+    if name.isdigit():
+        return "1"
+    if _ROMAN.match(name):
+        return "i"
+    return ("A" if name.isupper() else "a") if len(name) <= 2 else ""
+
+
+class DefinitionExtent:
+    """Finds the end of a definition that starts in one piece of a document."""
+
+    def __init__(self, layout: DocumentLayout) -> None:
+        self._layout = layout
+
+    def end(self, number: int, end: int) -> int:
+        """The end of the definition that runs to `end` in pieces[number]: after its list, or on the next page."""
+        pieces = self._layout.pieces
+        own = marker_style(pieces[number].text)
+        end, number = self._over_page(number, end)
+        if _OPEN_END.search(pieces[number].text) or self._is_parted(number, own):
+            number = self._list(number, own)
+            end = pieces[number].end
+        following = self._following(number)
+        while following is not None and _GOES_ON.match(following.text) and not following.new_paragraph:
+            end, number = following.end, number + 1
+            following = self._following(number)
+        return end
+
+    def _following(self, number: int) -> TextPiece | None:
+        pieces = self._layout.pieces
+        return pieces[number + 1] if number + 1 < len(pieces) else None
+
+    def _is_parted(self, number: int, own: str) -> bool:
+        """Whether a sentence without an end continues in the items below it: "information (a) is seen, (b) is lost"."""
+        following = self._following(number)
+        return (
+            not own.isalpha()
+            and following is not None
+            and _CLOSED.search(self._layout.pieces[number].text) is None
+            and _FIRST_ITEM.match(following.text) is not None
+        )
+
+    def _over_page(self, number: int, end: int) -> tuple[int, int]:
+        """The sentence's end if a page cut it in two."""
+        one, following = self._layout.pieces[number], self._following(number)
+        cut = following is not None and self._layout.page_between(one.start, following.start)
+        if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
+            return end, number
+        goes_on = following.text[:1].islower() and not marker_style(following.text)
+        return (following.end, number + 1) if goes_on else (end, number)
+
+    def _list(self, number: int, own: str) -> int:
+        """The last piece of the list under pieces[number]; items marked as `own` are siblings of the definition."""
+        pieces = self._layout.pieces
+        first = ""
+        last = number
+        for place in range(number + 1, min(len(pieces), number + 200)):
+            one = pieces[place]
+            style = marker_style(one.text)
+            if one.kind in ("heading", "row", "rule") or (own and _is_same_list(style, own, first)):
+                break
+            if style:
+                first = first or style
+            elif not first or not self._belongs(pieces[place - 1], one):
+                break
+            last = place
+            if _CLOSED.search(one.text) and self._ends(place, first):
+                break
+        return last
+
+    def _belongs(self, before: TextPiece, one: TextPiece) -> bool:
+        """Whether a piece without a mark continues the list: the second sentence of an item, or the words after it."""
+        return not one.new_paragraph or (one.text[:1].islower() and not _CLOSED.search(before.text))
+
+    def _ends(self, place: int, first: str) -> bool:
+        """Whether no further item of the list follows."""
+        ahead = self._layout.pieces[place + 1 : place + 1 + _AHEAD]
+        return all(marker_style(piece.text) != first for piece in ahead)
+
+
+def _is_same_list(style: str, own: str, first: str) -> bool:
+    """Whether an item is of the list that contains the definition; (i) after (h) is no roman number."""
+    return style == own and (first == "" or first != own)

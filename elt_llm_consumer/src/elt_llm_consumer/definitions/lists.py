@@ -1,15 +1,360 @@
-"""Glossaries as lists: under a heading that says so, after "Words used here:", and where entries read like one."""
+"""Glossaries written as lists: entries with a colon, a dash, an indented line, a number, or no mark at all."""
+# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from elt_llm_consumer.definitions.defining import is_phrase, tells_apart
-from elt_llm_consumer.definitions.definition import Draft
-from elt_llm_consumer.definitions.entries import Entries, Entry
-from elt_llm_consumer.definitions.layout import Layout, Line
-from elt_llm_consumer.definitions.run_in import is_small_run_in
-from elt_llm_consumer.definitions.spans import one_line
-from elt_llm_consumer.definitions.wording import DOCUMENTS
+from elt_llm_core.text.normalise import fold
+from elt_llm_query.grounding.sentences import is_table_row
+
+from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
+from elt_llm_consumer.definitions.defining_sentences import gives_meaning
+from elt_llm_consumer.definitions.definition import DefinitionDraft
+from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, marker_style, one_line, trim_definition
+from elt_llm_consumer.definitions.subject import (
+    QUOTED_TERM,
+    distinguishes,
+    is_phrase,
+    quoted_span,
+    skip_labels,
+    split_other_names,
+)
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, DOCUMENTS, FINITE, NOT_FIRST, NOT_WITHIN, VERB
+
+_READING: Final = re.compile(
+    r"\b(?:singular|plural|masculine|feminine|neuter|maskulin|feminin|einzahl|mehrzahl)\b"
+    r"|\bheadings?\s(?:are|is|do|does|have|has|may|must|shall)\b|\bwords\s(?:importing|denoting)\b"
+    r"|^(?:(?:an?|any|the)\s)?references?\sto\b[^.;]{1,200}\b(?:is|are|includes?|means?)\b"
+    r"|\b(?:these|the|following|other)\s(?:\w{1,20}\s)?(?:expressions|words|terms|definitions)\s"
+    r"(?:are|have|has|apply|bear|shall|used)\b",
+    re.IGNORECASE,
+)
+_TITLE: Final = re.compile(
+    r"(?:construing|construction|reading|persons?|people|genders?|numbers?|singular\sand\splural|headings?|titles?|times?"
+    r"|periods?(?:\sof\stime)?|dates?|references?|general|language|examples?|including|meanings?|(?:(?:defined|further|other|more|common"
+    r"|general|special|main|key|certain)\s)?(?:expressions?|words?|phrases?|terms?|definitions?)(?:\sand\s(?:expressions?|phrases?))?"
+    r"|auslegung|personen|geschlecht|weitere\sbegriffe)$"
+)
+_INCLUDES: Final = re.compile(r"(?:an?|any|every|each|the)\s[\w-]{1,30}\s(?:also\s)?includes?\s", re.IGNORECASE)
+_LEADING_NUMBER: Final = re.compile(r"[\W\d]{0,12}")
+_REACH = 400  # characters of a text that show its subject
+
+
+def is_interpretation_rule(title: str, body: str) -> bool:
+    """Whether a text is a rule of reading such as "The singular includes the plural", or defines other terms."""
+    near = " ".join(body[:_REACH].split())
+    if gives_meaning(near) or _READING.search(near) is not None:
+        return True
+    means = distinguishes(near) and _INCLUDES.match(near) is None
+    return not means and _TITLE.match(_LEADING_NUMBER.sub("", fold(title), count=1)) is not None
+
+
+_TERM: Final = r"(?P<term>[^\W\d_][\w'’/&()-]{0,40}(?:\s[\w'’/&()-]{1,30}){0,4}?)\s"
+_CAPITAL: Final = re.compile(
+    rf"{_TERM}(?P<body>(?:An?|The|Any|All|Each|Every|Those|One|Someone|Anyone|Ein|Eine|Der|Die|Das|Jede[rs]?)\s[^\W_].*)"
+)
+_SMALL: Final = re.compile(rf"{_TERM}(?P<body>(?:an?|the|any|all|each|every|those)\s[^\W_].*)")
+_LABEL: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
+_NOTE: Final = re.compile(r"(?:note|example|anmerkung|beispiel)s?\b|\[?(?:source|quelle)\b", re.IGNORECASE)
+_JOINING: Final = frozenset(("of", "for", "to", "by", "with", "from", "in", "on", "at", "and", "or", "as", "not"))
+_MAX_LINES = 12
+
+
+@dataclass(frozen=True)
+class NumberedEntry:
+    """The span of a term after a number, its other names, the span of its meaning, and the number of the next line."""
+
+    term: tuple[int, int]
+    aliases: tuple[str, ...]
+    begin: int
+    end: int
+    following: int
+
+
+def read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
+    """The end of the term and the start of its definition in a line; `small`: also if that has a small letter."""
+    text = line.text
+    start = skip_labels(text, 0, len(text))
+    first, _, rest = text[start:].partition(" ")
+    if is_short_form(first) and long_form(first, rest.rstrip(" .")) == (0, len(rest.rstrip(" ."))):
+        return start + len(first), start + len(first) + 1
+    found = _CAPITAL.match(text, start) or (_SMALL.match(text, start) if small else None)
+    if found is None or not _is_name(found["term"]) or not distinguishes(found["body"]):
+        return None
+    return found.end("term"), found.start("body")
+
+
+def is_small_run_in(line: TextLine) -> bool:
+    """Whether a line looks like an entry, but also like a sentence with an unknown verb."""
+    return read_run_in(line, small=True) is not None
+
+
+def read_numbered(lines: Sequence[TextLine], number: int) -> NumberedEntry | None:
+    """The entry under a number such as "3.1": a term, perhaps further names, then its meaning and notes."""
+    label = _LABEL.match(lines[number].text)
+    if label is None:
+        return None
+    entry = list(lines[number + 1 : number + 1 + _MAX_LINES])
+    stop = next((place for place, line in enumerate(entry) if _LABEL.match(line.text)), len(entry))
+    body_end = next((place for place, line in enumerate(entry[:stop]) if _NOTE.match(line.text)), stop)
+    names = [(line.start, line.text) for line in entry[:body_end]]
+    if rest := lines[number].text[label.end() :]:
+        names.insert(0, (lines[number].start + label.end(), rest))
+    if len(names) < 2 or not all(_is_plain(text) for _, text in names[:1]):
+        return None
+    body = next((place for place, (_, text) in enumerate(names) if place and not _is_plain(text)), len(names) - 1)
+    if not names[body][1][:1].islower() or any(text[:1].isupper() for _, text in names[body + 1 :]):
+        return None
+    start, term = names[0]
+    return NumberedEntry(
+        (start, start + len(term)),
+        tuple(text for _, text in names[1:body]),
+        names[body][0],
+        entry[body_end - 1].end,
+        number + 1 + body_end,
+    )
+
+
+def is_note(text: str) -> bool:
+    """Whether a line is a note, an example or a source under an entry."""
+    return _NOTE.match(text) is not None
+
+
+def _is_plain(text: str) -> bool:
+    words = text.split()
+    return len(words) <= 6 and not any(sign in text for sign in ".,;:|") and _is_name(text)
+
+
+def _is_name(term: str) -> bool:
+    words = [word.strip("'’()").casefold() for word in term.split()]
+    if not words or words[0] in NOT_FIRST or any(word in NOT_WITHIN for word in words):
+        return False
+    return words[-1] not in _JOINING and words[0] not in ("a", "an", "the")
+
+
+_ENTRY = re.compile(
+    r"(?P<term>[^\s:|–—(\[](?:[^:|\n–—(]|\([^()\n]{1,60}\)){0,90}?)(?:\s{0,3}(?P<colon>:)|\s{1,3}(?P<dash>--?|[–—=]|\.{3,40})"
+    r"|(?P<gap>[ \t]{1,60}))\s{1,60}(?=\S)"
+)
+_AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
+_MARKDOWN_BODY = re.compile(r":\s+")
+_FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
+_GENERIC = re.compile(
+    r"(?:general|introduction|scope|purpose|overview|notes?|references?|examples?|see also|interpretation|definitions?"
+    r"|glossary|abbreviations?|acronyms?|background|summary|index|warning|source|sources|version|date|author|status|"
+    r"applies to|allgemeines|hinweis|quelle)s?$",
+    re.IGNORECASE,
+)
+_PRONOUNS = re.compile(
+    r"(?:you|your|yours|we|us|our|ours|i|me|my)(?:\s?[/,]\s?(?:or\s|and\s)?(?:yours?|you|us|ours?|we|me|my)){1,4}$",
+    re.IGNORECASE,
+)
+_MAX_WORDS = 9
+_MIN_BODY_LENGTH = 10  # characters of a definition on a line of its own
+
+
+@dataclass(frozen=True)
+class ListEntry:
+    """A definition, the number of the line after it, and its style, which others of its list share."""
+
+    draft: DefinitionDraft
+    following: int
+    way: str
+
+
+class EntryReader:
+    """Reads one entry after another from lines."""
+
+    def __init__(self, layout: DocumentLayout) -> None:
+        self._layout = layout
+
+    def entry(
+        self, lines: Sequence[TextLine], number: int, *, announced: bool, small: bool = False
+    ) -> ListEntry | None:
+        """The entry that starts with lines[number]; `announced`: under a heading of definitions, where headings count.
+
+        `small`: entries may run into their definitions without a sign or a capital.
+        """
+        line = lines[number]
+        if is_table_row(line.text) or self._layout.is_contents(line.text):
+            return None
+        if line.start in self._layout.heading_lines:
+            return self._under_heading(lines, number) if announced else None
+        if announced and (found := read_numbered(lines, number)) is not None:
+            draft = self._draft(found.term, found.begin, found.end, 0.95)
+            return ListEntry(replace(draft, aliases=found.aliases), found.following, "numbered")
+        inline = self._inline(line) or (self._run_in(line, small=small) if announced else None)
+        if inline is not None:
+            term, body, way = inline
+            last = self._last(lines, number, line)
+            return ListEntry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
+        return self._below(lines, number)
+
+    def _run_in(self, line: TextLine, *, small: bool) -> tuple[tuple[int, int], int, str] | None:
+        """As `_inline`, of an entry without any sign between the two."""
+        found = read_run_in(line, small=small) if line.apart else None
+        start = skip_labels(line.text, 0, len(line.text))
+        return self._at(line, start, found[0], found[1], "run in") if found else None
+
+    def _inline(self, line: TextLine) -> tuple[tuple[int, int], int, str] | None:
+        """Term, start of the body, and style of "X: ..." and its like."""
+        start = skip_labels(line.text, 0, len(line.text))
+        marked = QUOTED_TERM.match(line.text, start)
+        if marked:
+            sign = _AFTER_MARKED.match(line.text, marked.end())
+            begin, end = quoted_span(marked)
+            inner = line.text[begin:end].rstrip()
+            if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
+                return None
+            return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
+        found = _ENTRY.match(line.text, start)
+        if found is None or not self.is_term(found["term"]):
+            return None
+        least = 2 if self._layout.in_region(line.start) else 4
+        if found["gap"] and found.end() - found.start("gap") < least:
+            return None
+        if found["colon"] is None and VERB.search(line.text, start, found.end()):
+            return None
+        sign_of = found["colon"] or (found["dash"] or " ")[:1]
+        return self._at(
+            line, found.start("term"), found.start("term") + len(found["term"].rstrip()), found.end(), sign_of
+        )
+
+    def _at(self, line: TextLine, begin: int, end: int, body: int, way: str) -> tuple[tuple[int, int], int, str] | None:
+        term = line.text[begin:end]
+        if not any(map(str.isalpha, term)) or _GENERIC.match(term) or body >= len(line.text) or is_note(line.text):
+            return None
+        return (line.start + begin, line.start + end), line.start + body, way
+
+    def _last(self, lines: Sequence[TextLine], number: int, first: TextLine) -> int:
+        """The last line of an entry: until the next one of its kind, or a paragraph that is none of it."""
+        own = marker_style(first.text)
+        last = number
+        for place in range(number + 1, len(lines)):
+            line = lines[place]
+            deeper = line.indent > first.indent
+            style = marker_style(line.text)
+            if line.start in self._layout.heading_lines or is_table_row(line.text):
+                break
+            if not deeper and ((style and style == own) or self._inline(line) is not None):
+                break
+            goes_on = deeper or (style and _opens_definition(lines[last])) or self._cut(lines[last], line)
+            if line.apart and not goes_on:
+                break
+            last = place
+        return last
+
+    def _cut(self, before: TextLine, line: TextLine) -> bool:
+        """Whether a page cut a sentence in two."""
+        cut = self._layout.page_between(before.start, line.start)
+        return cut and not _FINAL.search(before.text) and line.text[:1].islower()
+
+    def _under_heading(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
+        """A heading that is a term, and the text under it."""
+        line, text = lines[number], self._layout.text
+        begin = skip_labels(text, line.start + len(line.text) - len(line.text.lstrip("# ")), line.end)
+        marked = QUOTED_TERM.match(text, begin, line.end)
+        begin, end = quoted_span(marked) if marked and marked.end() == line.end else (begin, line.end)
+        last = number
+        while last + 1 < len(lines) and self._is_text(lines[last + 1]):
+            last += 1
+        if last == number or not self.is_term(text[begin:end]) or end - begin < 3 or VERB.search(text, begin, end):
+            return None
+        below = lines[number + 1]
+        over_table = last + 1 < len(lines) and is_table_row(lines[last + 1].text)
+        if over_table or self._inline(below) or self._below(lines, number + 1):
+            return None
+        if not marked and is_interpretation_rule(text[begin:end], text[below.start : lines[last].end]):
+            return None
+        return ListEntry(self._draft((begin, end), below.start, lines[last].end, 0.9), last + 1, "heading")
+
+    def _is_text(self, line: TextLine) -> bool:
+        return line.start not in self._layout.heading_lines and not is_table_row(line.text)
+
+    def _below(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
+        """A short line that is a term, and the lines below: further in, after ": ", or a sentence."""
+        line = lines[number]
+        below = lines[number + 1] if number + 1 < len(lines) else None
+        if below is None or not self._is_text(below) or not self.is_term(line.text):
+            return None
+        if _FINAL.search(line.text) or marker_style(line.text):
+            return None
+        colon = _MARKDOWN_BODY.match(below.text)
+        if below.indent > line.indent or colon:
+            last = self._indented(lines, number + 1, line.indent, colon=colon is not None)
+            begin = below.start + (colon.end() if colon else 0)
+            return ListEntry(self._draft(_bare_term(line), begin, lines[last].end, 0.95), last + 1, "indented")
+        if not (line.apart or not number or _FINAL.search(lines[number - 1].text)) or not self._is_sentence(below):
+            return None
+        last = self._last_below(lines, number + 1)
+        if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
+            return None
+        return ListEntry(self._draft(_bare_term(line), below.start, lines[last].end, 0.85), last + 1, "below")
+
+    def _is_sentence(self, line: TextLine) -> bool:
+        """Whether a line may be the meaning of the short line above it."""
+        text = line.text
+        if marker_style(text) or self._inline(line) or len(text) < _MIN_BODY_LENGTH:
+            return False
+        return bool(_FINAL.search(text)) and not text[:1].islower() and not VERB.match(text)
+
+    def _indented(self, lines: Sequence[TextLine], number: int, indent: int, *, colon: bool) -> int:
+        last = number
+        for place in range(number + 1, len(lines)):
+            line = lines[place]
+            if line.start in self._layout.heading_lines or (line.indent <= indent and not (colon and not line.apart)):
+                break
+            last = place
+        return last
+
+    def _last_below(self, lines: Sequence[TextLine], number: int) -> int:
+        """The last line of the text below a term: until a line that could be the next term."""
+        last = number
+        for place in range(number + 1, len(lines)):
+            line = lines[place]
+            if not self._is_text(line):
+                break
+            if not (marker_style(line.text) and _opens_definition(lines[last])):
+                ended = bool(_FINAL.search(lines[last].text)) or (marker_style(lines[last].text) and line.apart)
+                next_term = self.is_term(line.text) and not _FINAL.search(line.text)
+                if ended and (next_term or line.apart):
+                    break
+            last = place
+        return last
+
+    def is_term(self, text: str) -> bool:
+        """Whether words are short and plain enough to be a term."""
+        if QUOTED_TERM.fullmatch(text.strip()):
+            return True
+        bare = CONTEXT_IN_BRACKETS.sub("", text).strip('*_`"“”: ')
+        if _PRONOUNS.match(bare):
+            return True
+        words = bare.casefold().split()
+        if not words or len(words) > _MAX_WORDS or words[0] in NOT_FIRST or _GENERIC.match(bare):
+            return False
+        plain = any(map(str.isalpha, bare)) and not any(sign in bare for sign in ".!?;|,")
+        return plain and FINITE.search(bare) is None
+
+    def _draft(self, term: tuple[int, int], begin: int, end: int, score: float) -> DefinitionDraft:
+        rest, short, aliases = split_other_names(self._layout.text[slice(*term)], 1)
+        if short or aliases:
+            term = (term[0], term[0] + len(rest.rstrip()))
+        body = trim_definition(self._layout.text, begin, end)
+        return DefinitionDraft(term, body, "list", score, short, aliases=aliases)
+
+
+def _opens_definition(line: TextLine) -> bool:
+    return line.text.endswith((":", ";", ",", " and", " or")) or bool(marker_style(line.text))
+
+
+def _bare_term(line: TextLine) -> tuple[int, int]:
+    """The term on a line of its own, without marks around it."""
+    marked = QUOTED_TERM.match(line.text)
+    begin, end = quoted_span(marked) if marked and marked.end() == len(line.text) else (0, len(line.text))
+    return line.start + begin, line.start + end
+
 
 _CUE = re.compile(
     r"\b(?:terms?|words?|expressions?|definitions?|abbreviations?|acronyms?|vocabulary|glossary|begriffe|abkürzungen)\b[^.!?]{0,80}:$"
@@ -18,39 +363,39 @@ _CUE = re.compile(
     rf"(?:\w{{1,20}} )?{DOCUMENTS}\b[^.!?]{{0,60}}:$",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
+_NUMBER_WORD = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
 _ACTING = re.compile(r"[a-z]{3,20}ing\s", re.IGNORECASE)
-_NAME = re.compile(r"[^\W\d_][\w'’ /&()-]{0,90}$")  # noqa: RUF001
-_SHARE, _FEWEST = 0.7, 3
+_NAME = re.compile(r"[^\W\d_][\w'’ /&()-]{0,90}$")
+_SHARE, _MIN_RUN = 0.7, 3
 
 
-class Lists:
+class DefinitionLists:
     """Reads entries of glossaries."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
-        self._entries = Entries(layout)
+        self._entries = EntryReader(layout)
 
-    def drafts(self) -> Iterator[Draft]:
+    def drafts(self) -> Iterator[DefinitionDraft]:
         """The definitions in lists, in order of the sections that announce them, then of the others."""
         for start, end in self._layout.regions:
             yield from self._section(self._layout.lines_between(start, end)[1:])
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
-    def _section(self, lines: Sequence[Line]) -> Iterator[Draft]:
+    def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
         number = 0
-        small = _often_runs_in(lines)
+        small = _mostly_run_in(lines)
         while number < len(lines):
             entry = self._entries.entry(lines, number, announced=True, small=small)
             if entry is not None:
                 yield entry.draft
             number = entry.following if entry is not None else number + 1
 
-    def _runs(self, lines: Sequence[Line]) -> Iterator[Draft]:
+    def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
         """Entries that follow one another: three or more, or any after a line that announces them."""
         number, last = 0, -1
         while number < len(lines):
-            run: list[Entry] = []
+            run: list[ListEntry] = []
             place = number
             while place < len(lines) and (entry := self._entries.entry(lines, place, announced=False)):
                 if run and not self._akin(run[-1], entry):
@@ -63,32 +408,32 @@ class Lists:
                 yield from (entry.draft for entry in run)
             number = max(place, number + 1)
 
-    def _akin(self, one: Entry, other: Entry) -> bool:
+    def _akin(self, one: ListEntry, other: ListEntry) -> bool:
         """Whether two entries are written alike."""
         return one.way == other.way
 
-    def _defines(self, run: Sequence[Entry], before: Line | None, *, after: bool) -> bool:
+    def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
         """Whether a run of entries defines; `after`: it follows another that does, under the same heading."""
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
         bodies = [one_line(self._layout.text[slice(*entry.draft.body)]) for entry in run]
-        share = sum(map(_is_meaning, bodies)) / len(bodies)
+        share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
         cued = before is not None and _CUE.search(before.text) is not None
         if cued:
             return share >= 0.5
         bold = all(entry.way.endswith("marked") for entry in run)
-        return share >= _SHARE and len(run) >= (2 if bold or after else _FEWEST)
+        return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 
 
-def _often_runs_in(lines: Sequence[Line]) -> bool:
+def _mostly_run_in(lines: Sequence[TextLine]) -> bool:
     """Whether most paragraphs of a section read like entries that run into their definitions."""
     begins = [line for line in lines if line.apart]
     return 2 * sum(map(is_small_run_in, begins)) > len(begins) > 1
 
 
-def _is_meaning(body: str) -> bool:
+def _is_entry_meaning(body: str) -> bool:
     """Whether a body is a kind of thing or of doing, no sentence and no number."""
-    if _NUMBER.match(body):
+    if _NUMBER_WORD.match(body):
         return False
     acting = _ACTING.match(body) is not None and len(body.split()) > 2
-    return (acting or tells_apart(body)) and is_phrase(body) and not body.endswith(":")
+    return (acting or distinguishes(body)) and is_phrase(body) and not body.endswith(":")

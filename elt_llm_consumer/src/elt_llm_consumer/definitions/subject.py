@@ -1,29 +1,39 @@
-"""The words before "means": which term they name, and whether they name one at all."""
+"""Read the subject before a defining verb, and decide whether what follows defines it."""
+# ruff: noqa: RUF001, SIM905 - look-alike quotes and dashes occur in documents.
 
 import re
 from dataclasses import dataclass, replace
 
-from elt_llm_consumer.definitions.wording import (
-    ABOUT,
-    ALSO,
+from elt_llm_consumer.definitions.vocabulary import (
     ARTICLE,
+    CONTEXT_IN_BRACKETS,
+    DEFINING,
+    DISTINGUISHING,
     DOCUMENTS,
+    FINITE,
+    GERMAN_KIND,
     ITEM_MARK,
+    KIND,
     LEAD_IN,
     NAMED,
+    NOT_BODY,
     NOT_FIRST,
     NOT_WITHIN,
     OF_WHAT,
+    OTHER_NAME,
+    PRACTICE,
+    PRAISING,
+    PREDICATE,
     QUALIFIER,
     RULE_LABEL,
     RULE_NUMBER,
     SHORT_LEAD_IN,
+    STRONGLY_DISTINGUISHING,
     STRUCTURE,
 )
 
-# ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
 _OPEN, _CLOSE = "\"“„«‘'*_`", "\"”“»’'*_`"
-QUOTED = re.compile(
+QUOTED_TERM = re.compile(
     r"(?:\*{1,3}|__?|`)?[\"“„«](?:\*{1,3}|__?)?(?P<double>[^\"“”„«»\n]{1,90}(?:\n[^\"“”„«»\n]{1,60})?)[\"”“»](?:\*{1,3}|__?|`)?"
     r"|(?:\*\*|__)[\"“]?(?P<strong>[^*_\n]{1,90})[\"”]?(?:\*\*|__)"
     r"|(?<![\w*_])(?:\*(?P<starred>[^*\n]{1,90}(?:\n[^*\n]{1,60})?)\*|_(?P<underlined>[^_\n]{1,90})_|`(?P<code>[^`\n]{1,90})`)(?![\w*_])"
@@ -35,19 +45,19 @@ _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT = re.compile(rf"\b(?:this|these|our)\s+(?:\w{{1,20}}\s)?{DOCUMENTS}\b", re.IGNORECASE)
 # "A cover note" may be a term, "the following note" is none.
-_KINDS = frozenset("item items document documents note notes list lists page title rule line".split())  # noqa: SIM905
-_POINTING = frozenset("following above below first second third next last previous same".split())  # noqa: SIM905
-_LIMIT = 320  # characters of a subject with all that stands before it
-_MOST_WORDS = 8
+_KINDS = frozenset("item items document documents note notes list lists page title rule line".split())
+_POINTING = frozenset("following above below first second third next last previous same".split())
+_LIMIT = 320  # characters of a subject with all that comes before it
+_MAX_TERM_WORDS = 8
 
 
 @dataclass(frozen=True)
-class Subject:
-    """Spans of the terms a sentence speaks of.
+class DefinedSubject:
+    """Spans of the terms that are the subject of a sentence.
 
-    `marked`: in quotes or emphasis, `bold` if in bold. `sure`: told or written as a term. `led`: after "In these Rules"
-    or "the term", `named` only after the latter. `one`: after "a" and with capitals. `general`: after "a" or nothing.
-    `doing`: perhaps no name but a clause, such as "paying late".
+    `marked`: in quotes or emphasis, `bold` if in bold. `sure`: introduced or written as a term. `led`: after "In these
+    Rules" or "the term", `named` only after the latter. `one`: after "a" and with capitals. `general`: after "a" or
+    nothing. `doing`: perhaps no name but a clause, such as "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -63,8 +73,8 @@ class Subject:
     aliases: tuple[str, ...] = ()
 
 
-def after_labels(text: str, start: int, end: int) -> int:
-    """Where the words begin after numbers of rules and marks of items."""
+def skip_labels(text: str, start: int, end: int) -> int:
+    """The start of the words after numbers of rules and marks of items."""
     for _ in range(3):
         mark = (
             RULE_LABEL.match(text, start, end)
@@ -82,52 +92,52 @@ def quoted_span(found: "re.Match[str]") -> tuple[int, int]:
     return next(found.span(name) for name in found.re.groupindex if found[name] is not None)
 
 
-def read_subject(text: str, start: int, end: int) -> Subject | None:
+def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:
     """The terms that text[start:end] names, which ends before the verb; None if it names none."""
     if end - start > _LIMIT:
         return None
-    start = after_labels(text, start, end)
+    start = skip_labels(text, start, end)
     begin = start
     for _ in range(3):
         lead = LEAD_IN.match(text, begin, end) or SHORT_LEAD_IN.match(text, begin, end)
         begin = lead.end() if lead else begin
     introduced = _AFTER_COLON.search(text, begin, end)
     begin = introduced.end() if introduced else begin
-    told = begin > start and _DOCUMENT.search(text, start, begin) is not None
+    in_document = begin > start and _DOCUMENT.search(text, start, begin) is not None
     named = NAMED.match(text, begin, end)
     if named is not None and named.end() < end:
         begin = named.end()
     article = ARTICLE.match(text, begin, end)
     place = article.end() if article else begin
-    quoted = QUOTED.match(text, place, end)
+    quoted = QUOTED_TERM.match(text, place, end)
     if quoted is not None:
-        return _marked(text, quoted, end, led=begin > start, named=named is not None)
-    found = _plain(text, place, end, article=article, led=begin > start, named=named is not None or told)
+        return _marked_subject(text, quoted, end, led=begin > start, named=named is not None)
+    found = _plain_subject(text, place, end, article=article, led=begin > start, named=named is not None or in_document)
     return replace(found, named=named is not None) if found else None
 
 
-def _marked(text: str, quoted: "re.Match[str]", end: int, *, led: bool, named: bool) -> Subject | None:
+def _marked_subject(text: str, quoted: "re.Match[str]", end: int, *, led: bool, named: bool) -> DefinedSubject | None:
     terms = [quoted_span(quoted)]
     place = quoted.end()
-    while (joined := _AND.match(text, place, end)) and (further := QUOTED.match(text, joined.end(), end)):
+    while (joined := _AND.match(text, place, end)) and (further := QUOTED_TERM.match(text, joined.end(), end)):
         terms.append(quoted_span(further))
         place = further.end()
-    rest, abbreviation, aliases = names_beside(text[place:end], 0)
+    rest, abbreviation, aliases = split_other_names(text[place:end], 0)
     if rest.strip(" \n\t:,;–—-()*_"):
         return None
     terms = [span for span in terms if _is_term(text[span[0] : span[1]], marked=True)]
     if not terms:
         return None
     bold = quoted["strong"] is not None
-    return Subject(
+    return DefinedSubject(
         tuple(terms), True, True, led=led, bold=bold, named=named, abbreviation=abbreviation, aliases=aliases
     )
 
 
-def _plain(
+def _plain_subject(
     text: str, start: int, end: int, *, article: "re.Match[str] | None", led: bool, named: bool
-) -> Subject | None:
-    rest, abbreviation, aliases = names_beside(text[start:end], 1)
+) -> DefinedSubject | None:
+    rest, abbreviation, aliases = split_other_names(text[start:end], 1)
     term = rest.rstrip(" \n\t:,–—-")
     if not _PLAIN.match(term) or not _is_term(term, marked=False):
         return None
@@ -142,7 +152,7 @@ def _plain(
     general = kind in ("", "a", "an", "ein", "eine")
     led = led or named
     doing = len(words) > 1 and words[0].endswith("ing") and not capital
-    return Subject(
+    return DefinedSubject(
         *((span,), False, sure, led),
         one=one,
         general=general,
@@ -152,22 +162,22 @@ def _plain(
     )
 
 
-def names_beside(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
-    """The subject without what stands after the term: its short form, its other names, where it holds.
+def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
+    """The subject without the words after the term, its short form, and its other names.
 
-    `least`: how many characters the term itself has at the beginning of `rest`, at least.
+    `least`: the minimum length of the term at the start of `rest`, in characters.
     """
     abbreviation, aliases = "", list[str]()
     for _ in range(4):
         rest = rest.rstrip(" \n\t,:–—-") if not rest.rstrip().endswith(("**", "__")) else rest.rstrip()
-        if found := ABOUT.search(rest):
+        if found := CONTEXT_IN_BRACKETS.search(rest):
             inner = found[1].strip("\"“”'‘’*_ ")
-            short, names = _in_brackets(inner)
+            short, names = _bracketed_names(inner)
             abbreviation = abbreviation or short
             aliases += names
         elif (found := OF_WHAT.search(rest) or QUALIFIER.search(rest)) and found.start() >= least:
             pass
-        elif (found := ALSO.search(rest)) and found.start() >= least:
+        elif (found := OTHER_NAME.search(rest)) and found.start() >= least:
             name = found[1].strip("\"“”'‘’*_ ")
             aliases += [name] if name else []
         else:
@@ -176,8 +186,8 @@ def names_beside(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
     return rest, abbreviation, tuple(aliases)
 
 
-def _in_brackets(inner: str) -> tuple[str, list[str]]:
-    also = ALSO.search(" " + inner)
+def _bracketed_names(inner: str) -> tuple[str, list[str]]:
+    also = OTHER_NAME.search(" " + inner)
     if also:
         inner = also[1].strip("\"“”'‘’*_ ")
     if inner.isupper() and len(inner) <= 12 and " " not in inner:
@@ -187,7 +197,7 @@ def _in_brackets(inner: str) -> tuple[str, list[str]]:
 
 def _is_term(term: str, *, marked: bool) -> bool:
     words = [word.strip(".,'’") for word in term.casefold().split()]
-    if not words or len(words) > _MOST_WORDS + 4 * marked or not any(map(str.isalpha, term)):
+    if not words or len(words) > _MAX_TERM_WORDS + 4 * marked or not any(map(str.isalpha, term)):
         return False
     if marked:
         return True
@@ -202,3 +212,128 @@ def _is_term(term: str, *, marked: bool) -> bool:
         return False
     named = len(words) > 1 and (capital or (words[-1] in _KINDS and words[0] not in _POINTING))
     return words[0] not in STRUCTURE and (named or words[-1] not in STRUCTURE)
+
+
+_CLASS = re.compile(
+    r"(?:an?|the|any|every|each|one|those|all|persons?|people|someone|somebody|anyone|anybody|anything|something|either"
+    r"|eine?|der|die|das|wer|jede[rs]?,?)\s",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b", re.IGNORECASE)
+_IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
+_PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
+# "The word "must" means business."
+_IDIOM = re.compile(
+    r"(?:business|trouble|war|everything|nothing|little|much|a\s+lot|what\s+(?:it|they)\s+says?)\W{0,4}$", re.IGNORECASE
+)
+# ""Including" is never meant to limit."
+_STATE = re.compile(r"(?:never|always|also|often|seldom|hardly|meant|to|nie|immer|auch|oft)\b", re.IGNORECASE)
+_WITHIN = re.compile(r"\s(?:in|on|by|at|with|into|within|during)\s", re.IGNORECASE)
+_MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
+
+
+def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
+    """Whether text[start:end], after a verb of that kind, defines the subject; `region`: under such a heading.
+
+    Without words after the verb, the definition is the list below, if a colon introduces it.
+    """
+    body = text[start:end]
+    if not any(map(str.isalpha, body)):
+        return (
+            subject.sure
+            and kind not in ("is", "refers")
+            and text[max(0, start - 20) : start].rstrip(" \n\t-–—").endswith(":")
+        )
+    if kind == "is":
+        return _is_definition(text, subject, body, region=region)
+    if kind in ("includes", "covers", "when"):
+        return _names_parts(subject, kind, body, region=region)
+    if kind in ("refers", "used") and not (subject.sure or region):
+        return kind == "refers" and _defines_in_general(subject, text[slice(*subject.terms[0])], body)
+    loose = not subject.sure and not subject.led and _WITHIN.search(text[slice(*subject.terms[0])]) is not None
+    if (subject.sure or region or subject.doing) and not loose:
+        return (subject.marked or not subject.doing or region or subject.led) and _has_body(subject, body)
+    strong = kind == "defined" and len(body.split(maxsplit=_MIN_WORDS)) >= _MIN_WORDS
+    return distinguishes(body) or (strong and not NOT_BODY.match(body))
+
+
+def _has_body(subject: DefinedSubject, body: str) -> bool:
+    """Whether a body defines a term, and is no idiom and no consequence."""
+    if _IDIOM.match(body):
+        return False
+    return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
+
+
+def distinguishes(body: str) -> bool:
+    """Whether a body is a kind of thing with words that distinguish it: "a day other than"."""
+    few = len(body.split(maxsplit=_MIN_WORDS)) < _MIN_WORDS
+    near = " ".join(body.split(maxsplit=_REACH)[1:_REACH])
+    return not few and not NOT_BODY.match(body) and bool(DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
+
+
+def is_phrase(body: str) -> bool:
+    """Whether a body names a thing and is no sentence: no finite verb before the first clause within it."""
+    relative = _RELATIVE.search(body)
+    return FINITE.search(body[: relative.start()] if relative else body[:200]) is None
+
+
+def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool) -> bool:
+    """Whether "includes", "covers", "exists where" give the scope of a word, and not the contents of a thing."""
+    if kind == "covers":
+        return (subject.marked or subject.named) and not NOT_BODY.match(body)
+    if kind == "when":
+        return subject.led or subject.marked
+    if subject.marked:
+        return region or subject.led or not (FINITE.search(body) or _NUMBER.match(body))
+    return subject.led and subject.sure and distinguishes(body)
+
+
+def _is_distinguished_kind(body: str) -> bool:
+    """Whether a body is a kind of thing with a clause that distinguishes it: "a letter by which"."""
+    kind = KIND.match(body) or GERMAN_KIND.match(body)
+    bare = DEFINING.match(body) is None
+    if kind is None or (bare and not _PLURAL.match(body)):
+        return False
+    return FINITE.search(kind.group()) is None and not PREDICATE.match(body)
+
+
+def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: bool) -> bool:
+    """Whether "is" defines: under a heading of definitions, in "A Thing is a", for marked terms, after a lead."""
+    names = [text[slice(*term)] for term in subject.terms]
+    if not subject.sure and not subject.led and not region:
+        return not NOT_BODY.match(body) and _defines_in_general(subject, names[0], body)
+    bare = region and subject.marked and len(body.split()) >= _MIN_WORDS and DISTINGUISHING.search(body) is not None
+    if not (_CLASS.match(body) or bare) or NOT_BODY.match(body) or _STATE.match(body):
+        return False
+    if region:
+        return subject.marked or (distinguishes(body) and not PREDICATE.match(body))
+    if PREDICATE.match(body) or not (subject.sure and distinguishes(body)):
+        return False
+    return _may_be_defined(subject, body) and all(_is_name(name) for name in names)
+
+
+def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
+    """Whether a subject is one that "is" may define: after a lead, in bold, after "a", or in quotes."""
+    apart = STRONGLY_DISTINGUISHING.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])) is not None
+    if subject.one and not apart:
+        return False
+    identifies = body[:6].casefold() == "one of" or (_IDENTIFIES.match(body) and not DISTINGUISHING.search(body[:100]))
+    return subject.led or subject.bold or subject.one or (subject.marked and not identifies)
+
+
+def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
+    """Whether a general sentence defines a thing: by the activity in it, or by its kind in a clause."""
+    words = name.split()
+    if not subject.general or not _is_name(name) or PREDICATE.match(body) or PRAISING.match(body):
+        return False
+    if len(words) > _MAX_SUBJECT_WORDS or words[0].casefold() == "please" or {"The", "A", "An"} & set(words):
+        return False
+    if DEFINING.match(body) is None and " " not in name:
+        return False
+    return PRACTICE.match(body) is not None or _is_distinguished_kind(body)
+
+
+def _is_name(term: str) -> bool:
+    """Whether a term is words, and no path, option or letter."""
+    return len(term) > 2 and term[0].isalpha() and all(sign.isalpha() or sign in " -'’\n" for sign in term)

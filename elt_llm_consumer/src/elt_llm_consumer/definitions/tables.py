@@ -1,50 +1,126 @@
-"""Tables of definitions: rows under headers such as Term and Meaning, over as many pages as they run."""
+"""Tables of definitions: columns such as Term and Meaning, read over as many pages as they run."""
+# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
-from elt_llm_query.answer.pieces import is_row
+from elt_llm_core.text.normalise import fold
+from elt_llm_query.grounding.sentences import is_table_row
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
-from elt_llm_consumer.definitions.defining import tells_apart
-from elt_llm_consumer.definitions.definition import Draft
-from elt_llm_consumer.definitions.layout import Layout, Line
-from elt_llm_consumer.definitions.spans import one_line, trimmed
-from elt_llm_consumer.definitions.table_headers import Columns, TableHeaders
-from elt_llm_consumer.sections.glossary import GlossarySection
+from elt_llm_consumer.definitions.definition import DefinitionDraft
+from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, one_line, trim_span
+from elt_llm_consumer.definitions.subject import distinguishes
+from elt_llm_consumer.jobs.sections import GlossarySection
 
-# ruff: noqa: RUF001 - the look-alike dashes and quotes are what this file is about.
+_MEANING: Final = re.compile(
+    r"\b(?:meant|means?|meanings?|sense|explanations?|explained|descriptions?|definitions?|defined\sas|stands?\sfor"
+    r"|understood|gemeint|bedeutung|bedeutet|sinn|erklärung|erläuterung|beschreibung|definition)\b"
+)
+# Headers of columns beside the terms that hold no meaning.
+_OTHER: Final = re.compile(
+    r"\b(?:pages?|seiten?|rules?|sections?|clauses?|articles?|paragraphs?|chapters?|references?|sources?|owners?|numbers?|no"
+    r"|count|dates?|where|who|see|used|uses?|units?|symbols?|types?|status|cost|costs|price|prices|fees?|amounts?|begins?"
+    r"|ends?|starts?|translations?|examples?|how\s(?:many|often|much)|quelle|regel|anzahl|datum|beispiel|siehe)\b"
+)
+_MAX_WORDS = 6
+
+
+@dataclass(frozen=True)
+class DefinitionColumns:
+    """Which columns hold what; `abbreviation` is None where the table has none, `term` may be that of abbreviations."""
+
+    count: int
+    term: int
+    meaning: int
+    abbreviation: int | None
+    short: bool
+
+
+class TableHeaders:
+    """The headers in the settings of a job, and others with the same meaning."""
+
+    def __init__(self, settings: GlossarySection) -> None:
+        self._terms = _folded(settings.term_headers)
+        self._meanings = _folded(settings.meaning_headers)
+        self._short = _folded(settings.abbreviation_headers)
+
+    def columns(self, cells: Sequence[str]) -> DefinitionColumns | None:
+        """The columns under headers that are known; None if these cells are no such headers."""
+        names = _names(cells)
+        term = _first_known(names, self._terms)
+        short = _first_known(names, self._short)
+        meaning = next((place for place, name in enumerate(names) if name in self._meanings and place != term), None)
+        if term is not None and meaning is not None:
+            return DefinitionColumns(len(names), term, meaning, short, short=False)
+        if short is not None and meaning is not None:
+            return DefinitionColumns(len(names), short, meaning, None, short=True)
+        if short is not None and term is not None:
+            return DefinitionColumns(len(names), short, term, None, short=True)
+        return None
+
+    def likely(self, cells: Sequence[str], *, announced: bool) -> DefinitionColumns | None:
+        """The columns of a first row whose first header is known, and whose second may head the meanings.
+
+        `announced`: under a heading of definitions any second header counts that names nothing else, such as a page.
+        """
+        names = _names(cells)
+        if len(names) < 2 or names[0] not in self._terms or names[1] in self._short:
+            return None
+        second = names[1]
+        if not second or len(second.split()) > _MAX_WORDS or _OTHER.search(second):
+            return None
+        if not announced and _MEANING.search(second) is None:
+            return None
+        return DefinitionColumns(len(names), 0, 1, _first_known(names, self._short), short=False)
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    return [fold(cell).strip(" .:*#") for cell in cells]
+
+
+def _folded(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(fold(name).strip(" .") for name in names)
+
+
+def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
+    return next((place for place, name in enumerate(names) if name in known), None)
+
+
 _PAGE_EDGES = 1000  # characters at the foot of a page and the head of the next
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 
-class Tables:
+class DefinitionTables:
     """Reads the rows of definition tables."""
 
-    def __init__(self, layout: Layout, settings: GlossarySection) -> None:
+    def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
         self._layout = layout
         self._headers = TableHeaders(settings)
-        self._likely = dict[tuple[str, ...], Columns]()
+        self._likely = dict[tuple[str, ...], DefinitionColumns]()
 
-    def drafts(self) -> list[Draft]:
+    def drafts(self) -> list[DefinitionDraft]:
         """The definitions in tables, in order; a row that has no first cell goes on with the row above."""
-        drafts: list[Draft] = []
-        columns: Columns | None = None
-        before: Line | None = None
+        drafts: list[DefinitionDraft] = []
+        columns: DefinitionColumns | None = None
+        before: TextLine | None = None
         for line in self._layout.lines:
-            if is_row(line.text):
+            if is_table_row(line.text):
                 columns = self._read(drafts, columns, line, before)
             elif not self._goes_on_after(before, line):
                 columns = None
             before = line
         return drafts
 
-    def _read(self, drafts: list[Draft], columns: Columns | None, line: Line, before: Line | None) -> Columns | None:
+    def _read(
+        self, drafts: list[DefinitionDraft], columns: DefinitionColumns | None, line: TextLine, before: TextLine | None
+    ) -> DefinitionColumns | None:
         """Add what a row defines; the columns that hold for the rows after it, None if it is of another table."""
         cells = _cells(line)
-        first = before is None or not is_row(before.text) or (line.apart and not self._over_page(before, line))
+        first = before is None or not is_table_row(before.text) or (line.apart and not self._over_page(before, line))
         head = self._columns(cells, first=first)
         if head is not None:
             self._layout.headers.add(line.start)
@@ -60,33 +136,33 @@ class Tables:
             drafts[-1] = replace(drafts[-1], body=(drafts[-1].body[0], more[1]))
         return columns
 
-    def _is_near(self, draft: Draft, line: Line) -> bool:
-        """Whether nothing but headers and the edges of pages stands between a definition and a line."""
+    def _is_near(self, draft: DefinitionDraft, line: TextLine) -> bool:
+        """Whether only headers and the edges of pages are between a definition and a line."""
         if line.start - draft.body[1] > _PAGE_EDGES:
             return False
         between = self._layout.lines_between(draft.body[1], line.start)
         return all(one.start in self._layout.headers for one in between)
 
-    def _headless(self, line: Line, cells: Sequence[tuple[int, int]]) -> Columns | None:
+    def _headless(self, line: TextLine, cells: Sequence[tuple[int, int]]) -> DefinitionColumns | None:
         """Two columns without headers, under a heading that announces definitions, if the first row defines."""
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
         plain = len(term.split()) <= 6 and len(body.split()) >= 4 and not any(map(str.isdigit, term + body[:3]))
-        defines = plain or tells_apart(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
-        return Columns(2, 0, 1, None, short=False) if defines else None
+        defines = plain or distinguishes(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
+        return DefinitionColumns(2, 0, 1, None, short=False) if defines else None
 
-    def _over_page(self, before: Line, line: Line) -> bool:
+    def _over_page(self, before: TextLine, line: TextLine) -> bool:
         return self._layout.page_between(before.start, line.start)
 
-    def _goes_on_after(self, before: Line | None, line: Line) -> bool:
+    def _goes_on_after(self, before: TextLine | None, line: TextLine) -> bool:
         """Whether a line without cells may be the rest of a cell that a page or a line break cut."""
         return before is not None and not line.apart and line.start not in self._layout.heading_lines
 
-    def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> Columns | None:
-        """The columns that a row names, if it is one of headers; `first`: it begins a table.
+    def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> DefinitionColumns | None:
+        """The columns of a row, if it is one of headers; `first`: it starts a table.
 
-        Headers that are only likely count at the beginning, and again where the table goes on with the same ones.
+        Headers that are only likely count at the start, and again where the table continues with the same ones.
         """
         names = tuple(one_line(self._layout.text[start:end]) for start, end in cells)
         known = self._headers.columns(names) or self._likely.get(names)
@@ -97,7 +173,7 @@ class Tables:
             self._likely[names] = likely
         return likely
 
-    def _row(self, columns: Columns, cells: Sequence[tuple[int, int]]) -> Draft | None:
+    def _row(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> DefinitionDraft | None:
         text = self._layout.text
         if len(cells) <= max(columns.term, columns.meaning) or len(cells) > columns.count:
             return None
@@ -107,9 +183,9 @@ class Tables:
         short = ""
         if columns.abbreviation is not None and columns.abbreviation < len(cells):
             short = one_line(text[slice(*cells[columns.abbreviation])]).strip("-–—")
-        return Draft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
+        return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
 
-    def _continued(self, columns: Columns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    def _continued(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
         """The cell of meaning of a row whose cell of the term is empty."""
         if (
             columns.meaning != columns.count - 1
@@ -121,12 +197,12 @@ class Tables:
         return body if body[1] > body[0] else None
 
 
-def _cells(line: Line) -> list[tuple[int, int]]:
+def _cells(line: TextLine) -> list[tuple[int, int]]:
     """Spans of the cells of a row, stripped; the bars at both ends of a Markdown row are no cells of their own."""
     text = line.text
     bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
     cells = [(start + 1, end) for start, end in pairwise(bounds)]
     if text.startswith("|") and text.endswith("|") and len(cells) > 2:
         cells = cells[1:-1]
-    spans = [trimmed(text, start, end) for start, end in cells]
+    spans = [trim_span(text, start, end) for start, end in cells]
     return [(line.start + start, line.start + end) for start, end in spans]

@@ -1,1 +1,1 @@
-"""The forms in which a job's result is handed on, a form a file."""
+"""The output formats of a job's result, one file each."""

@@ -1,37 +1,123 @@
-"""CSV: a file for each table, and one with all evidence."""
+"""CSV: a file for each table, and one with all evidence; the columns are shared with XLSX."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.columns import EVIDENCE_COLUMNS, Line, evidence_lines, header, line
-from elt_llm_consumer.export.texts import guarded
-from elt_llm_consumer.rows import JobResult
+from elt_llm_consumer.evidence import Cell, JobResult, Row, Table
+from elt_llm_consumer.export.text import escape_formula, evidence_places, value_text, write_atomically
 
-_BYTE_ORDER_MARK = "\ufeff"  # without it spreadsheets take UTF-8 for something else
+REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
+"""Columns for reviewers, which `elt-llm review import` reads."""
+IDENTITY_COLUMNS = ("table", "key", "name")
+EVIDENCE_COLUMNS = (
+    *IDENTITY_COLUMNS,
+    "field",
+    "value",
+    "verdict",
+    "method",
+    "model",
+    "confidence",
+    "note",
+    "source",
+    "page",
+    "section",
+    "span",
+    "quote",
+    "score",
+    "quote_hash",
+    "document_hash",
+    "curated_by",
+    "curated_at",
+)
+SheetLine = tuple[str | int | float, ...]
+
+
+def column_names(table: Table) -> tuple[str, ...]:
+    """Column names of a table: the row's identity, the review columns, and three columns per field."""
+    fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
+    return (*IDENTITY_COLUMNS, *_group_columns(table), *REVIEW_COLUMNS, "review_stale", *fields, "notes")
+
+
+def row_values(table: Table, row: Row) -> SheetLine:
+    """The values of one row, one per column."""
+    groups = _group_columns(table)
+    filled = (*row.group, *[""] * len(groups))[: len(groups)]
+    fields = [part for column in table.columns for part in _field_values(row, column)]
+    review = row.review
+    stale = "yes" if review.stale else ""
+    reviewed = (review.status, review.reviewer, review.comment, stale)
+    return (table.name, row.key, row.name, *filled, *reviewed, *fields, "\n".join(row.notes))
+
+
+def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
+    """All evidence of all cells, one value per EVIDENCE_COLUMNS; a cell without evidence has one line."""
+    for table in result.tables:
+        for row in table.rows:
+            for column in table.columns:
+                yield from _cell_lines(table, row, column)
+
+
+def _cell_lines(table: Table, row: Row, column: str) -> Iterator[SheetLine]:
+    cell = row.cells.get(column)
+    if cell is None:
+        return
+    by = (cell.curation.by, cell.curation.at) if cell.curation else ("", "")
+    what = (cell.verdict, cell.method, cell.model, cell.confidence, cell.note)
+    identity = (table.name, row.key, row.name, column)
+    if not cell.evidence:
+        yield (*identity, value_text(cell.value), *what, *[""] * 8, *by)
+    for it in cell.evidence:
+        place = (it.source, it.page or "", it.section or "", f"{it.span[0]}:{it.span[1]}")
+        proof = (it.quote, it.score, it.quote_hash, it.document_hash)
+        yield (*identity, it.about or value_text(cell.value), *what, *place, *proof, *by)
+
+
+def _group_columns(table: Table) -> tuple[str, ...]:
+    deepest = max((len(row.group) for row in table.rows), default=0)
+    names = [*table.groups, *(f"group_{number + 1}" for number in range(len(table.groups), deepest))][:deepest]
+    return tuple(f"group: {name}" if name in table.columns else name for name in names)  # unique names
+
+
+def _field_values(row: Row, column: str) -> tuple[str | int | float, str, str]:
+    cell = row.cells.get(column)
+    if cell is None:
+        return "", "", ""
+    value = cell.value if isinstance(cell.value, int | float) else value_text(cell.value)
+    return value, cell.verdict, _evidence_text(cell)
+
+
+def _evidence_text(cell: Cell) -> str:
+    """The locations of the evidence, and the reason unless the value was simply found."""
+    parts = (evidence_places(cell), "" if cell.verdict == "found" else cell.note)
+    return "\n".join(part for part in parts if part)
+
+
+_BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets misread UTF-8
 
 
 def write_csv(result: JobResult, path: Path) -> list[Path]:
     """Write `NAME.TABLE.csv` for each table and `NAME.evidence.csv`; returns their paths. `path` is NAME.csv.
 
-    RFC 4180 with UTF-8 and a byte order mark; what a spreadsheet would take for a formula begins with an apostrophe.
+    RFC 4180 with UTF-8 and a byte order mark; text that a spreadsheet would run as a formula gets an apostrophe.
     """
-    files = {table.name: (header(table), [line(table, row) for row in table.rows]) for table in result.tables}
+    files = {
+        table.name: (column_names(table), [row_values(table, row) for row in table.rows]) for table in result.tables
+    }
     files["evidence"] = (EVIDENCE_COLUMNS, list(evidence_lines(result)))
     written = []
     for name, (names, lines) in files.items():
         target = path.with_suffix(f".{name}.csv")
-        write_whole(target, as_csv([names, *lines], mark=True))
+        write_atomically(target, csv_bytes([names, *lines], mark=True))
         written.append(target)
     return written
 
 
-def as_csv(lines: Iterable[Line], *, mark: bool = False, guard: bool = True) -> bytes:
-    """Lines as UTF-8 bytes; numbers as they are, text guarded unless a program and no person is to read it."""
+def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False, guard: bool = True) -> bytes:
+    """Encode lines as UTF-8 CSV; text is guarded against formulas unless only a program reads the file."""
     buffer = StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     for one in lines:
-        writer.writerow([guarded(value) if guard and isinstance(value, str) else value for value in one])
+        writer.writerow([escape_formula(value) if guard and isinstance(value, str) else value for value in one])
     return ((_BYTE_ORDER_MARK if mark else "") + buffer.getvalue()).encode("utf-8", "replace")

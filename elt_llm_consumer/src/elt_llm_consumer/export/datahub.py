@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.glossary_terms import GlossaryTerm, by_title, glossary_terms
-from elt_llm_consumer.rows import JobResult
+from elt_llm_consumer.evidence import JobResult
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms, names_by_title
+from elt_llm_consumer.export.text import write_atomically
 
 _VERSION = "1"
 _OWNER = "datahub"
 
 
 def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
-    """Write one node with the glossary's name, its terms nested by where they stand.
+    """Write one node with the glossary's name and its terms nested by path.
 
-    References are dotted paths, so a name's own dots are left out.
+    References are dotted paths, so dots in names are removed.
     """
     import yaml
 
-    terms = glossary_terms(result, _fit)
-    places = by_title(terms, lambda term: dotted((glossary, *term.path, term.name)))
-    tree = _Node(glossary)
+    terms = glossary_terms(result, _clean_name)
+    places = names_by_title(terms, lambda term: dotted_path((glossary, *term.path, term.name)))
+    tree = _GlossaryNode(glossary)
     for term in terms:
         tree.at(term.path).terms.append(_term(term, places))
     value = {
@@ -31,31 +31,31 @@ def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
         "nodes": [tree.to_yaml(result.description)],
     }
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
-    write_whole(path, text.encode())
+    write_atomically(path, text.encode())
     return [path]
 
 
-def dotted(path: tuple[str, ...]) -> str:
-    """A path as DataHub refers to it."""
-    return ".".join(map(_fit, path))
+def dotted_path(path: tuple[str, ...]) -> str:
+    """The dotted path by which DataHub refers to a term."""
+    return ".".join(map(_clean_name, path))
 
 
-def _fit(name: str) -> str:
+def _clean_name(name: str) -> str:
     return name.replace(".", "")
 
 
-class _Node:
-    """A node of the tree while it grows."""
+class _GlossaryNode:
+    """A mutable node of the glossary tree."""
 
     def __init__(self, name: str) -> None:
-        self._name = _fit(name)
-        self._nodes: dict[str, _Node] = {}
+        self._name = _clean_name(name)
+        self._nodes: dict[str, _GlossaryNode] = {}
         self.terms: list[dict[str, Any]] = []
 
-    def at(self, path: tuple[str, ...]) -> "_Node":
+    def at(self, path: tuple[str, ...]) -> "_GlossaryNode":
         node = self
         for part in path:
-            node = node._nodes.setdefault(part, _Node(part))
+            node = node._nodes.setdefault(part, _GlossaryNode(part))
         return node
 
     def to_yaml(self, description: str = "") -> dict[str, Any]:

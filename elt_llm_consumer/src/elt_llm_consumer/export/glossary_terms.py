@@ -1,23 +1,21 @@
-"""A result as the entries of a business glossary, as other tools import them."""
+"""The entries of a business glossary, for import by other tools."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from elt_llm_consumer.export.texts import nameable, one_line, printable, shown, source_note
-from elt_llm_consumer.rows import Cell, JobResult, ReviewStatus, Row, Table
+from elt_llm_consumer.evidence import Cell, JobResult, ReviewStatus, Row, Table
+from elt_llm_consumer.export.text import one_line, printable, safe_name, source_note, value_text
 
-_LONGEST_NAME = 200  # characters; the tools take 256, and a number may come behind it
+_MAX_NAME_LENGTH = 200  # characters; the tools allow 256, including an appended number
 _TABLES = ("terms", "entities")
 _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
 
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """One entry. `path` are the names above it, outermost first; `name` is unique among those with the same path.
+    """One entry. `path` are its ancestors, outermost first; `name` is unique below it; `title` is the original name.
 
-    `title` is the name as it is written, and need not be unique.
-
-    `synonyms` and `related` are names as written in the documents; `disputed` if its definitions contradict each other.
+    `synonyms` and `related` are names from the documents; `disputed` means that its definitions contradict each other.
     """
 
     key: str
@@ -36,27 +34,26 @@ class GlossaryTerm:
 
 
 def glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
-    """The rows of the result's terms, or of its entities, in their order; none if it has neither.
+    """The terms, or else the entities, of the result in order; empty if it has neither.
 
-    `fit` leaves out of a name what the tool cannot hold. Of two names that are the same then, in the same place, the
-    second is numbered, for the tools keep one of a name.
+    `fit` removes what the tool does not allow in names. A name that then repeats below its path gets a number.
     """
     taken: set[tuple[str, ...]] = set()
     return [
         _term(row, _unique(_path(row, fit), taken))
         for table in result.tables
         if table.name in _TABLES
-        for row in _named(table)
+        for row in _named_rows(table)
     ]
 
 
-def by_title(terms: list[GlossaryTerm], name_of: Callable[[GlossaryTerm], str]) -> Mapping[str, str]:
-    """What a tool calls a term, by its title in small letters; of two of one title the first."""
+def names_by_title(terms: list[GlossaryTerm], name_of: Callable[[GlossaryTerm], str]) -> Mapping[str, str]:
+    """Fitted names by lower-case title; the first of two equal titles wins."""
     return {term.title.casefold(): name_of(term) for term in reversed(terms)}
 
 
-def parents(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
-    """Every path that a term stands under, and those above it, outermost first, each once."""
+def parent_paths(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
+    """All distinct ancestor paths of the terms, outermost first."""
     found: dict[tuple[str, ...], None] = {}
     for term in terms:
         for depth in range(1, len(term.path) + 1):
@@ -64,19 +61,19 @@ def parents(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
     return list(found)
 
 
-def _named(table: Table) -> Iterator[Row]:
+def _named_rows(table: Table) -> Iterator[Row]:
     return (row for row in table.rows if _plain(row.name))
 
 
 def _path(row: Row, fit: Callable[[str], str]) -> tuple[str, ...]:
-    groups = [name for name in map(nameable, row.group) if name]
-    return tuple(_fitted(name, fit) for name in (*groups, nameable(row.name)))
+    groups = [name for name in map(safe_name, row.group) if name]
+    return tuple(_fitted_name(name, fit) for name in (*groups, safe_name(row.name)))
 
 
-def _fitted(name: str, fit: Callable[[str], str]) -> str:
-    """The name as `fit` leaves it; where nothing is left the tool still needs one."""
-    fitted = nameable(fit(name)) or "Unnamed"
-    return fitted if len(fitted) <= _LONGEST_NAME else f"{fitted[:_LONGEST_NAME].rstrip()}…"
+def _fitted_name(name: str, fit: Callable[[str], str]) -> str:
+    """The fitted name, or a substitute if nothing remains."""
+    fitted = safe_name(fit(name)) or "Unnamed"
+    return fitted if len(fitted) <= _MAX_NAME_LENGTH else f"{fitted[:_MAX_NAME_LENGTH].rstrip()}…"
 
 
 def _unique(path: tuple[str, ...], taken: set[tuple[str, ...]]) -> tuple[str, ...]:
@@ -95,11 +92,11 @@ def _term(row: Row, path: tuple[str, ...]) -> GlossaryTerm:
         title=_plain(row.name),
         name=path[-1],
         path=path[:-1],
-        definition=printable(shown(cell.value, " / ")) if cell else "",
+        definition=printable(value_text(cell.value, " / ")) if cell else "",
         source=printable(source_note(cell.evidence)) if cell else "",
-        abbreviation=_plain(shown(_value(row, "abbreviation"), "; ")),
-        synonyms=_listed(row, "synonyms"),
-        related=_listed(row, "see_also"),
+        abbreviation=_plain(value_text(_value(row, "abbreviation"), "; ")),
+        synonyms=_list_values(row, "synonyms"),
+        related=_list_values(row, "see_also"),
         status=row.review.status,
         disputed=cell is not None and cell.verdict == "conflict",
         reviewer=_plain(row.review.reviewer),
@@ -116,7 +113,7 @@ def _value(row: Row, name: str) -> str | int | float | tuple[str, ...] | None:
     return cell.value if cell else None
 
 
-def _listed(row: Row, name: str) -> tuple[str, ...]:
+def _list_values(row: Row, name: str) -> tuple[str, ...]:
     value = _value(row, name)
     found = value if isinstance(value, tuple) else () if value is None else (str(value),)
     return tuple(dict.fromkeys(filter(None, map(_plain, found))))

@@ -1,42 +1,146 @@
-"""HTML: one page that loads nothing, with search, filters, the evidence of every cell, a map and a graph."""
+"""HTML: one page that loads nothing, with search, filters, the evidence of every cell, a heat map and a graph."""
 
 import hashlib
 import json
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.report_graph import relationship_graph
-from elt_llm_consumer.export.report_heat import heat_map
-from elt_llm_consumer.export.texts import printable
-from elt_llm_consumer.rows import JobResult
+from elt_llm_consumer.evidence import JobResult, Row, Table
+from elt_llm_consumer.export.text import printable, value_text, write_atomically
+
+_END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
+"""Columns that may name an end of a relationship."""
+_COLUMNS = 4
+_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # drawing units, as below
+_BOX_GAP, _MARGIN = 60, 20
+_LEFT = 90  # space for lines that bend out of the first column
+
+
+def relationship_graph(result: JobResult) -> dict[str, Any] | None:
+    """Lay out nodes, domains and edges; None without relationships.
+
+    Entities named only by relationships are in a box without a name. Equal results give equal drawings.
+    """
+    edges = [row for table in result.tables if table.name == "relationships" for row in table.rows if _has_ends(row)]
+    if not edges:
+        return None
+    domains = _names_by_domain(result, edges)
+    nodes, boxes, width, height = _layout_boxes(domains)
+    numbers = {node["name"]: number for number, node in enumerate(nodes)}
+    joined = [{"name": row.name, **{end: numbers[_end_name(row, end)] for end in _END_COLUMNS}} for row in edges]
+    return {"nodes": nodes, "edges": joined, "domains": boxes, "width": width, "height": height}
+
+
+def _has_ends(row: Row) -> bool:
+    return all(_end_name(row, end) for end in _END_COLUMNS)
+
+
+def _end_name(row: Row, end: str) -> str:
+    return next((value_text(row.cells[column].value) for column in _END_COLUMNS[end] if column in row.cells), "")
+
+
+def _names_by_domain(result: JobResult, edges: Sequence[Row]) -> Mapping[str, list[str]]:
+    """Entity names by domain."""
+    known = {row.name: row.group[0] if row.group else "" for table in result.tables for row in table.rows}
+    found: dict[str, list[str]] = {}
+    for name in sorted({_end_name(row, end) for row in edges for end in _END_COLUMNS}):
+        found.setdefault(known.get(name, ""), []).append(name)
+    return dict(sorted(found.items(), key=lambda item: (not item[0], item[0])))
+
+
+def _layout_boxes(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int, int]:
+    """Lay out nodes and boxes: each box goes to the first of the shortest columns."""
+    columns = [_MARGIN] * min(_COLUMNS, len(domains))
+    nodes: list[dict[str, Any]] = []
+    boxes: list[dict[str, Any]] = []
+    for domain, names in domains.items():
+        column = columns.index(min(columns))
+        x, y = _LEFT + column * (_WIDTH + _BOX_GAP), columns[column]
+        height = _HEAD + len(names) * _LINE
+        boxes.append({"name": domain, "x": x, "y": y, "width": _WIDTH, "height": height})
+        for number, name in enumerate(names):
+            nodes.append({"name": name, "x": x + _INDENT, "y": y + _HEAD + number * _LINE})
+        columns[column] = y + height + _BOX_GAP
+    width = _LEFT + len(columns) * (_WIDTH + _BOX_GAP) - _BOX_GAP + _MARGIN
+    return nodes, boxes, width, max(columns)
+
+
+CLASS_COLUMN = "coverage"
+CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
+
+
+def heat_map(result: JobResult) -> dict[str, Any] | None:
+    """Counts and shares, 0 to 1, for each domain; None if no table has domains."""
+    for table in result.tables:
+        if table.name != "relationships" and any(row.group for row in table.rows):
+            return _class_map(table) if CLASS_COLUMN in table.columns else _verdict_map(table)
+    return None
+
+
+def _class_map(table: Table) -> dict[str, Any]:
+    def fits(row: Row, name: str) -> bool:
+        return CLASS_COLUMN in row.cells and value_text(row.cells[CLASS_COLUMN].value) == name
+
+    lines = [
+        _heat_line(domain, [[fits(row, name) for row in rows] for name in CLASSES])
+        for domain, rows in _rows_by_domain(table)
+    ]
+    return {"table": table.name, "by": CLASS_COLUMN, "group": table.groups[0], "columns": list(CLASSES), "rows": lines}
+
+
+def _verdict_map(table: Table) -> dict[str, Any]:
+    def fits(row: Row, name: str) -> bool:
+        return name in row.cells and row.cells[name].verdict == "found"
+
+    # A field that is never found is always inferred; a row of zeros would look like a gap.
+    columns = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
+    lines = [
+        _heat_line(domain, [[fits(row, name) for row in rows] for name in columns])
+        for domain, rows in _rows_by_domain(table)
+    ]
+    return {"table": table.name, "by": "verdict", "group": table.groups[0], "columns": columns, "rows": lines}
+
+
+def _heat_line(domain: str, fitting: list[list[bool]]) -> dict[str, Any]:
+    total = len(fitting[0]) if fitting else 0
+    counts = [sum(column) for column in fitting]
+    cells = [{"count": count, "share": round(count / total, 4)} for count in counts]
+    return {"domain": domain, "total": total, "cells": cells}
+
+
+def _rows_by_domain(table: Table) -> list[tuple[str, list[Row]]]:
+    found: dict[str, list[Row]] = {}
+    for row in table.rows:
+        found.setdefault(row.group[0] if row.group else "", []).append(row)
+    return sorted(found.items(), key=lambda item: (not item[0], item[0]))
 
 
 def write_html(result: JobResult, path: Path) -> list[Path]:
-    """Write the report; returns its path. Whatever a document says is shown as text and can load or run nothing."""
-    write_whole(path, html_report(result).encode("utf-8", "replace"))
+    """Write the report and return its path. Document text is escaped and cannot load or run anything."""
+    write_atomically(path, html_report(result).encode("utf-8", "replace"))
     return [path]
 
 
 def html_report(result: JobResult) -> str:
-    """The whole page. Its policy allows its own script and style, by their hashes, and nothing else."""
+    """Render the page. Its content security policy allows only its own script and style, by hash."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    script, style = _part("report.js"), _part("report.css")
-    frame = Environment(autoescape=True, undefined=StrictUndefined).from_string(_part("page.html"))
+    script, style = _read_part("report.js"), _read_part("report.css")
+    frame = Environment(autoescape=True, undefined=StrictUndefined).from_string(_read_part("page.html"))
     return frame.render(
         title=f"{result.kind.capitalize()}: {printable(result.job)}",
         subtitle=printable(result.description),
-        figures=[(name.replace("_", " "), _figure(value)) for name, value in result.figures.items()],
+        figures=[(name.replace("_", " "), _figure_text(value)) for name, value in result.figures.items()],
         notes=[printable(note) for note in result.notes],
-        script=Markup(script),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - a file of this package
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_hash(script),
         style_hash=_hash(style),
-        data=Markup(_in_a_page(_data(result))),  # noqa: S704 - no sign in it can end the element it stands in
+        data=Markup(_script_safe_json(_data(result))),  # noqa: S704 - nothing in it can close the element
     )
 
 
@@ -48,17 +152,17 @@ def _data(result: JobResult) -> dict[str, Any]:
     }
 
 
-def _in_a_page(value: dict[str, Any]) -> str:
-    """JSON in which no markup can begin or end."""
+def _script_safe_json(value: dict[str, Any]) -> str:
+    """JSON without characters that could open or close markup."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _figure(value: float | str) -> str:
+def _figure_text(value: float | str) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return files("elt_llm_consumer.export.report").joinpath(name).read_text(encoding="utf-8").strip("\n")
 
 

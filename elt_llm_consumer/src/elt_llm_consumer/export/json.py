@@ -1,35 +1,88 @@
-"""JSON: the whole result, entities nested by where they stand, shaped as `docs/schemas/job_result.schema.json` says."""
+"""JSON: the whole result, entities nested by domain, with its JSON Schema (`docs/schemas/job_result.schema.json`)."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.schema import FORMAT, job_result_schema
-from elt_llm_consumer.rows import JobResult, Row, Table
+from elt_llm_consumer.evidence import JobResult, Row, Table
+from elt_llm_consumer.export.text import write_atomically
 
-_APART = "relationships"
+FORMAT_VERSION = 1
+_TEXT = {"type": "string"}
+
+
+def job_result_schema() -> dict[str, Any]:
+    """Return the JSON Schema, with rows as in `elt_llm_consumer.evidence`."""
+    row = Row.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions = row.pop("$defs")
+    definitions |= {"Row": row, "Subgroup": _subgroup_schema(), "Domain": _domain_schema(), "Table": _table_schema()}
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Result of a batch job",
+        "description": "A table with grouped rows is nested by domain and subgroup; any other is a list of rows.",
+    }
+    properties = {
+        "format": {"const": FORMAT_VERSION},
+        "job": _TEXT,
+        "kind": _TEXT,
+        "description": _TEXT,
+        "figures": {"type": "object", "additionalProperties": {"type": ["number", "string"]}},
+        "notes": _list_of(_TEXT),
+        "tables": {"type": "object", "additionalProperties": _reference("Table")},
+    }
+    return {**about, **_closed_object(properties), "$defs": dict(sorted(definitions.items()))}
+
+
+def _subgroup_schema() -> dict[str, Any]:
+    name = {**_TEXT, "description": "Empty for rows of the domain itself."}
+    return _closed_object({"name": name, "entities": _list_of(_reference("Row"))})
+
+
+def _domain_schema() -> dict[str, Any]:
+    name = {**_TEXT, "description": "Empty for rows without a domain."}
+    return _closed_object({"name": name, "subgroups": _list_of(_reference("Subgroup"))})
+
+
+def _table_schema() -> dict[str, Any]:
+    flat = _closed_object({"columns": _list_of(_TEXT), "rows": _list_of(_reference("Row"))})
+    nested = _closed_object({"columns": _list_of(_TEXT), "domains": _list_of(_reference("Domain"))})
+    return {"oneOf": [flat, nested]}
+
+
+def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "required": list(properties), "properties": properties}
+
+
+def _list_of(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _reference(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+_SEPARATE_TABLE = "relationships"
 
 
 def write_json(result: JobResult, path: Path) -> list[Path]:
-    """Write the result, and its relationships once more in a file of their own; returns the paths.
+    """Write the result, and its relationships also to their own file; return the paths.
 
-    Raises jsonschema.ValidationError if the shape is not the documented one, which is a fault of this program.
+    Raises jsonschema.ValidationError if the result does not match the schema, which is a bug.
     """
-    written = {path: document(result)}
-    if any(table.name == _APART for table in result.tables):
-        written[path.with_suffix(f".{_APART}.json")] = document(result, only=_APART)
+    written = {path: result_json(result)}
+    if any(table.name == _SEPARATE_TABLE for table in result.tables):
+        written[path.with_suffix(f".{_SEPARATE_TABLE}.json")] = result_json(result, only=_SEPARATE_TABLE)
     for target, value in written.items():
-        _check(value)
-        write_whole(target, as_json(value))
+        _validate(value)
+        write_atomically(target, json_text(value))
     return list(written)
 
 
-def document(result: JobResult, *, only: str = "") -> dict[str, Any]:
-    """The result as JSON: a table whose rows have a place has `domains`, any other has `rows`."""
+def result_json(result: JobResult, *, only: str = "") -> dict[str, Any]:
+    """The result as JSON: a table with grouped rows has `domains`, any other has `rows`."""
     return {
-        "format": FORMAT,
+        "format": FORMAT_VERSION,
         "job": result.job,
         "kind": result.kind,
         "description": result.description,
@@ -39,8 +92,8 @@ def document(result: JobResult, *, only: str = "") -> dict[str, Any]:
     }
 
 
-def as_json(value: Mapping[str, Any]) -> bytes:
-    """JSON with two spaces a level, keys as they come, UTF-8, a line break at the end."""
+def json_text(value: Mapping[str, Any]) -> bytes:
+    """JSON with two spaces per level, keys in order, UTF-8, and a final line break."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
@@ -68,7 +121,7 @@ def _row(row: Row) -> dict[str, Any]:
     return row.model_dump(mode="json")
 
 
-def _check(value: Mapping[str, Any]) -> None:
+def _validate(value: Mapping[str, Any]) -> None:
     from jsonschema import Draft202012Validator
 
     Draft202012Validator(job_result_schema()).validate(value)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.csv import as_csv
-from elt_llm_consumer.export.glossary_terms import GlossaryTerm, by_title, glossary_terms, parents
-from elt_llm_consumer.rows import JobResult, ReviewStatus
+from elt_llm_consumer.evidence import JobResult, ReviewStatus
+from elt_llm_consumer.export.csv import csv_bytes
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms, names_by_title, parent_paths
+from elt_llm_consumer.export.text import write_atomically
 
 COLUMNS = (
     "parent",
@@ -30,22 +30,22 @@ _STATUS: Mapping[ReviewStatus, str] = {
     "APPROVED": "Approved",
     "REJECTED": "Deprecated",
 }
-_UNFIT = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " "})
+_REPLACED_SIGNS = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " "})
 
 
 def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Path]:
-    """Write the terms for the glossary of that name, what they stand under before them."""
-    terms = glossary_terms(result, _fit)
-    names = by_title(terms, lambda term: qualified(glossary, (*term.path, term.name)))
-    lines = {parent: _line(glossary, parent[:-1], parent[-1], status="Draft") for parent in parents(terms)}
+    """Write the terms for the glossary of this name, parents first."""
+    terms = glossary_terms(result, _clean_name)
+    names = names_by_title(terms, lambda term: qualified_name(glossary, (*term.path, term.name)))
+    lines = {parent: _line(glossary, parent[:-1], parent[-1], status="Draft") for parent in parent_paths(terms)}
     lines |= {(*term.path, term.name): _term(glossary, term, names) for term in terms}
-    write_whole(path, as_csv([COLUMNS, *lines.values()]))
+    write_atomically(path, csv_bytes([COLUMNS, *lines.values()]))
     return [path]
 
 
-def qualified(glossary: str, path: Iterable[str]) -> str:
+def qualified_name(glossary: str, path: Iterable[str]) -> str:
     """The fully qualified name: parts joined by dots, a part with a dot in quotes."""
-    parts = [_fit(part) for part in (glossary, *path)]
+    parts = [_clean_name(part) for part in (glossary, *path)]
     return ".".join(f'"{part}"' if "." in part else part for part in parts)
 
 
@@ -59,7 +59,7 @@ def _term(glossary: str, term: GlossaryTerm, names: Mapping[str, str]) -> tuple[
         status=_STATUS[term.status],
         title=term.title,
         description="\n\n".join(filter(None, (term.definition, term.source))),
-        synonyms=";".join(dict.fromkeys(_fit(one) for one in synonyms)),
+        synonyms=";".join(dict.fromkeys(_clean_name(one) for one in synonyms)),
         related=";".join(dict.fromkeys(f"relatedTo:{one}" for one in known)),
     )
 
@@ -75,10 +75,10 @@ def _line(  # noqa: PLR0913 - the columns of the format
     synonyms: str = "",
     related: str = "",
 ) -> tuple[str, ...]:
-    parent = qualified(glossary, path) if path else ""
+    parent = qualified_name(glossary, path) if path else ""
     return (parent, name, title or name, description, synonyms, related, "", "", "", "", status, "", "", "")
 
 
-def _fit(name: str) -> str:
-    """A name without the signs that names and lists there cannot hold."""
-    return " ".join(name.translate(_UNFIT).split())
+def _clean_name(name: str) -> str:
+    """A name without characters that OpenMetadata does not allow in names and lists."""
+    return " ".join(name.translate(_REPLACED_SIGNS).split())

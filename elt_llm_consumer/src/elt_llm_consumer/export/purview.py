@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.csv import as_csv
-from elt_llm_consumer.export.glossary_terms import GlossaryTerm, by_title, glossary_terms, parents
-from elt_llm_consumer.rows import JobResult, ReviewStatus
+from elt_llm_consumer.evidence import JobResult, ReviewStatus
+from elt_llm_consumer.export.csv import csv_bytes
+from elt_llm_consumer.export.glossary_terms import GlossaryTerm, glossary_terms, names_by_title, parent_paths
+from elt_llm_consumer.export.text import write_atomically
 
 COLUMNS = (
     "Name",
@@ -30,24 +30,25 @@ _STATUS: Mapping[ReviewStatus, str] = {
 
 
 def write_purview(result: JobResult, path: Path) -> list[Path]:
-    """Write the terms with what they stand under before them, for a parent must be there when its terms arrive.
+    """Write the terms, parents first, since a parent must exist before its terms.
 
-    A term's name is its whole path joined by `_` and lists are joined by `;`, so these signs in a name become others;
-    related terms and synonyms are named only where they are terms of the same file, others are told in the definition.
+    A term's name is its path joined by `_`, and lists are joined by `;`, so these characters are replaced in names.
+    Related terms and synonyms are listed only if they are terms of the file; others appear in the definition.
     """
-    terms = glossary_terms(result, _fit)
-    names = by_title(terms, lambda term: _joined((*term.path, term.name)))
+    terms = glossary_terms(result, _clean_name)
+    names = names_by_title(terms, lambda term: _joined((*term.path, term.name)))
     lines = {
-        parent: _line(_joined(parent), parent[-1], "Draft", parent=_joined(parent[:-1])) for parent in parents(terms)
+        parent: _line(_joined(parent), parent[-1], "Draft", parent=_joined(parent[:-1]))
+        for parent in parent_paths(terms)
     }
     lines |= {(*term.path, term.name): _term(term, names) for term in terms}
-    write_whole(path, as_csv([COLUMNS, *lines.values()]))
+    write_atomically(path, csv_bytes([COLUMNS, *lines.values()]))
     return [path]
 
 
 def _term(term: GlossaryTerm, names: Mapping[str, str]) -> tuple[str, ...]:
-    synonyms, other = _known(term.synonyms, names)
-    related, _ = _known(term.related, names)
+    synonyms, other = _known_names(term.synonyms, names)
+    related, _ = _known_names(term.related, names)
     status = "Alert" if term.disputed and term.status == "PENDING" else _STATUS[term.status]
     told = [term.definition, f"Also: {', '.join(other)}." if other else "", f"{term.source}." if term.source else ""]
     return _line(
@@ -76,7 +77,7 @@ def _line(  # noqa: PLR0913 - the columns of the format
     return (name, nick, status, definition, acronym, "", related, synonyms, "", "", parent)
 
 
-def _known(wanted: Iterable[str], names: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _known_names(wanted: Iterable[str], names: Mapping[str, str]) -> tuple[list[str], list[str]]:
     listed = list(wanted)
     return (
         [names[one.casefold()] for one in listed if one.casefold() in names],
@@ -88,7 +89,7 @@ def _joined(path: Iterable[str]) -> str:
     return "_".join(path)
 
 
-def _fit(name: str) -> str:
+def _clean_name(name: str) -> str:
     return name.replace("_", " ").replace(";", ",")
 
 

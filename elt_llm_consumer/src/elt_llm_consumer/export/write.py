@@ -1,8 +1,9 @@
-"""Every form of a result that a job file asks for, in one folder."""
+"""Write all requested output formats of a result to one folder."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from elt_llm_consumer.evidence import JobResult
 from elt_llm_consumer.export.csv import write_csv
 from elt_llm_consumer.export.datahub import write_datahub
 from elt_llm_consumer.export.html import write_html
@@ -10,14 +11,13 @@ from elt_llm_consumer.export.json import write_json
 from elt_llm_consumer.export.openmetadata import write_openmetadata
 from elt_llm_consumer.export.purview import write_purview
 from elt_llm_consumer.export.xlsx import write_xlsx
-from elt_llm_consumer.rows import JobResult
-from elt_llm_consumer.sections.outputs import Format, Outputs
+from elt_llm_consumer.jobs.sections import OutputFormat, OutputsSection
 
 
-def write_outputs(result: JobResult, outputs: Outputs, folder: Path, name: str) -> list[Path]:
-    """Write the result in every form of `outputs` into `folder`, files named after `name`; returns their paths.
+def write_outputs(result: JobResult, outputs: OutputsSection, folder: Path, name: str) -> list[Path]:
+    """Write the result in every format of `outputs` to `folder`, in files named after `name`; return their paths.
 
-    Each file is there whole or not at all, and equal results give equal bytes. Raises StoreError.
+    Each file is written atomically, and equal results give equal bytes. Raises StoreError.
     """
     writers = _writers(outputs)
     written: list[Path] = []
@@ -27,8 +27,8 @@ def write_outputs(result: JobResult, outputs: Outputs, folder: Path, name: str) 
     return written
 
 
-def _writers(outputs: Outputs) -> Mapping[Format, tuple[str, Callable[[JobResult, Path], list[Path]]]]:
-    """Ending of the file's name, and what writes it, by form."""
+def _writers(outputs: OutputsSection) -> Mapping[OutputFormat, tuple[str, Callable[[JobResult, Path], list[Path]]]]:
+    """File suffix and writer by format."""
     glossary = outputs.glossary_name
     return {
         "json": (".json", write_json),

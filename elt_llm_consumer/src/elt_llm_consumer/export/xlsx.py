@@ -1,4 +1,4 @@
-"""XLSX: a sheet for each table, whose cells lead to a sheet with all evidence."""
+"""XLSX: one sheet per table, with links to a sheet with all evidence."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,86 +6,84 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.export.columns import (
+from elt_llm_consumer.evidence import JobResult, Table
+from elt_llm_consumer.export.csv import (
     EVIDENCE_COLUMNS,
-    IDENTITY,
+    IDENTITY_COLUMNS,
     REVIEW_COLUMNS,
-    Line,
+    SheetLine,
+    column_names,
     evidence_lines,
-    header,
-    line,
+    row_values,
 )
-from elt_llm_consumer.export.texts import printable
-from elt_llm_consumer.rows import JobResult, Table
+from elt_llm_consumer.export.text import printable, write_atomically
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.workbook import Workbook
     from xlsxwriter.worksheet import Worksheet
 
-_LONGEST = 32_767  # characters that a cell can hold
-_CUT = " … (whole in the JSON)"
-_MOST_LINKS = 65_000  # of one sheet; Excel takes 65,530
+_MAX_CELL_LENGTH = 32_767  # characters per cell
+_CUT_NOTE = " … (whole in the JSON)"
+_MAX_LINKS = 65_000  # per sheet; Excel allows 65,530
 _SHEET_NAME = 31
 _EVIDENCE = "Evidence"
 _WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30}
 _WIDE, _MIDDLE, _NARROW = 45, 24, 12  # characters
-_LONG, _SHORT = 60, 16  # characters of the longest value from which, and up to which, a column is so
+_LONG, _SHORT = 60, 16  # bounds, in characters of the longest value, for this column width
 _HIDDEN = ("table", "key")
-"""For reading a sheet back; a reader needs neither."""
-_ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points: four lines of a row are seen, however long its texts are
+"""Columns for reading a sheet back, not for people."""
+_ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points: show four lines of a row with long texts
 _COLOURS = {"found": "#E2F0D9", "inferred": "#FFF2CC", "absent": "#EDEDED", "conflict": "#F8CBAD"}
-_WRITTEN = datetime(2000, 1, 1)  # noqa: DTZ001 - the same in every file, and a sheet knows no zone
+_CREATED = datetime(2000, 1, 1)  # noqa: DTZ001 - the same in every file, and a sheet knows no zone
 
 
 def write_xlsx(result: JobResult, path: Path) -> list[Path]:
-    """Write one workbook: filters, a header that stays, verdicts coloured, places linked to the evidence.
+    """Write one workbook with filters, a frozen header, coloured verdicts, and links to the evidence.
 
-    Columns of verdicts and places are outlined, so that one click leaves the values alone.
-
-    Every text is written as text, so that nothing in it can be a formula. Equal results give equal bytes.
+    Columns of verdicts and locations are grouped, so that one click hides them. All text is written as text and cannot
+    be a formula. Equal results give equal bytes.
     """
     import xlsxwriter
 
     buffer = BytesIO()
     workbook = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
-    workbook.set_properties({"title": printable(result.job), "created": _WRITTEN})
+    workbook.set_properties({"title": printable(result.job), "created": _CREATED})
     evidence = list(evidence_lines(result))
     rows_of = _first_lines(evidence)
     writer = _Sheets(workbook)
     for table in result.tables:
-        lines = [line(table, row) for row in table.rows]
-        sheet = writer.sheet(table.name.capitalize(), header(table), lines)
-        writer.colour(sheet, header(table), len(lines))
-        writer.offer_choices(sheet, header(table), len(lines))
+        lines = [row_values(table, row) for row in table.rows]
+        sheet = writer.sheet(table.name.capitalize(), column_names(table), lines)
+        writer.colour(sheet, column_names(table), len(lines))
+        writer.offer_choices(sheet, column_names(table), len(lines))
         _link(sheet, writer.link, table, lines, rows_of)
     writer.sheet(_EVIDENCE, EVIDENCE_COLUMNS, evidence)
     workbook.close()
-    write_whole(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())
     return [path]
 
 
 class _Sheets:
-    """Lays out sheets of one workbook alike."""
+    """Formats the sheets of one workbook alike."""
 
     def __init__(self, workbook: "Workbook") -> None:
         self._workbook = workbook
         self._head: Format = workbook.add_format(
             {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#D9E2F3"}
         )
-        # quote_prefix: a text that somebody opens and closes again stays a text.
+        # quote_prefix: text stays text after somebody edits the cell.
         self._text: Format = workbook.add_format({"text_wrap": True, "valign": "top", "quote_prefix": True})
         self._number: Format = workbook.add_format({"valign": "top"})
         self.link: Format = workbook.add_format(
             {"text_wrap": True, "valign": "top", "font_color": "#0563C1", "underline": 1, "quote_prefix": True}
         )
 
-    def sheet(self, name: str, names: Sequence[str], lines: Sequence[Line]) -> "Worksheet":
+    def sheet(self, name: str, names: Sequence[str], lines: Sequence[SheetLine]) -> "Worksheet":
         sheet = self._workbook.add_worksheet(name[:_SHEET_NAME])
         sheet.set_default_row(_ROW_HEIGHT)
         sheet.set_row(0, _HEAD_HEIGHT)
-        sheet.outline_settings(symbols_right=False)  # the sign to fold stands over the value
+        sheet.outline_settings(symbols_right=False)  # the collapse button is above the value
         for column, title in enumerate(names):
             sheet.write_string(0, column, title, self._head)
             width = _width(title, max((len(str(values[column])) for values in lines), default=0))
@@ -93,10 +91,10 @@ class _Sheets:
         for number, values in enumerate(lines, start=1):
             for column, value in enumerate(values):
                 if isinstance(value, str):
-                    sheet.write_string(number, column, fitting(value), self._text)
+                    sheet.write_string(number, column, fit_cell_text(value), self._text)
                 else:
                     sheet.write_number(number, column, value, self._number)
-        sheet.freeze_panes(1, len(IDENTITY))
+        sheet.freeze_panes(1, len(IDENTITY_COLUMNS))
         sheet.autofilter(0, 0, max(1, len(lines)), len(names) - 1)
         return sheet
 
@@ -108,21 +106,21 @@ class _Sheets:
                 sheet.conditional_format(1, column, count, column, rule)
 
     def offer_choices(self, sheet: "Worksheet", names: Sequence[str], count: int) -> None:
-        """A list to choose the status from; the other review columns are free."""
+        """Add a drop-down list for the status; other review columns are free text."""
         column = names.index(REVIEW_COLUMNS[0])
         choices = ["PENDING", "APPROVED", "REJECTED", "NEEDS_CLARIFICATION"]
         if count:
             sheet.data_validation(1, column, count, column, {"validate": "list", "source": choices})
 
 
-def fitting(text: str) -> str:
-    """Text that one cell can hold: longer ones end by saying where the whole is."""
+def fit_cell_text(text: str) -> str:
+    """Truncate text to the cell limit with a note where the full text is."""
     text = printable(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - len(_CUT)] + _CUT
+    return text if len(text) <= _MAX_CELL_LENGTH else text[: _MAX_CELL_LENGTH - len(_CUT_NOTE)] + _CUT_NOTE
 
 
-def _first_lines(evidence: Sequence[Line]) -> dict[tuple[str, str, str], int]:
-    """The line of the evidence sheet, from 1, at which that of a table, key and field begins."""
+def _first_lines(evidence: Sequence[SheetLine]) -> dict[tuple[str, str, str], int]:
+    """The first evidence line, from 1, of each table, key and field."""
     found: dict[tuple[str, str, str], int] = {}
     for number, values in enumerate(evidence, start=2):
         found.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
@@ -133,18 +131,20 @@ def _link(
     sheet: "Worksheet",
     style: "Format",
     table: Table,
-    lines: Sequence[Line],
+    lines: Sequence[SheetLine],
     rows_of: dict[tuple[str, str, str], int],
 ) -> None:
-    columns = {name.removesuffix(": evidence"): at for at, name in enumerate(header(table)) if ": evidence" in name}
+    columns = {
+        name.removesuffix(": evidence"): at for at, name in enumerate(column_names(table)) if ": evidence" in name
+    }
     links = 0
     for number, (row, values) in enumerate(zip(table.rows, lines, strict=True), start=1):
         for field, column in columns.items():
             target = rows_of.get((table.name, row.key, field))
-            if field in row.cells and row.cells[field].evidence and target and links < _MOST_LINKS:
+            if field in row.cells and row.cells[field].evidence and target and links < _MAX_LINKS:
                 links += 1
                 place = f"internal:'{_EVIDENCE}'!A{target}"
-                sheet.write_url(number, column, place, style, fitting(str(values[column])))
+                sheet.write_url(number, column, place, style, fit_cell_text(str(values[column])))
 
 
 def _width(title: str, longest: int) -> int:
@@ -156,7 +156,7 @@ def _width(title: str, longest: int) -> int:
 
 
 def _outline(sheet: str, title: str) -> dict[str, int | bool]:
-    """How a column can be folded away: those for reading back are, those beside a value may be."""
+    """Outline level of a column: columns for reading back are hidden, those beside a value can be collapsed."""
     if sheet != _EVIDENCE and title in _HIDDEN:
         return {"hidden": True}
     return {"level": 1} if title.endswith((": verdict", ": evidence")) else {}

@@ -1,28 +1,129 @@
-"""The glossary job: finds every definition, puts those of one term together, and says where the term is used."""
+"""The glossary job: find all definitions, merge those of one term, and list where the term is used."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
+from typing import Any
 
-from elt_llm_core.errors import UsageError
+from elt_llm_core.errors import UnusableReply, UsageError
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.context import JobContext
-from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.definition import Definition, term_key
 from elt_llm_consumer.definitions.find import find_definitions
-from elt_llm_consumer.definitions.terms import term_key
-from elt_llm_consumer.glossary.agreement import Agreements
-from elt_llm_consumer.glossary.merging import Term, merged
-from elt_llm_consumer.glossary.task import COLUMNS, TermTask, Told
-from elt_llm_consumer.mention_index import MentionIndex, Statement
-from elt_llm_consumer.names import Names
-from elt_llm_consumer.rows import JobResult, Row, Table
-from elt_llm_consumer.runner_key import model_name
-from elt_llm_consumer.tasks import RowTask
+from elt_llm_consumer.definitions.layout import one_line
+from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, with_note
+from elt_llm_consumer.glossary.cells import (
+    defined_in_cell,
+    definition_cell,
+    listed_cell,
+    references_cell,
+    see_also_cell,
+    term_cell,
+    usage_cells,
+)
+from elt_llm_consumer.glossary.comparison import DefinitionComparer
+from elt_llm_consumer.glossary.terms import MergedTerm, merge_definitions
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.row_keys import model_name
+from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
+from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
+from elt_llm_consumer.names.names import Names
+
+_PROMPT = files("elt_llm_consumer.glossary").joinpath("clean_up_prompt.txt").read_text(encoding="utf-8")
+_MAX_GROWTH = 1.1
+
+
+def clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: DefinitionComparer, model: str) -> Cell:
+    """The cell with the model's text and the same quotes; with its own text and a note if the model added to it.
+
+    Raises ModelError and its kin as `ask` does, but for an unusable reply.
+    """
+    try:
+        reply = one_line(ask(prompt))
+    except UnusableReply as error:
+        return with_note(cell, f"The model's reply could not be used: {error}")
+    text = str(cell.value)
+    if is_blank(reply) or not reply:
+        return with_note(cell, "The model's reply was empty.")
+    if len(reply) > _MAX_GROWTH * len(text) or not agreements.supports(reply, text):
+        return with_note(cell, "The definition does not support what the model wrote.")
+    if not agreements.agree(reply, text) or not agreements.is_copy(reply, text):
+        return with_note(cell, "The model left out part of the definition, or put other words into it.")
+    return cell.model_copy(update={"value": reply, "method": "llm", "model": model})
+
+
+COLUMNS = (
+    *("term", "definition", "abbreviation", "synonyms", "variants", "see_also", "refers_to", "defined_in"),
+    *("used", "used_in"),
+)
+
+
+@dataclass(frozen=True)
+class TermFacts:
+    """One term, the definitions of it that refer to other terms, with these, and its uses elsewhere."""
+
+    term: MergedTerm
+    referred: tuple[tuple[Definition, MergedTerm], ...]
+    uses: Sequence[MentionStatement]
+
+    @property
+    def first_reference(self) -> MergedTerm | None:
+        """The first other term that a definition refers to."""
+        return next((other for _, other in self.referred if other.key != self.term.key), None)
+
+
+class GlossaryTermTask(RowTask):
+    """Gathers the facts about one term; a language model may only clean up the text of its definition."""
+
+    table = "terms"
+
+    def __init__(self, facts: TermFacts, section: GlossarySection, agreements: DefinitionComparer, model: str) -> None:
+        """`model` is the name of the language model in use; empty where none is."""
+        self._facts, self._section, self._agreements, self._model = facts, section, agreements, model
+        self.key, self.name = facts.term.key, facts.term.name
+
+    def material(self) -> RowMaterial:
+        """The definitions and uses, as they are in the texts."""
+        term, cells = self._facts.term, self._cells()
+        definition = cells["definition"]
+        wanted = self._section.clean_up == "model" and definition.verdict == "found"
+        prompts = (_PROMPT.format(term=term.name, definition=str(definition.value)),) if wanted else ()
+        inputs: dict[str, Any] = {
+            "term": term.name,
+            "definitions": [[one.pattern, one.text, one.evidence.to_json()] for one in term.all],
+            "cells": {name: cell.to_json() for name, cell in cells.items()},
+        }
+        return RowMaterial(inputs, prompts, cells)
+
+    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
+        """The row; the model cleans up its definition if the settings ask for that."""
+        cells: dict[str, Cell] = dict(material.gathered)
+        if ask is not None and material.prompts:
+            cell = cells["definition"]
+            cells["definition"] = clean_definition(cell, material.prompts[0], ask, self._agreements, self._model)
+        return Row(key=self.key, name=self.name, cells=cells)
+
+    def _cells(self) -> dict[str, Cell]:
+        facts, term = self._facts, self._facts.term
+        return {
+            "term": term_cell(term),
+            "definition": definition_cell(term, facts.first_reference, self._agreements),
+            "abbreviation": listed_cell(term.abbreviations, "No short form is given."),
+            "synonyms": listed_cell(term.synonyms, "No other name is given."),
+            "variants": listed_cell(term.variants, "It is spelt in one way."),
+            "see_also": see_also_cell(term, facts.referred),
+            "refers_to": references_cell(term),
+            "defined_in": defined_in_cell(term),
+            **usage_cells(facts.uses, self._section.most_places),
+        }
 
 
 class GlossaryJob:
-    """Reads every text once. A language model is asked only where `glossary.clean_up` says so."""
+    """Reads every text once. A language model is only asked if `glossary.clean_up` is `model`."""
 
     kind = "glossary"
 
@@ -37,9 +138,9 @@ class GlossaryJob:
 
     def tasks(self) -> Sequence[RowTask]:
         """A task for each term, by name."""
-        agreements = Agreements(self._context.embedding, KeywordTokeniser("en"))
+        agreements = DefinitionComparer(self._context.embedding, KeywordTokeniser("en"))
         model = model_name(self._context)
-        return [TermTask(self._told(term), self._section, agreements, model) for term in self._terms]
+        return [GlossaryTermTask(self._facts_of(term), self._section, agreements, model) for term in self._terms]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
         """One table, terms, and counts."""
@@ -55,15 +156,11 @@ class GlossaryJob:
         )
 
     @cached_property
-    def _found(self) -> list[Definition]:
-        return find_definitions(self._context.corpus, self._section)
+    def _terms(self) -> list[MergedTerm]:
+        return merge_definitions(find_definitions(self._context.corpus, self._section))
 
     @cached_property
-    def _terms(self) -> list[Term]:
-        return merged(self._found)
-
-    @cached_property
-    def _by_key(self) -> dict[tuple[str, ...], Term]:
+    def _by_key(self) -> dict[tuple[str, ...], MergedTerm]:
         """The terms by all their forms, a term's own name before another's."""
         named = {term_key(term.name): term for term in reversed(self._terms)}
         others = {term_key(form): term for term in reversed(self._terms) for form in term.forms}
@@ -74,13 +171,13 @@ class GlossaryJob:
         aliases = Aliases(tuple(term.forms for term in self._terms if len(term.forms) > 1))
         return MentionIndex(self._context.corpus, Names([term.name for term in self._terms], aliases))
 
-    def _told(self, term: Term) -> Told:
+    def _facts_of(self, term: MergedTerm) -> TermFacts:
         referred = [(one, self._by_key.get(term_key(one.refers_to))) for one in term.references]
-        uses = [use for use in self._mentions.of(term.name) if not _defines(term, use)]
-        return Told(term, tuple((one, other) for one, other in referred if other is not None), uses)
+        uses = [use for use in self._mentions.of(term.name) if not _is_own_definition(term, use)]
+        return TermFacts(term, tuple((one, other) for one, other in referred if other is not None), uses)
 
 
-def _defines(term: Term, use: Statement) -> bool:
+def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
     """Whether a statement is part of one of the term's own definitions."""
     return any(
         one.evidence.document_id == use.document.document_id

@@ -1,9 +1,10 @@
-"""Which things a handbook speaks of: what it defines, what it writes with a capital, and what acts in its rules."""
+"""Candidate entities: what the texts define, what they write with a capital, and what acts in rules."""
+# ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
@@ -11,37 +12,34 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.handbook.grammar import (
+from elt_llm_consumer.handbook.kind_words import ORDINARY_NOUNS, KindWords
+from elt_llm_consumer.handbook.reading import ParsedSentence
+from elt_llm_consumer.jobs.sections import HandbookSection
+from elt_llm_consumer.names.joins import definition_names
+from elt_llm_consumer.names.names import joined_key, word_key
+from elt_llm_consumer.sentences.reader import NounPhrase
+from elt_llm_consumer.sentences.words import (
     CALENDAR,
     DETERMINERS,
     ING_NOUNS,
-    JOINING,
+    NAME_PREPOSITIONS,
     PLAIN_ADJECTIVES,
     PRONOUNS,
 )
-from elt_llm_consumer.handbook.kind_words import KindWords, phrase_key
-from elt_llm_consumer.handbook.ordinary_nouns import ORDINARY_NOUNS
-from elt_llm_consumer.handbook.phrases import Phrase
-from elt_llm_consumer.handbook.reading import Sentence
-from elt_llm_consumer.joining.named import names_of
-from elt_llm_consumer.name_words import word_key
-from elt_llm_consumer.sections.handbook import HandbookSection
 
-Why = Literal["defined", "named", "acting", "used"]
-_LEAST_WORD = 2  # letters
+CandidateReason = Literal["defined", "named", "acting", "used"]
+_MIN_KEY_LENGTH = 3  # letters
 _CAPITAL_SHARE = 0.6
 _NOT_RARE = 4
 _NO_KIND = 3
-_LEAST_DETERMINED = 2
-_IMPERATIVES = frozenset(
-    {"see", "use", "note", "make", "read", "check", "do", "let", "consider", "refer", "please", "set"}
-)
+_MIN_DETERMINED = 2
+_IMPERATIVES = frozenset("see use note make read check do let consider refer please set".split())
 _NUMBERED = re.compile(r"(?:^|\s)[A-Z]?\d[\d.]{0,10}$")
 
 
 @dataclass
-class Uses:
-    """How often a phrase stands in sentences, and how; the same sentence in many places counts once."""
+class PhraseUses:
+    """How often and how sentences use a phrase; the same sentence in several documents counts once."""
 
     written: Counter[str] = field(default_factory=Counter)
     capital: int = 0
@@ -49,103 +47,110 @@ class Uses:
     acting: int = 0
     acted_on: int = 0
     determined: int = 0
-    """Times an article or the like stands before it: before a verb none does."""
+    """Times an article or the like comes before the phrase: before a verb none does."""
     whole: int = 0
-    """Times it is all of a phrase, and no part of a longer one; so are `capital` and `small` counted."""
+    """Times the phrase is no part of a longer one; only then `capital` and `small` are counted."""
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Something that may be an entity. `names` are its name and other names; `key` tells it from all others."""
+class EntityCandidate:
+    """Something that may be an entity. `names` are its name and other names; `key` is unique."""
 
     key: str
     name: str
     names: tuple[str, ...]
-    why: Why
+    why: CandidateReason
     definitions: tuple[Definition, ...] = ()
     acting: int = 0
     acted_on: int = 0
 
+    @property
+    def name_keys(self) -> tuple[str, ...]:
+        """The keys of all names, each once."""
+        return tuple(dict.fromkeys(map(joined_key, self.names)))
 
-class Found:
-    """The candidates of a handbook, and which of them a phrase names."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+class CandidateIndex:
+    """The candidates of a handbook, by the phrases that name them."""
+
+    def __init__(self, candidates: Sequence[EntityCandidate]) -> None:
         self.candidates = tuple(candidates)
-        self._by_key = {phrase_key(name): one for one in reversed(self.candidates) for name in reversed(one.names)}
+        self._by_key = {key: one for one in reversed(self.candidates) for key in reversed(one.name_keys)}
 
-    def of(self, phrase: Phrase) -> Candidate | None:
-        """The candidate that a phrase names, by as many of its last words as make one."""
-        for number, key in enumerate(suffix_keys(phrase)):
+    def of(self, phrase: NounPhrase) -> EntityCandidate | None:
+        """The candidate that a phrase names, by as many of its last words as possible.
+
+        A "Rules Committee" is an entity of its own and no "committee": words in capitals before the name of a
+        candidate count only if the candidate is defined or written with a capital.
+        """
+        for number, key in enumerate(_suffix_keys(phrase)):
             one = self._by_key.get(key)
             if one is not None:
-                return one if self._may_end(phrase, number, one) else None
+                other_name = number and phrase.words[number - 1].capital and phrase.words[number].capital
+                return one if not other_name or one.why in {"defined", "named"} else None
         return None
 
-    @staticmethod
-    def _may_end(phrase: Phrase, number: int, one: Candidate) -> bool:
-        """Whether a phrase may be a kind of a candidate: a "Rules Committee" is its own thing, no "committee"."""
-        other_name = number and phrase.words[number - 1].capital and phrase.words[number].capital
-        return not other_name or one.why in {"defined", "named"}
-
-    def exactly(self, name: str) -> Candidate | None:
+    def exactly(self, name: str) -> EntityCandidate | None:
         """The candidate of that name."""
-        return self._by_key.get(phrase_key(name))
+        return self._by_key.get(joined_key(name))
 
 
 def find_candidates(
-    sentences: Sequence[Sentence],
-    in_tables: Sequence[Phrase],
+    sentences: Sequence[ParsedSentence],
+    in_tables: Sequence[NounPhrase],
     definitions: Sequence[Definition],
     aliases: Aliases,
     settings: HandbookSection,
-) -> Found:
+) -> CandidateIndex:
     """The candidates in order of their names: those defined, then those used most, up to the bound in the settings."""
-    uses = count_uses(sentences, in_tables)
-    skipped = {phrase_key(name) for name in settings.skip}
-    ordinary = {phrase_key(name) for name in (*ORDINARY_NOUNS, *settings.ordinary_words)}
-    groups = _groups(definitions, aliases)
-    drafts = (*_defined(definitions, groups), *_used(uses, ordinary, settings, groups))
-    merged = _merged([one for one in drafts if one.key not in skipped], uses)
-    ranked = sorted(merged, key=lambda one: (one.why != "defined", -_weight(one, uses), one.key))
-    return Found(sorted(ranked[: settings.at_most], key=lambda one: (one.name.casefold(), one.key)))
+    uses = _count_uses(sentences, in_tables)
+    skipped = set(map(joined_key, settings.skip))
+    groups = _alias_groups(definitions, aliases)
+    drafts = (*_defined_candidates(definitions, groups), *_used_candidates(uses, settings, groups))
+    merged = _merge_candidates([one for one in drafts if one.key not in skipped], uses)
+
+    def weight(one: EntityCandidate) -> int:
+        return one.acting + one.acted_on + sum(uses[key].capital for key in one.name_keys if key in uses)
+
+    ranked = sorted(merged, key=lambda one: (one.why != "defined", -weight(one), one.key))
+    return CandidateIndex(sorted(ranked[: settings.at_most], key=lambda one: (one.name.casefold(), one.key)))
 
 
-def count_uses(sentences: Iterable[Sentence], in_tables: Iterable[Phrase]) -> Mapping[str, Uses]:
+def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhrase]) -> Mapping[str, PhraseUses]:
     """By key how every phrase is used; in rules every ending of one too."""
-    uses: dict[str, Uses] = defaultdict(Uses)
+    uses: dict[str, PhraseUses] = defaultdict(PhraseUses)
     seen: set[str] = set()
     for phrase in in_tables:
-        _count(phrase, uses)
+        _count_phrase(phrase, uses)
     for sentence in sentences:
         if sentence.text in seen:
             continue
         seen.add(sentence.text)
         for phrase in sentence.phrases:
-            _count(phrase, uses)
+            _count_phrase(phrase, uses)
         for clause in sentence.clauses:
             for subject in sentence.subjects_of(clause):
-                for key in suffix_keys(subject):
+                for key in _suffix_keys(subject):
                     uses[key].acting += not clause.passive
                     uses[key].acted_on += clause.passive
             for target in clause.targets:
-                for key in suffix_keys(target.phrase) if target.by in {"", "by", "to"} else ():
+                for key in _suffix_keys(target.phrase) if target.by in {"", "by", "to"} else ():
                     uses[key].acted_on += target.by != "by"
                     uses[key].acting += target.by == "by"
     return uses
 
 
-def _count(phrase: Phrase, uses: dict[str, Uses]) -> None:
-    """Count a phrase as a whole; before capitals that end it, adjectives in small letters are no part of it."""
+def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
+    """Count a phrase as a whole, without adjectives in small letters before capitals."""
     words = phrase.words
     if words[-1].capital:
         while not words[0].capital:
             words = words[1:]
-    begins = words[0] is phrase.words[0] and phrase.first == 0 and not phrase.determined
-    if begins and (len(words) == 1 or words[0].low in _IMPERATIVES or words[0].low.endswith("ing")):
-        return  # any word has a capital there, and "See Part B" names no see
+    is_first = words[0] is phrase.words[0] and phrase.first == 0 and not phrase.determined
+    if is_first and (len(words) == 1 or words[0].low in _IMPERATIVES or words[0].low.endswith("ing")):
+        return  # the first word of a sentence has a capital anyway, and "See Part B" names no see
     one = uses[_key(tuple(word.written for word in words))]
-    named = all(word.capital for word in words if word.low not in JOINING)
+    named = all(word.capital for word in words if word.low not in NAME_PREPOSITIONS)
     one.capital += named
     one.small += not named
     one.whole += 1
@@ -153,117 +158,104 @@ def _count(phrase: Phrase, uses: dict[str, Uses]) -> None:
     one.written[" ".join(word.written for word in words)] += 1
 
 
-def suffix_keys(phrase: Phrase) -> Iterator[str]:
-    """Keys of the phrase and of its endings, the longest first; a name with "of" or "for" is whole or nothing."""
+def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
+    """Keys of the phrase and of its endings, the longest first; a name with "of" or "for" has no endings."""
     written = tuple(word.written for word in phrase.words)
-    if not JOINING.isdisjoint(written):
-        yield _key(written)
-        return
-    for number in range(len(written)):
+    for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])
 
 
 @cache
 def _key(words: tuple[str, ...]) -> str:
-    return phrase_key(" ".join(words))
+    return joined_key(" ".join(words))
 
 
-def _groups(definitions: Sequence[Definition], aliases: Aliases) -> Mapping[str, tuple[str, ...]]:
+def _alias_groups(definitions: Sequence[Definition], aliases: Aliases) -> Mapping[str, tuple[str, ...]]:
     """All other names of a name by its key."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
-    for group in (*(names_of(one) for one in definitions), *aliases.groups):
+    for group in (*(definition_names(one) for one in definitions), *aliases.groups):
         for name in group:
-            found[phrase_key(name)] |= dict.fromkeys(group)
+            found[joined_key(name)] |= dict.fromkeys(group)
     return {key: tuple(names) for key, names in found.items() if key}
 
 
-def _defined(definitions: Sequence[Definition], groups: Mapping[str, tuple[str, ...]]) -> Iterator[Candidate]:
+def _defined_candidates(
+    definitions: Sequence[Definition], groups: Mapping[str, tuple[str, ...]]
+) -> Iterator[EntityCandidate]:
     by_key: dict[str, list[Definition]] = defaultdict(list)
     for one in definitions:
-        by_key[phrase_key(names_of(one)[0])].append(one)
+        by_key[joined_key(definition_names(one)[0])].append(one)
     for key, same in by_key.items():
-        name = names_of(same[0])[0]
+        name = definition_names(same[0])[0]
         if key and name.casefold() not in PRONOUNS | DETERMINERS:
-            yield Candidate(key, name, _names(name, groups), "defined", tuple(same))
+            yield EntityCandidate(key, name, _names(name, groups), "defined", tuple(same))
 
 
-def _used(
-    uses: Mapping[str, Uses],
-    ordinary: set[str],
-    settings: HandbookSection,
-    groups: Mapping[str, tuple[str, ...]],
-) -> Iterator[Candidate]:
+def _used_candidates(
+    uses: Mapping[str, PhraseUses], settings: HandbookSection, groups: Mapping[str, tuple[str, ...]]
+) -> Iterator[EntityCandidate]:
     kinds = KindWords(settings.kinds)
+    ordinary = set(map(joined_key, (*ORDINARY_NOUNS, *settings.ordinary_words)))
     for key, one in uses.items():
-        if not one.written or key in ordinary or len(key) <= _LEAST_WORD:
+        if not one.written or key in ordinary or len(key) < _MIN_KEY_LENGTH:
             continue
-        name = _usual(one.written)
-        why = _why(name, one, settings, kinds) if _may_be_name(name, one) else None
+        name = _usual_spelling(one.written)
+        why = _candidate_reason(name, one, settings, kinds) if _may_be_name(name, one) else None
         if why is not None:
-            yield Candidate(key, name, _names(name, groups), why)
+            yield EntityCandidate(key, name, _names(name, groups), why)
 
 
-def _may_be_name(name: str, one: Uses) -> bool:
-    """Whether it is neither a date, nor the number of a rule, nor what somebody is doing."""
-    said = [word.casefold() for word in name.split()]
-    if said[0] in PLAIN_ADJECTIVES or not CALENDAR.isdisjoint(said) or not any(map(str.isalpha, name)):
+def _may_be_name(name: str, one: PhraseUses) -> bool:
+    """Whether a phrase is neither a date, nor the number of a rule, nor an activity."""
+    words = [word.casefold() for word in name.split()]
+    if words[0] in PLAIN_ADJECTIVES or not CALENDAR.isdisjoint(words) or not any(map(str.isalpha, name)):
         return False
-    doing = len(said) == 1 and _is_gerund(said[0]) and one.capital <= one.small
-    return not doing and not _NUMBERED.search(name)
+    gerund = len(words) == 1 and words[0].endswith("ing") and words[0] not in ING_NOUNS
+    return not (gerund and one.capital <= one.small) and not _NUMBERED.search(name)
 
 
-def _why(name: str, one: Uses, settings: HandbookSection, kinds: KindWords) -> Why | None:
-    """What makes it a candidate: capitals, what it does, or how often it is spoken of; None if nothing does."""
+def _candidate_reason(
+    name: str, one: PhraseUses, settings: HandbookSection, kinds: KindWords
+) -> CandidateReason | None:
+    """The reason why a phrase is a candidate: capitals, what it does, or how often it is used; None without any."""
     many = len(name.split()) > 1
     acts = one.acting + one.acted_on
     named = one.capital >= _CAPITAL_SHARE * (one.capital + one.small) and (many or acts > 0)
     if named and one.capital >= settings.least_named + (not many):
         return "named"
     enough = settings.least_acting if not many else max(2, settings.least_acting - 1)
-    if acts >= enough and one.whole >= enough and (many or one.determined >= _LEAST_DETERMINED):
+    if acts >= enough and one.whole >= enough and (many or one.determined >= _MIN_DETERMINED):
         return "acting"
-    often = settings.least_used * (1 if kinds.of(name) else _NO_KIND)
-    told = one.whole if kinds.of(name) and one.determined >= _LEAST_DETERMINED else one.determined
-    return "used" if told >= often else None
+    known = kinds.of(name) is not None
+    often = settings.least_used * (1 if known else _NO_KIND)
+    counted = one.whole if known and one.determined >= _MIN_DETERMINED else one.determined
+    return "used" if counted >= often else None
 
 
 def _names(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((name, *groups.get(phrase_key(name), ()))))
+    return tuple(dict.fromkeys((name, *groups.get(joined_key(name), ()))))
 
 
-def _merged(drafts: Sequence[Candidate], uses: Mapping[str, Uses]) -> list[Candidate]:
-    """One for each thing: a draft that is another name of one before it adds its uses to that."""
-    found: dict[str, Candidate] = {}
+def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, PhraseUses]) -> list[EntityCandidate]:
+    """One candidate for each entity: a draft that is another name of an earlier one adds its uses to that one."""
+    found: dict[str, EntityCandidate] = {}
     known: dict[str, str] = {}
     for one in drafts:
-        keys = [phrase_key(name) for name in one.names]
-        into = next((known[key] for key in keys if key in known), one.key)
+        into = next((known[key] for key in one.name_keys if key in known), one.key)
         whole = found.get(into, one)
         names = tuple(dict.fromkeys((*whole.names, *one.names)))
         definitions = tuple(dict.fromkeys((*whole.definitions, *one.definitions)))
-        found[into] = Candidate(into, whole.name, names, whole.why, definitions)
-        known |= dict.fromkeys(keys, into)
-    return [_counted(one, uses) for one in found.values()]
+        found[into] = EntityCandidate(into, whole.name, names, whole.why, definitions)
+        known |= dict.fromkeys(one.name_keys, into)
+    used = {key: [uses[name] for name in one.name_keys if name in uses] for key, one in found.items()}
+    return [
+        replace(one, acting=sum(it.acting for it in used[key]), acted_on=sum(it.acted_on for it in used[key]))
+        for key, one in found.items()
+    ]
 
 
-def _counted(one: Candidate, uses: Mapping[str, Uses]) -> Candidate:
-    keys = list(dict.fromkeys(phrase_key(name) for name in one.names))
-    acting = sum(uses[key].acting for key in keys if key in uses)
-    acted_on = sum(uses[key].acted_on for key in keys if key in uses)
-    return Candidate(one.key, one.name, one.names, one.why, one.definitions, acting, acted_on)
-
-
-def _weight(one: Candidate, uses: Mapping[str, Uses]) -> int:
-    keys = dict.fromkeys(phrase_key(name) for name in one.names)
-    return one.acting + one.acted_on + sum(uses[key].capital for key in keys if key in uses)
-
-
-def _is_gerund(word: str) -> bool:
-    return word.endswith("ing") and word not in ING_NOUNS
-
-
-def _usual(written: Counter[str]) -> str:
-    """How it is written most often, in the singular where that is not rare; then in alphabetical order."""
+def _usual_spelling(written: Counter[str]) -> str:
+    """The most frequent spelling, in the singular where that is not rare; then in alphabetical order."""
     capital = [form for form in written if form[:1].isupper()]
     if sum(written[form] for form in capital) >= _CAPITAL_SHARE * written.total():
         written = Counter({form: written[form] for form in capital})

@@ -1,42 +1,51 @@
-"""The texts of a job as sentences that were taken apart; what only names pages and contents is left out."""
+"""The sentences of a handbook, parsed; limited to topics where the job names some."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from elt_llm_query.answer.pieces import Piece
+from elt_llm_query.engine import Engine
+from elt_llm_query.grounding.sentences import TextPiece
 
-from elt_llm_consumer.corpus import Corpus, CorpusDocument
-from elt_llm_consumer.definitions.layout import Layout
-from elt_llm_consumer.definitions.subject import after_labels
-from elt_llm_consumer.handbook.clauses import Clause, Clauses
-from elt_llm_consumer.handbook.grammar import ADVERBS, BE, DETERMINERS, JOINING, MODALS, NEGATIONS, PREPOSITIONS
-from elt_llm_consumer.handbook.phrases import Phrase
-from elt_llm_consumer.handbook.tokens import Word, words_of
-from elt_llm_consumer.handbook.verbs import Verbs
-from elt_llm_consumer.mention_index import is_contents_row
-from elt_llm_consumer.rows import Evidence
-from elt_llm_consumer.sections.glossary import GlossarySection
+from elt_llm_consumer.definitions.layout import DocumentLayout
+from elt_llm_consumer.definitions.subject import skip_labels
+from elt_llm_consumer.evidence import Evidence
+from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
+from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_consumer.sentences.reader import NounPhrase, SentenceClause, SentenceReader
+from elt_llm_consumer.sentences.statements import is_contents_row
+from elt_llm_consumer.sentences.words import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    MODALS,
+    NAME_PREPOSITIONS,
+    NEGATIONS,
+    PREPOSITIONS,
+    SentenceWord,
+    VerbLexicon,
+    listed_verbs,
+    sentence_words,
+)
 
-_LEARNED_FROM = 2
-_LONGEST = 400  # words of a sentence; a longer one is no sentence
-_LONGEST_NAME = 6
+_MIN_LEARNED = 2  # times a word is used as a verb before it counts as one
+_MAX_SENTENCE_WORDS, _MAX_NAME_WORDS = 400, 6
 _CELL_ENDS = re.compile(r"[|\t]")
-_STATING = frozenset({"prose", "item"})
+_NO_VERBS = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """The words text[start:end] of a document, read. `before` is the sentence before it in the same paragraph."""
+class ParsedSentence:
+    """The words text[start:end] of a document, parsed. `before` is the sentence before it in the same paragraph."""
 
     document: CorpusDocument = field(repr=False)
     start: int
     end: int
-    words: tuple[Word, ...] = field(repr=False)
-    phrases: tuple[Phrase, ...]
-    clauses: tuple[Clause, ...]
-    before: "Sentence | None" = field(default=None, repr=False)
+    words: tuple[SentenceWord, ...] = field(repr=False)
+    phrases: tuple[NounPhrase, ...]
+    clauses: tuple[SentenceClause, ...]
+    before: "ParsedSentence | None" = field(default=None, repr=False)
     item: bool = False
 
     @property
@@ -46,20 +55,20 @@ class Sentence:
 
     @property
     def section(self) -> str:
-        """Headings above it, joined by ' > '; empty above the first."""
+        """Headings above the sentence, joined by ' > '; empty above the first."""
         return self.document.outline.section_at(self.start) or ""
 
-    def evidence(self, score: float, about: str = "") -> Evidence:
+    def evidence(self, score: float) -> Evidence:
         """The whole sentence as evidence."""
-        return self.document.evidence(self.start, self.end, score, about)
+        return self.document.evidence(self.start, self.end, score)
 
     def with_before(self, score: float) -> Evidence:
-        """The sentence before it and itself: what "it" stands for is said in the first."""
+        """The sentence and the one before it, which names what "it" means."""
         start = self.before.start if self.before else self.start
         return self.document.evidence(start, self.end, score)
 
-    def subjects_of(self, clause: Clause) -> tuple[Phrase, ...]:
-        """Who acts in one of its clauses; of "it" the only subject of the sentence before, if that has one."""
+    def subjects_of(self, clause: SentenceClause) -> tuple[NounPhrase, ...]:
+        """The subjects of a clause; for "it" the only subject of the sentence before, if that has one."""
         if not clause.again:
             return clause.subjects
         first = self.before.clauses[:1] if self.before else ()
@@ -67,25 +76,26 @@ class Sentence:
         return known if len(known) == 1 else ()
 
 
-def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[Sentence]:
-    """Every sentence and list item of the texts in order, read with the verbs that the texts themselves show."""
-    cut = [(document, list(_stating(document, glossary))) for document in corpus.documents]
-    texts = [(document, piece, _words(document, piece)) for document, pieces in cut for piece in pieces]
-    reader = Clauses(Verbs(_learned([words for _, _, words in texts])))
-    found: list[Sentence] = []
+def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[ParsedSentence]:
+    """Every sentence and list item of the texts in order, parsed with the verbs that the texts themselves show."""
+    pieces = [
+        (document, piece)
+        for document in corpus.documents
+        for piece in _pieces(document, glossary)
+        if piece.kind in {"prose", "item"}
+    ]
+    texts = [(document, piece, _words(document, piece)) for document, piece in pieces]
+    reader = SentenceReader(VerbLexicon(_learned_verbs([words for _, _, words in texts])))
+    found: list[ParsedSentence] = []
     for document, piece, words in texts:
-        if not words or len(words) > _LONGEST:
+        if not words or len(words) > _MAX_SENTENCE_WORDS:
             continue
         last = found[-1] if found else None
         near = last is not None and last.document is document and not piece.new_paragraph and piece.kind == "prose"
         found.append(
-            Sentence(
-                document,
-                piece.start,
-                piece.end,
-                tuple(words),
-                tuple(reader.phrases(words)),
-                tuple(reader.read(words)),
+            ParsedSentence(
+                *(document, piece.start, piece.end, tuple(words), tuple(reader.phrases(words))),
+                tuple(reader.clauses(words)),
                 last if near else None,
                 piece.kind == "item",
             )
@@ -93,45 +103,67 @@ def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[Sentence]:
     return found
 
 
-def names_in_tables(corpus: Corpus, glossary: GlossarySection) -> list[Phrase]:
-    """What table cells name in capitals and say nothing else of: "Case File" in a row of what is kept for how long."""
-    reader = Clauses(Verbs())
-    found: list[Phrase] = []
-    for document in corpus.documents:
-        for piece in Layout(document, glossary).pieces:
-            if piece.kind == "row" and not is_contents_row(piece.text):
-                found += [phrase for cell in _CELL_ENDS.split(piece.text) if (phrase := _name(cell, reader))]
-    return found
+def names_in_tables(corpus: Corpus, glossary: GlossarySection) -> list[NounPhrase]:
+    """The names in capitals that fill a table cell: "Case File" in a row of a retention schedule."""
+    return [
+        phrase
+        for document in corpus.documents
+        for piece in _pieces(document, glossary)
+        if piece.kind == "row"
+        for cell in _CELL_ENDS.split(piece.text)
+        if (phrase := _name_in_cell(cell)) is not None
+    ]
 
 
-def _name(cell: str, reader: Clauses) -> Phrase | None:
-    words = words_of(cell)
-    phrases = list(reader.phrases(words)) if 1 < len(words) <= _LONGEST_NAME else []
-    whole = len(phrases) == 1 and len(phrases[0].words) == len(words) and not any(word.stop for word in words[1:])
-    return phrases[0] if whole and all(word.capital for word in words if word.low not in JOINING) else None
+def _name_in_cell(cell: str) -> NounPhrase | None:
+    words = sentence_words(cell)
+    phrases = list(SentenceReader(listed_verbs()).phrases(words)) if 1 < len(words) <= _MAX_NAME_WORDS else []
+    whole = len(phrases) == 1 and len(phrases[0].words) == len(words) and not any(word.separator for word in words[1:])
+    return phrases[0] if whole and all(word.capital for word in words if word.low not in NAME_PREPOSITIONS) else None
 
 
-def _stating(document: CorpusDocument, glossary: GlossarySection) -> Iterator[Piece]:
-    for piece in Layout(document, glossary).pieces:
-        if piece.kind in _STATING and not is_contents_row(piece.text):
-            yield piece
+def _pieces(document: CorpusDocument, glossary: GlossarySection) -> Iterator[TextPiece]:
+    return (piece for piece in DocumentLayout(document, glossary).pieces if not is_contents_row(piece.text))
 
 
-def _words(document: CorpusDocument, piece: Piece) -> list[Word]:
+def _words(document: CorpusDocument, piece: TextPiece) -> list[SentenceWord]:
     text = document.text[piece.start : piece.end]
-    return words_of(text, after_labels(text, 0, len(text)))
+    return sentence_words(text, skip_labels(text, 0, len(text)))
 
 
-def _learned(sentences: Sequence[Sequence[Word]]) -> list[str]:
-    """Words that stand behind "must" and its like with an object behind them: verbs, whatever they mean."""
+def _learned_verbs(sentences: Sequence[Sequence[SentenceWord]]) -> list[str]:
+    """Words between a modal verb and an object, which are verbs even if they are unknown."""
     counted: Counter[str] = Counter()
     for words in sentences:
         for number in range(1, len(words) - 1):
             low = words[number].low
-            if words[number - 1].low in MODALS and not words[number].stop and _may_be_verb(low):
+            verbal = low.isalpha() and low not in _NO_VERBS and not low.endswith("ly")
+            if verbal and words[number - 1].low in MODALS and not words[number].separator:
                 counted[low] += words[number + 1].low in DETERMINERS
-    return [word for word, times in counted.items() if times >= _LEARNED_FROM]
+    return [word for word, times in counted.items() if times >= _MIN_LEARNED]
 
 
-def _may_be_verb(low: str) -> bool:
-    return low.isalpha() and low not in BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS and not low.endswith("ly")
+class TopicFilter:
+    """Keeps the sentences that name a topic, are under a heading that does, or in a chunk that a search returned."""
+
+    def __init__(self, topics: Sequence[str], engine: Engine | None, chunks: int) -> None:
+        """`chunks` is how many are searched for each topic. Raises RetrievalError if a search fails."""
+        self._topics = tuple(topic.strip() for topic in topics if topic.strip())
+        stems = [re.escape(topic.removesuffix("s")) for topic in self._topics]
+        self._named = re.compile(rf"(?<!\w)(?:{'|'.join(stems)})(?:s|es|en)?(?!\w)", re.IGNORECASE)
+        self._spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        if engine is not None and chunks:
+            for topic in self._topics:
+                for chunk in engine.search(topic, top_k=chunks).chunks:
+                    self._spans.setdefault((chunk.collection, chunk.source_id), []).append(chunk.span)
+
+    def keep(self, sentences: Iterable[ParsedSentence]) -> list[ParsedSentence]:
+        """The sentences about the topics in their order; all if there are no topics."""
+        return [one for one in sentences if self._is_about(one)] if self._topics else list(sentences)
+
+    def _is_about(self, sentence: ParsedSentence) -> bool:
+        if self._named.search(sentence.text) or self._named.search(sentence.section):
+            return True
+        document = sentence.document
+        spans = self._spans.get((document.collection, document.document_id), ())
+        return any(start <= sentence.start and sentence.end <= end for start, end in spans)

@@ -1,135 +1,145 @@
-"""Who is related to what, as sentences of the handbook say it: source, verb and target, all places together."""
+"""Relationships between candidates, and the duties of roles and bodies, with the sentences that state them."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
-from elt_llm_consumer.handbook.candidates import Candidate, Found
-from elt_llm_consumer.handbook.clauses import Clause, Modality
-from elt_llm_consumer.handbook.grammar import QUANTIFIERS
-from elt_llm_consumer.handbook.kinds import Kinds
-from elt_llm_consumer.handbook.phrases import Phrase
-from elt_llm_consumer.handbook.reading import Sentence
-from elt_llm_consumer.handbook.targets import Target
-from elt_llm_consumer.handbook.verbs import Verbs
-from elt_llm_consumer.rows import Evidence
+from elt_llm_consumer.evidence import Evidence
+from elt_llm_consumer.handbook.candidates import CandidateIndex, EntityCandidate
+from elt_llm_consumer.handbook.kinds import KindClassifier
+from elt_llm_consumer.handbook.reading import ParsedSentence
+from elt_llm_consumer.sentences.reader import Modality, NounPhrase, SentenceClause, VerbTarget
+from elt_llm_consumer.sentences.words import QUANTIFIERS, listed_verbs, past_participle, sentence_words
 
 IS_A, KIND_OF, OF, HAVE = "is a", "is a kind of", "of", "have"
-_BEHIND_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "mit", "von", "an", "bei", "vor"})
-_BEHIND_VERB = _BEHIND_OBJECT | {"for", "under", "through", "into", "über", "für"}
-_SAID, _AGAIN, _LOOSE = 0.9, 0.7, 0.75
+_AFTER_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "mit", "von", "an", "bei", "vor"})
+_AFTER_VERB = _AFTER_OBJECT | {"for", "under", "through", "into", "über", "für"}
+_CLAUSE_SCORE, _PRONOUN_SCORE, _PHRASE_SCORE = 0.9, 0.7, 0.75
 _NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})
+# Verbs that explain words, or state nothing that lasts.
 _EMPTY = frozenset({"include", "mean", "refer", "say", "show", "see", "need", "want"})
-"""Verbs that tell what words mean, or nothing that lasts."""
+_NEGATED: Mapping[Modality, Modality] = {
+    "may": "may not",
+    "must": "must not",
+    "should": "should not",
+    "does": "does not",
+}
 
 
 @dataclass(frozen=True)
-class Told:
-    """One sentence that says a relationship. `modality` is empty where none is told; `count` is how many targets."""
+class RelationStatement:
+    """One sentence that states a relationship; `count` is how many targets, if the sentence has it."""
 
-    source: Candidate
+    source: EntityCandidate
     verb: str
-    target: Candidate
+    target: EntityCandidate
     modality: Modality | None
     count: str
     evidence: Evidence
     score: float
     again: bool = False
-    """Whether the sentence says "it" or "they", and the one before who that is."""
+    """Whether the source is "it" or "they" in the sentence, and named in the one before."""
 
 
 @dataclass
-class Relation:
-    """A relationship with every sentence that says it, each once."""
+class CandidateRelation:
+    """A relationship with every sentence that states it, each once."""
 
-    source: Candidate
+    source: EntityCandidate
     verb: str
-    target: Candidate
-    told: list[Told] = field(default_factory=list)
+    target: EntityCandidate
+    statements: list[RelationStatement] = field(default_factory=list)
 
     @property
     def key(self) -> str:
-        """What it is called by in every run."""
+        """The key of the relationship, the same in every run."""
         return f"{self.source.key}/{self.verb.replace(' ', '-')}/{self.target.key}"
 
 
-class Relations:
+class RelationFinder:
     """Finds the relationships between candidates."""
 
-    def __init__(self, found: Found, kinds: Kinds) -> None:
-        self._found, self._kinds = found, kinds
-        self._verbs = Verbs()
+    def __init__(self, index: CandidateIndex, kinds: KindClassifier) -> None:
+        self._index, self._kinds = index, kinds
 
-    def find(self, sentences: Iterable[Sentence]) -> list[Relation]:
+    def find(self, sentences: Iterable[ParsedSentence]) -> list[CandidateRelation]:
         """The relationships in order of source, verb and target."""
-        relations: dict[str, Relation] = {}
-        for told in (*self._defined(), *(one for sentence in sentences for one in self._said(sentence))):
-            if told.source.key == told.target.key:
+        relations: dict[str, CandidateRelation] = {}
+        stated = (one for sentence in sentences for one in self._in_sentence(sentence))
+        for statement in (*self._in_definitions(), *stated):
+            if statement.source.key == statement.target.key:
                 continue
-            fresh = Relation(told.source, told.verb, told.target)
-            relation = relations.setdefault(fresh.key, fresh)
-            if all(one.evidence.quote != told.evidence.quote for one in relation.told):
-                relation.told.append(told)
+            new = CandidateRelation(statement.source, statement.verb, statement.target)
+            relation = relations.setdefault(new.key, new)
+            if all(one.evidence.quote != statement.evidence.quote for one in relation.statements):
+                relation.statements.append(statement)
         return sorted(
             relations.values(), key=lambda one: (one.source.name.casefold(), one.verb, one.target.name, one.key)
         )
 
-    def _defined(self) -> Iterator[Told]:
-        for candidate in self._found.candidates:
-            near = self._kinds.genus(candidate)
-            if near is not None:
-                evidence = near[0].definition.evidence
-                yield Told(candidate, KIND_OF, near[1], None, "", evidence, evidence.score)
+    def _in_definitions(self) -> Iterator[RelationStatement]:
+        for candidate in self._index.candidates:
+            genus = self._kinds.genus(candidate)
+            if genus is not None:
+                evidence = genus[0].definition.evidence
+                yield RelationStatement(candidate, KIND_OF, genus[1], None, "", evidence, evidence.score)
 
-    def _said(self, sentence: Sentence) -> Iterator[Told]:
+    def _in_sentence(self, sentence: ParsedSentence) -> Iterator[RelationStatement]:
         for clause in sentence.clauses:
-            yield from self._of_clause(sentence, clause)
-        yield from self._of_phrases(sentence)
+            yield from self._in_clause(sentence, clause)
+        yield from self._in_phrases(sentence)
 
-    def _of_clause(self, sentence: Sentence, clause: Clause) -> Iterator[Told]:
+    def _in_clause(self, sentence: ParsedSentence, clause: SentenceClause) -> Iterator[RelationStatement]:
         subjects = sentence.subjects_of(clause)
-        sources = [one for one in map(self._found.of, subjects) if one is not None]
-        modality = _denied(clause.modality) if any(one.count == "no" for one in subjects) else clause.modality
-        score = _AGAIN if clause.again else _SAID
+        sources = [one for one in map(self._index.of, subjects) if one is not None]
+        modality = clause.modality
+        if any(one.count == "no" for one in subjects):  # "No club may" means "a club may not"
+            modality = _NEGATED.get(modality, modality)
+        score = _PRONOUN_SCORE if clause.again else _CLAUSE_SCORE
         evidence = sentence.with_before(score) if clause.again else sentence.evidence(score)
-        for verb, target, turned in _named(clause):
-            other = self._found.of(target.phrase)
+        for verb, target, inverted in _verbs_and_targets(clause):
+            other = self._index.of(target.phrase)
             if other is None:
                 continue
             for one in sources:
-                source, to = (other, one) if turned else (one, other)
-                count = "" if turned else _count(target.phrase)
-                yield Told(source, verb, to, modality, count, evidence, score, clause.again)
+                source, to = (other, one) if inverted else (one, other)
+                count = "" if inverted else _target_count(target.phrase)
+                yield RelationStatement(source, verb, to, modality, count, evidence, score, clause.again)
 
-    def _of_phrases(self, sentence: Sentence) -> Iterator[Told]:
+    def _in_phrases(self, sentence: ParsedSentence) -> Iterator[RelationStatement]:
         """Such as "chair of each committee", "the club's secretary", "person appointed by the Board"."""
-        words, evidence = sentence.words, sentence.evidence(_LOOSE)
+
+        def statement(
+            source: EntityCandidate, verb: str, target: EntityCandidate, count: str = ""
+        ) -> RelationStatement:
+            return RelationStatement(source, verb, target, None, count, evidence, _PHRASE_SCORE)
+
+        words, evidence = sentence.words, sentence.evidence(_PHRASE_SCORE)
         for phrase, following in zip_longest(sentence.phrases, sentence.phrases[1:]):
-            own = self._found.of(phrase)
+            own = self._index.of(phrase)
             if own is None:
                 continue
-            if phrase.owner is not None and (owner := self._found.of(phrase.owner)) is not None:
-                yield Told(own, OF, owner, None, "", evidence, _LOOSE)
-            if following is None or (other := self._found.of(following)) is None:
+            if phrase.owner is not None and (owner := self._index.of(phrase.owner)) is not None:
+                yield statement(own, OF, owner)
+            if following is None or (other := self._index.of(following)) is None:
                 continue
             between = [word.low for word in words[phrase.last : following.first]]
-            if any(word.stop for word in words[phrase.last : following.last]):
+            if any(word.separator for word in words[phrase.last : following.last]):
                 continue
             if between == ["of"] and following.owner is None:
-                yield Told(own, OF, other, None, _count(following), evidence, _LOOSE)
-            elif len(between) == len(("appointed", "by")) and between[1] == "by":
-                verb = self._verbs.base(between[0], "participle")
-                if verb:
-                    yield Told(other, verb, own, None, "", evidence, _LOOSE)
+                yield statement(own, OF, other, _target_count(following))
+            elif between[1:] == ["by"] and (verb := listed_verbs().base(between[0], "participle")):
+                yield statement(other, verb, own)
 
 
-def _named(clause: Clause) -> Iterator[tuple[str, Target, bool]]:
-    """The verb as it is written between two names, the target, and whether the target is who acts."""
-    direct, behind = False, 0
+def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
+    """The verb as written between two names, the target, and whether the target is who acts."""
+    direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return
     for number, target in enumerate(clause.targets):
-        behind += target.by != ""
+        after_prepositions += target.by != ""
         if target.by == "":
             direct = True
             if not clause.passive:
@@ -138,17 +148,14 @@ def _named(clause: Clause) -> Iterator[tuple[str, Target, bool]]:
             yield clause.verb, target, True
         elif (
             clause.verb not in {"be", HAVE}
-            and behind == 1
-            and target.by in (_BEHIND_OBJECT if direct else _BEHIND_VERB)
+            and after_prepositions == 1
+            and target.by in (_AFTER_OBJECT if direct else _AFTER_VERB)
         ):
-            yield (
-                (f"be {Verbs.participle(clause.verb)}" if clause.passive else clause.verb) + f" {target.by}",
-                target,
-                False,
-            )
+            verb = f"be {past_participle(clause.verb)}" if clause.passive else clause.verb
+            yield f"{verb} {target.by}", target, False
 
 
-def _objects(clause: Clause, number: int) -> Iterator[tuple[str, Target, bool]]:
+def _objects(clause: SentenceClause, number: int) -> Iterator[tuple[str, VerbTarget, bool]]:
     target = clause.targets[number]
     if clause.verb != "be":
         yield clause.verb, target, False
@@ -160,23 +167,77 @@ def _objects(clause: Clause, number: int) -> Iterator[tuple[str, Target, bool]]:
         yield f"is {target.phrase.written} of", following, False
 
 
-def _denied(modality: Modality) -> Modality:
-    """The modality behind "no": "No club may" is "a club may not"."""
-    denied: dict[Modality, Modality] = {
-        "may": "may not",
-        "must": "must not",
-        "should": "should not",
-        "does": "does not",
-    }
-    return denied.get(modality, modality)
+def _target_count(phrase: NounPhrase) -> str:
+    """How many targets, if the phrase has a quantity: "each", "one or more", "nine"."""
+    parts = phrase.count.split() if phrase.count not in _NOT_COUNTED else ()
+    is_quantity = any(part in QUANTIFIERS or part.isdigit() or part in {"least", "most"} for part in parts)
+    return phrase.count if is_quantity else ""
 
 
-def _count(phrase: Phrase) -> str:
-    """How many, as far as it is said: "each", "one or more", "nine"."""
-    return "" if phrase.count in _NOT_COUNTED or not _is_quantity(phrase.count) else phrase.count
+_CLAUSE_DUTY_SCORE, _LISTED_DUTY_SCORE, _PRONOUN_DUTY_SCORE = 0.95, 0.9, 0.75
+_MAX_ITEMS = 30
+_STATES = frozenset({"be", "have", "become", "include", "consist"})
 
 
-def _is_quantity(count: str) -> bool:
-    return bool(count) and any(
-        part in QUANTIFIERS or part.isdigit() or part in {"least", "most"} for part in count.split()
-    )
+@dataclass(frozen=True)
+class Duty:
+    """One statement of what a candidate has to do or may do, with its evidence."""
+
+    text: str
+    evidence: Evidence
+
+
+class DutyFinder:
+    """Finds the statements in which a candidate acts, and the lists under "The duties of X are:"."""
+
+    def __init__(self, index: CandidateIndex, duty_words: Sequence[str]) -> None:
+        """`duty_words` head a list of duties, such as "duties" in "The duties of the Board are:"."""
+        self._index = index
+        self._headed = re.compile(
+            rf"\b(?:{'|'.join(map(re.escape, sorted(duty_words, key=len, reverse=True)))})"
+            r"\s(?:and\s\w{1,20}\s)?(?:of|der|des)\s(?:(?:the|an?|each|every)\s)?(?P<whose>[^:.;,]{2,80})",
+            re.IGNORECASE,
+        )
+
+    def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, list[Duty]]:
+        """By key of a candidate its duties and powers in order of the texts, the same words once."""
+        found: dict[str, dict[str, Duty]] = {}
+        for number, sentence in enumerate(sentences):
+            for candidate, score in self._acting(sentence):
+                for duty in _duties(sentence, sentences[number + 1 : number + 1 + _MAX_ITEMS], score):
+                    found.setdefault(candidate.key, {}).setdefault(duty.text, duty)
+        return {key: list(duties.values()) for key, duties in found.items()}
+
+    def _acting(self, sentence: ParsedSentence) -> Iterable[tuple[EntityCandidate, float]]:
+        """Each candidate with duties in a sentence: its subjects, or whose duties it or its heading announces."""
+        announcement = sentence.text if sentence.text.endswith(":") else sentence.section.rsplit(" > ", 1)[-1]
+        headed = self._whose(announcement)
+        by_key: dict[str, tuple[EntityCandidate, float]] = {headed.key: (headed, _LISTED_DUTY_SCORE)} if headed else {}
+        for clause in sentence.clauses:
+            if clause.passive or (clause.verb in _STATES and clause.modality in {"does", "does not"}):
+                continue
+            score = _PRONOUN_DUTY_SCORE if clause.again else _CLAUSE_DUTY_SCORE
+            for subject in sentence.subjects_of(clause):
+                candidate = self._index.of(subject)
+                if candidate is not None and subject.count != "no":
+                    by_key.setdefault(candidate.key, (candidate, score))
+        return by_key.values()
+
+    def _whose(self, text: str) -> EntityCandidate | None:
+        match = self._headed.search(text)
+        if match is None:
+            return None
+        words = [word.written for word in sentence_words(match["whose"])]
+        longest_first = (self._index.exactly(" ".join(words[:number])) for number in range(len(words), 0, -1))
+        return next((one for one in longest_first if one is not None), None)
+
+
+def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> Iterable[Duty]:
+    """The duties of each list item after a sentence that ends in a colon, else the one of the sentence."""
+    items = list(takewhile(lambda one: one.item and one.document is sentence.document, following))
+    if items and sentence.text.endswith(":"):
+        return [Duty(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]
+    if score == _PRONOUN_DUTY_SCORE and sentence.before is not None:
+        text = " ".join(sentence.document.text[sentence.before.start : sentence.end].split())
+        return [Duty(text, sentence.with_before(score))]
+    return [Duty(sentence.text, sentence.evidence(score))]

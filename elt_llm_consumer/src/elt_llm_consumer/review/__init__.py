@@ -1,1 +1,1 @@
-"""What reviewers say of rows, and what they put in place of what was found."""
+"""Reviews and curated values: decisions of reviewers about rows; and comparison with gold files."""

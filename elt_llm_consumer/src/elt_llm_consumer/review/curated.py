@@ -1,60 +1,60 @@
-"""Values that reviewers put in place of what was found, from a file: with who, when and why."""
+"""Curated values: values that reviewers set in a file, with name, date and reason."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from elt_llm_core.settings_section import Section
+from elt_llm_core.settings.tree import SettingsSection
 from pydantic import Field, model_validator
 
-from elt_llm_consumer.corpus import Corpus
-from elt_llm_consumer.review.merging import with_rows
-from elt_llm_consumer.rows import Cell, Curation, Evidence, JobResult, Row
+from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Row
+from elt_llm_consumer.jobs.corpus import Corpus
+from elt_llm_consumer.review.reviews import map_rows
 
-_LONGEST_NOTE = 200  # characters of an overruled value
-_NOT_THERE = "The quote given for it is not in the documents."
+_MAX_NOTE_LENGTH = 200  # characters of a replaced value
+_QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
 
 
-class Override(Section):
-    """One value for one field of one row."""
+class ValueOverride(SettingsSection):
+    """One curated value for one field of one row."""
 
-    kind: str = Field("", description="Kind of job it is for, such as catalog; unset: every kind.")
+    kind: str = Field("", description="Kind of job, such as catalog; unset: every kind.")
     table: str = Field(description="Table of the row.")
-    key: str = Field("", description="Key of the row; or else its name.")
-    name: str = Field("", description="Name of the row, where no other of the table has it.")
-    field: str = Field(description="Column whose value it is.")
-    value: str | int | float | tuple[str, ...] | None = Field(description="The value; null: there is none.")
-    by: str = Field(min_length=1, description="Who says so.")
+    key: str = Field("", description="Key of the row, unless its name is given.")
+    name: str = Field("", description="Name of the row, if unique in the table.")
+    field: str = Field(description="Column of the value.")
+    value: str | int | float | tuple[str, ...] | None = Field(description="The value; null marks the field as absent.")
+    by: str = Field(min_length=1, description="Name of the curator.")
     at: date = Field(description="When, such as 2026-01-31.")
-    reason: str = Field("", description="Why, in their words.")
-    quote: str = Field("", description="Words of a document that bear it out, as they stand there.")
-    source: str = Field("", description="The document they are in; unset: the first that has them.")
+    reason: str = Field("", description="The curator's reason.")
+    quote: str = Field("", description="A verbatim quote of a document that supports the value.")
+    source: str = Field("", description="The document of the quote; unset: the first that contains it.")
 
     @model_validator(mode="after")
-    def _names_a_row(self) -> "Override":
+    def _names_a_row(self) -> "ValueOverride":
         if bool(self.key) == bool(self.name):
-            raise ValueError("give the key of the row or its name, and not both")
+            raise ValueError("give either the key of the row or its name")
         return self
 
     def is_of(self, table: str, row: Row) -> bool:
-        """Whether it is meant for this row."""
+        """Whether the value is for this row."""
         return table == self.table and (row.key == self.key if self.key else row.name == self.name)
 
     def __str__(self) -> str:
-        """How messages name it."""
+        """The name in messages."""
         return f"{self.table}, {self.key or self.name}, {self.field}"
 
 
-class CuratedFile(Section):
-    """The file that `sources.curated` names."""
+class CuratedFile(SettingsSection):
+    """The file in `sources.curated`."""
 
-    overrides: tuple[Override, ...] = Field((), description="What reviewers put in place of what is found.")
+    overrides: tuple[ValueOverride, ...] = Field((), description="Values set by reviewers.")
 
 
-class Curated:
-    """Applies overrides to rows, and knows which of them have found theirs."""
+class CuratedValues:
+    """Applies curated values to rows and records which of them were applied."""
 
-    def __init__(self, overrides: Sequence[Override], kind: str, corpora: Sequence[Corpus] = ()) -> None:
+    def __init__(self, overrides: Sequence[ValueOverride], kind: str, corpora: Sequence[Corpus] = ()) -> None:
         self._overrides = [one for one in overrides if one.kind in ("", kind)]
         self._corpora = corpora
         self._kind = kind
@@ -62,7 +62,7 @@ class Curated:
         self._problems: list[str] = []
 
     def row(self, table: str, row: Row) -> Row:
-        """The row with what reviewers say of it."""
+        """Return the row with its curated values."""
         for number, override in enumerate(self._overrides):
             if override.is_of(table, row) and not self._is_in(override, row):
                 self._applied.add(number)
@@ -71,11 +71,11 @@ class Curated:
         return row
 
     def result(self, result: JobResult) -> JobResult:
-        """The result with what reviewers say of rows that follow from others."""
-        return with_rows(result, self.row)
+        """Return the result with curated values in derived rows."""
+        return map_rows(result, self.row)
 
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
-        """What could not be applied, a sentence each; `waiting` are table, key and name of rows not made yet."""
+        """Sentences about values that could not be applied; `waiting` are table, key and name of rows not made yet."""
         found = [*dict.fromkeys(self._problems), *self._given_twice()]
         columns = {table.name: table.columns for table in result.tables}
         for number, override in enumerate(self._overrides):
@@ -86,32 +86,32 @@ class Curated:
             if number not in self._applied and not comes:
                 found.append(f"Curated value without a row: {override}{self._why(override, columns)}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
-                found.append(f"Curated value for a column that there is not: {override}.")
+                found.append(f"Curated value for an unknown column: {override}.")
         return found
 
     def _given_twice(self) -> list[str]:
         counts = Counter(map(str, self._overrides))
         return [
-            f"Curated values given {count} times, of which the last holds: {it}."
+            f"Curated values given {count} times; the last one applies: {it}."
             for it, count in counts.items()
             if count > 1
         ]
 
-    def _why(self, override: Override, columns: dict[str, tuple[str, ...]]) -> str:
+    def _why(self, override: ValueOverride, columns: dict[str, tuple[str, ...]]) -> str:
         if override.table in columns:
             return ""
         return f" (a {self._kind} has no such table; name the kind of job that has)"
 
-    def _is_in(self, override: Override, row: Row) -> bool:
+    def _is_in(self, override: ValueOverride, row: Row) -> bool:
         cell = row.cells.get(override.field)
         return cell is not None and cell.curation == _curation(override) and cell.value == override.value
 
-    def _cell(self, override: Override, found: Cell | None) -> Cell:
+    def _cell(self, override: ValueOverride, found: Cell | None) -> Cell:
         evidence = self._evidence(override)
-        notes = [_overruled(found)] if found else []
+        notes = [_overruled_value(found)] if found else []
         if override.quote and not evidence:
-            notes.append(_NOT_THERE)
-            self._problems.append(f"Curated value: {override}: {_NOT_THERE}")
+            notes.append(_QUOTE_NOT_FOUND)
+            self._problems.append(f"Curated value: {override}: {_QUOTE_NOT_FOUND}")
         return Cell(
             value=override.value if override.value not in ("", ()) else None,
             verdict="absent" if override.value in (None, "", ()) else "found",
@@ -122,23 +122,23 @@ class Curated:
             curation=_curation(override),
         )
 
-    def _evidence(self, override: Override) -> tuple[Evidence, ...]:
+    def _evidence(self, override: ValueOverride) -> tuple[Evidence, ...]:
         return next(self._places(override), ()) if override.quote.strip() else ()
 
-    def _places(self, override: Override) -> Iterator[tuple[Evidence, ...]]:
+    def _places(self, override: ValueOverride) -> Iterator[tuple[Evidence, ...]]:
         for document in (document for corpus in self._corpora for document in corpus.documents):
             start = document.text.find(override.quote) if override.source in ("", document.source) else -1
             if start >= 0:
                 yield (document.evidence(start, start + len(override.quote), 1.0),)
 
 
-def _curation(override: Override) -> Curation:
+def _curation(override: ValueOverride) -> Curation:
     return Curation(by=override.by, at=override.at.isoformat(), reason=override.reason)
 
 
-def _overruled(cell: Cell) -> str:
+def _overruled_value(cell: Cell) -> str:
     if cell.verdict == "absent":
-        return "In place of nothing found."
+        return "It replaces an absent value."
     value = ", ".join(cell.value) if isinstance(cell.value, tuple) else str(cell.value)
-    short = value if len(value) <= _LONGEST_NOTE else value[:_LONGEST_NOTE] + " ..."
-    return f"In place of ({cell.verdict}, {cell.method}): {short}"
+    short = value if len(value) <= _MAX_NOTE_LENGTH else value[:_MAX_NOTE_LENGTH] + " ..."
+    return f"It replaces ({cell.verdict}, {cell.method}): {short}"

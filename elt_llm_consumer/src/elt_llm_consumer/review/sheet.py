@@ -1,36 +1,43 @@
-"""Reviews as they stand in a sheet that was exported and filled in."""
+"""Read reviews back from an exported sheet (CSV or XLSX) and import them."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile, ZipFile
 from zlib import error as BadCompression  # noqa: N812 - it is an exception
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, RowId, StoredReview
+from elt_llm_core.store.database import Database
+from elt_llm_core.utilities import nearest_names
+
+from elt_llm_consumer.evidence import Cell, Row
+from elt_llm_consumer.export.text import one_line, printable, unescape_formula, value_text
+from elt_llm_consumer.review.reviews import MAX_COMMENT_LENGTH, REVIEW_STATUSES
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
-NEEDED = ("table", "key", "review_status")
-OPTIONAL = ("reviewer", "review_comment")
-_AS_EXPORTED = "Read back the file that the job wrote: .csv of one table, or .xlsx."
-_MOST_BYTES = 64_000_000  # of a file, many times what the largest job writes
-_MOST_UNPACKED = 256_000_000  # bytes of a workbook: a small file may unpack to any size
-_MOST_LINES = 100_000  # of a sheet
-_MOST_COLUMNS = 1_000
+REQUIRED_COLUMNS = ("table", "key", "review_status")
+OPTIONAL_COLUMNS = ("reviewer", "review_comment")
+_EXPORT_HINT = "Import the file that the job wrote: .csv of one table, or .xlsx."
+_MAX_BYTES = 64_000_000  # per file, many times the largest output
+_MAX_UNPACKED_BYTES = 256_000_000  # unpacked bytes of a workbook, against zip bombs
+_MAX_LINES = 100_000  # per sheet
+_MAX_COLUMNS = 1_000
 _UNREADABLE = (BadZipFile, BadCompression, ParseError, LookupError, ValueError, TypeError, EOFError, OSError)
-"""What the reader of workbooks raises for a damaged one, at the beginning or while it reads on."""
+"""Errors of the workbook reader for a damaged file."""
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One line of a sheet, by what names it in messages, with what was filled in; all without spaces around."""
+    """One line of a sheet with its name in messages and its review columns, stripped of spaces."""
 
     where: str
     table: str
@@ -39,22 +46,22 @@ class SheetRow:
     reviewer: str
     comment: str
     values: Mapping[str, str] = field(default_factory=dict)
-    """All that stands in the line, by the names of the columns."""
+    """All values of the line by column name."""
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """The lines of a CSV file, or of every sheet of a workbook that has the columns of a review.
+    """Read the lines of a CSV file, or of all workbook sheets with review columns.
 
-    Raises UsageError for a file that is neither, or that has no such columns.
+    Raises UsageError for any other file.
     """
     if not path.is_file():
-        raise UsageError(f"There is no file {path}.", hint=_AS_EXPORTED)
-    if path.stat().st_size > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", hint=_AS_EXPORTED)
+        raise UsageError(f"There is no file {path}.", hint=_EXPORT_HINT)
+    if path.stat().st_size > _MAX_BYTES:
+        raise UsageError(f"{path} is larger than {_MAX_BYTES:,} bytes.", hint=_EXPORT_HINT)
     sheets = _workbook(path) if path.suffix.lower() == ".xlsx" else [("", _lines(path))]
     found = [list(_rows(path, name, lines)) for name, lines in sheets if lines and _has_columns(lines[0])]
     if not found:
-        raise UsageError(f"{path} has no columns {', '.join(NEEDED)}.", hint=_AS_EXPORTED)
+        raise UsageError(f"{path} has no columns {', '.join(REQUIRED_COLUMNS)}.", hint=_EXPORT_HINT)
     return [row for rows in found for row in rows]
 
 
@@ -65,16 +72,16 @@ def _workbook(path: Path) -> list[tuple[str, list[list[str]]]]:
     try:
         with ZipFile(path) as package:
             unpacked = sum(part.file_size for part in package.infolist())
-        if unpacked <= _MOST_UNPACKED:
+        if unpacked <= _MAX_UNPACKED_BYTES:
             with closing(load_workbook(path, read_only=True, data_only=True)) as workbook:
-                return [(sheet.title, _of_sheet(sheet)) for sheet in workbook.worksheets]
+                return [(sheet.title, _worksheet_lines(sheet)) for sheet in workbook.worksheets]
     except (InvalidFileException, *_UNREADABLE) as error:
-        raise UsageError(f"{path} cannot be read as a workbook: {error}", hint=_AS_EXPORTED) from error
-    raise UsageError(f"{path} unpacks to more than {_MOST_UNPACKED:,} bytes.", hint=_AS_EXPORTED)
+        raise UsageError(f"{path} cannot be read as a workbook: {error}", hint=_EXPORT_HINT) from error
+    raise UsageError(f"{path} unpacks to more than {_MAX_UNPACKED_BYTES:,} bytes.", hint=_EXPORT_HINT)
 
 
-def _of_sheet(sheet: "Worksheet") -> list[list[str]]:
-    """The lines of a sheet up to the last that holds anything; of one without columns of a review the first alone."""
+def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
+    """The lines of a sheet up to the last non-empty one; only the first of a sheet without review columns."""
     lines = (_texts(line) for line in _cells(sheet))
     head = next(lines, [])
     found = [head, *lines] if _has_columns(head) else [head]
@@ -84,10 +91,10 @@ def _of_sheet(sheet: "Worksheet") -> list[list[str]]:
 
 
 def _cells(sheet: "Worksheet") -> Iterator[tuple[object, ...]]:
-    """Within bounds, for a sheet may have its last cell anywhere, and all before it are read."""
+    """Read cells within bounds, since the last cell of a sheet may be anywhere."""
     rows, columns = (
-        min(sheet.max_row or _MOST_LINES, _MOST_LINES),
-        min(sheet.max_column or _MOST_COLUMNS, _MOST_COLUMNS),
+        min(sheet.max_row or _MAX_LINES, _MAX_LINES),
+        min(sheet.max_column or _MAX_COLUMNS, _MAX_COLUMNS),
     )
     return sheet.iter_rows(max_row=rows + 2, max_col=columns, values_only=True)
 
@@ -102,24 +109,26 @@ def _lines(path: Path) -> list[list[str]]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8.", hint="Save it as CSV UTF-8, or use the .xlsx.") from error
     head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)  # spreadsheets write what their country does
+    delimiter = max(",;\t", key=head.count)  # the delimiter depends on the spreadsheet's locale
     try:
-        return list(islice(csv.reader(StringIO(text, newline=""), delimiter=delimiter), _MOST_LINES + 2))
+        return list(islice(csv.reader(StringIO(text, newline=""), delimiter=delimiter), _MAX_LINES + 2))
     except csv.Error as error:
-        raise UsageError(f"{path} cannot be read as CSV: {error}", hint=_AS_EXPORTED) from error
+        raise UsageError(f"{path} cannot be read as CSV: {error}", hint=_EXPORT_HINT) from error
 
 
 def _has_columns(head: Sequence[str]) -> bool:
-    return set(NEEDED) <= {name.strip().lower() for name in head}
+    return set(REQUIRED_COLUMNS) <= {name.strip().lower() for name in head}
 
 
 def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[SheetRow]:
-    if len(lines) > _MOST_LINES + 1:
-        raise UsageError(f"{path} has more than {_MOST_LINES:,} lines.", hint=_AS_EXPORTED)
+    if len(lines) > _MAX_LINES + 1:
+        raise UsageError(f"{path} has more than {_MAX_LINES:,} lines.", hint=_EXPORT_HINT)
     head = [name.strip() for name in lines[0]]
     at = {name.lower(): column for column, name in reversed(list(enumerate(head)))}
     for number, line in enumerate(lines[1:], start=2):
-        table, key, status, reviewer, comment = (_value(line, at.get(name)) for name in (*NEEDED, *OPTIONAL))
+        table, key, status, reviewer, comment = (
+            _value(line, at.get(name)) for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
+        )
         if table or key or status or reviewer or comment:
             where = f"row {number} of sheet '{sheet}'" if sheet else f"row {number}"
             values = dict(zip(head, line, strict=False))
@@ -134,3 +143,144 @@ def _text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return "" if value is None else str(value)
+
+
+_CUT_MARK = "…"  # the mark of a truncated cell
+_MAX_CELL_LENGTH = 30_000  # characters; shorter texts are never truncated
+
+
+def differing_fields(line: SheetRow, row: Row) -> list[str]:
+    """Columns of the sheet whose value or verdict differs from the row, in row order."""
+    return [name for name, cell in row.cells.items() if not _cell_matches(line, name, cell)]
+
+
+def _cell_matches(line: SheetRow, name: str, cell: Cell) -> bool:
+    value, verdict = line.values.get(name), line.values.get(f"{name}: verdict", cell.verdict)
+    return verdict == cell.verdict and (value is None or _value_matches(value, cell))
+
+
+def _value_matches(text: str, cell: Cell) -> bool:
+    if isinstance(cell.value, int | float):
+        try:
+            return float(text) == cell.value
+        except ValueError:
+            return False
+    written, expected = one_line(unescape_formula(text)), one_line(printable(value_text(cell.value)))
+    if len(written) > _MAX_CELL_LENGTH and _CUT_MARK in written:
+        return expected.startswith(written[: written.rindex(_CUT_MARK)].rstrip())
+    return written == expected
+
+
+_MAX_HINTS = 20  # invalid lines reported with similar names, which are slow to find
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """Numbers of imported, unchanged and empty lines, and the errors of the others.
+
+    `notes` report lines that differ from the last written row, because the row or the sheet was changed.
+    """
+
+    taken: int
+    unchanged: int
+    without_review: int
+    problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a line is invalid, else 0."""
+        return int(bool(self.problems))
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName) -> ImportReport:
+    """Import the reviews of a sheet. They apply to the last written rows and are stale if the sheet shows other rows.
+
+    A PENDING line without reviewer and comment is empty and removes no review. A line equal to the stored review
+    changes nothing: a stale review does not become fresh.
+    """
+    reviews = JobReviewTable(state)
+    reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name))
+    for line in lines:
+        reader.read(line)
+    reviews.put(name, list(reader.taken.values()))
+    return ImportReport(
+        len(reader.taken), reader.unchanged, reader.without_review, tuple(reader.problems), tuple(reader.notes)
+    )
+
+
+class _ReviewImporter:
+    """Imports lines one by one."""
+
+    def __init__(self, shown: Mapping[RowId, OutputRow], known: Mapping[RowId, StoredReview]) -> None:
+        self._shown, self._known = shown, known
+        self.taken: dict[RowId, StoredReview] = {}
+        self.unchanged = self.without_review = 0
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+        self._rows = {(printable(it.table).strip(), printable(it.key).strip()): row for it, row in shown.items()}
+        self._tables = list(dict.fromkeys(place.table for place in shown))
+        self._seen: dict[RowId, str] = {}
+
+    def read(self, line: SheetRow) -> None:
+        status = line.status.upper().replace(" ", "_").replace("-", "_")
+        row = self._row(line)
+        if row is None:
+            return
+        if status and status not in REVIEW_STATUSES:
+            allowed = ", ".join(REVIEW_STATUSES)
+            self.problems.append(f"{line.where}: there is no review status '{line.status}'; allowed: {allowed}")
+        elif row.place in self._seen:
+            self.problems.append(f"{line.where}: '{row.place.key}' stands in {self._seen[row.place]} already")
+        elif max(len(line.reviewer), len(line.comment)) > MAX_COMMENT_LENGTH:
+            self.problems.append(f"{line.where}: reviewer or comment has more than {MAX_COMMENT_LENGTH:,} characters")
+        else:
+            self._seen[row.place] = line.where
+            self._take(line, status or "PENDING", row)
+
+    def _take(self, line: SheetRow, status: str, row: OutputRow) -> None:
+        # As in the outputs: an unedited sheet must import as unchanged.
+        reviewer, comment = (printable(unescape_formula(text)) for text in (line.reviewer, line.comment))
+        known = self._known.get(row.place)
+        differing = self._differing(line, row)
+        if status == "PENDING" and not (reviewer or comment):
+            self.without_review += 1
+        elif known is not None and (known.status, known.reviewer, known.comment) == (status, reviewer, comment):
+            self.unchanged += 1
+        else:
+            digest = "" if differing else row.digest
+            self.taken[row.place] = StoredReview(row.place, status, reviewer, comment, digest, row.documents)
+
+    def _differing(self, line: SheetRow, row: OutputRow) -> bool:
+        fields = differing_fields(line, Row.model_validate_json(row.content))
+        if fields:
+            self.notes.append(
+                f"{line.where}: '{row.place.key}' was last written with another {', '.join(fields)}; its review is"
+                " stale. Correct values with sources.curated"
+            )
+        return bool(fields)
+
+    def _row(self, line: SheetRow) -> OutputRow | None:
+        tables = self._tables
+        table, key = unescape_formula(line.table), line.key
+        if table not in tables:
+            self._no_such(f"{line.where}: the job has no table '{table}'.", table, tables)
+            return None
+        for written in (key, unescape_formula(key)):
+            if (found := self._rows.get((table, written))) is not None:
+                return found
+        known = [place.key for place in self._shown if place.table == table] if self._hints_left else []
+        self._no_such(f"{line.where}: '{table}' has no row '{key}'.", key, known)
+        return None
+
+    @property
+    def _hints_left(self) -> bool:
+        return len(self.problems) < _MAX_HINTS
+
+    def _no_such(self, told: str, name: str, known: Sequence[str]) -> None:
+        hint = nearest_names(name, known) if self._hints_left else ""
+        self.problems.append(f"{told} {hint}".strip())

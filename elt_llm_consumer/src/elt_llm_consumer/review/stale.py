@@ -1,25 +1,24 @@
-"""Which rows a job wrote that rest on text which has changed since."""
+"""Rows whose source text has changed since they were written."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.errors import UnknownCollection
-from elt_llm_core.settings_loader import LoadedSettings
-from elt_llm_core.state.reviews import JobReviews, KeptReview
-from elt_llm_core.state.rows import JobName, JobRows, Place
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, RowId, StoredReview
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.store import open_store
 
-from elt_llm_consumer.corpus import CorpusDocument, read_corpus
-from elt_llm_consumer.job_file import JobFile
-from elt_llm_consumer.rows import Evidence, Row
+from elt_llm_consumer.evidence import Evidence, Row
+from elt_llm_consumer.jobs.corpus import CorpusDocument, read_corpus
+from elt_llm_consumer.jobs.job_file import JobFile
 
 
 @dataclass(frozen=True)
 class StaleRow:
-    """A row whose source text changed; `changes` say where and how, a sentence each."""
+    """A row whose source text changed; `changes` are sentences on where and how."""
 
     table: str
     key: str
@@ -29,7 +28,7 @@ class StaleRow:
 
 
 def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
-    """Every document that a job reads, by collection and id; none of a collection that is gone. Needs no model."""
+    """Read all documents of a job by collection and id, without a model; missing collections are skipped."""
     found: dict[tuple[str, str], CorpusDocument] = {}
     with open_store(loaded.data_dir) as store:
         for name in file.spec.sources.collections:
@@ -40,10 +39,10 @@ def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str],
 
 
 def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str], CorpusDocument]) -> list[StaleRow]:
-    """Rows, as last written, under which the text has changed; `documents` are what there is, by collection and id."""
-    reviews = JobReviews(state).all(name)
+    """The last written rows whose source text has changed; `documents` are the current ones, by collection and id."""
+    reviews = JobReviewTable(state).all(name)
     found = []
-    for place, shown in JobRows(state).shown(name).items():
+    for place, shown in JobRowTable(state).shown(name).items():
         row = Row.model_validate_json(shown.content)
         changes = tuple(dict.fromkeys(_changes(row, documents)))
         if changes:
@@ -51,7 +50,7 @@ def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str
     return found
 
 
-def _status(reviews: Mapping[Place, KeptReview], place: Place) -> str:
+def _status(reviews: Mapping[RowId, StoredReview], place: RowId) -> str:
     return reviews[place].status if place in reviews else "PENDING"
 
 
@@ -65,9 +64,9 @@ def _changes(row: Row, documents: Mapping[tuple[str, str], CorpusDocument]) -> I
 def _change(evidence: Evidence, document: CorpusDocument | None) -> str:
     start, end = evidence.span
     if document is None:
-        return "the document is gone"
+        return "the document is missing"
     if document.text[start:end] == evidence.quote:
         if document.outline.page_at(start) != evidence.page:
             return f"the quote is on page {document.outline.page_at(start)} now"
-        return "" if document.document_hash == evidence.document_hash else "the document changed, the quote stands"
-    return "the quote stands elsewhere" if evidence.quote in document.text else "the quote is gone"
+        return "" if document.document_hash == evidence.document_hash else "the document changed, the quote did not"
+    return "the quote has moved" if evidence.quote in document.text else "the quote is missing"

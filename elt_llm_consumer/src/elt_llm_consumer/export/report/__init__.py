@@ -1,1 +1,1 @@
-"""What the report page is made of: its frame, its looks and its script."""
+"""Files of the report page: template, style and script."""

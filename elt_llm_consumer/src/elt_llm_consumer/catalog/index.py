@@ -1,0 +1,188 @@
+"""The data that all rows of a catalog share: names, joins, definitions and texts, read once."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from elt_llm_core.enterprise import Entity, FactSheet
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.stems import stopwords_of
+from elt_llm_query.understanding.aliases import Aliases
+
+from elt_llm_consumer.catalog.mentions import StatementIndex
+from elt_llm_consumer.catalog.text_fields import FieldSearcher, TextField
+from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
+from elt_llm_consumer.names.joins import (
+    JoinPair,
+    JoinResult,
+    NamedItem,
+    collect_aliases,
+    definition_names,
+    entity_items,
+    fact_sheet_items,
+    join_names,
+    term_items,
+    term_name_key,
+)
+from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.sentences.statements import read_statements
+from elt_llm_consumer.sentences.words import finite_verbs
+
+_DEFINING = frozenset({"table", "list", "sentence", "reference"})
+"""Patterns of definitions that are whole statements; others are part of a rule."""
+_LEAD_LENGTH = 120
+# The words before a defined term: marks, an article, and the scope of the definition.
+_LEADS_TO_TERM = re.compile(
+    r"^[\W\d]{0,12}(?:(?:for|in|im|für)\s[^.;:]{1,90},\s{1,3})?(?:(?:the|an?|der|die|das|ein|eine)\s{1,3})?\W{0,6}$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class CatalogTerm:
+    """A term that the texts define, with all its definitions."""
+
+    key: str
+    name: str
+    definitions: tuple[Definition, ...]
+
+
+class CatalogIndex:
+    """Entities, fact sheets and terms, the joins between them, and the fields that are read for each."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.context = context
+        self.section: CatalogSection = context.file.spec.catalog
+        self.fields: Mapping[str, CatalogField] = self.section.all_fields()
+        skip = Names([]).key
+        left_out = {skip(name) for name in self.section.skip}
+        self._deeper = {skip(name) for name in self.section.deeper}
+        drawn = context.model.model.entities if context.model else ()
+        types = set(self.section.entity_types)
+        self.entities: tuple[Entity, ...] = tuple(
+            one for one in drawn if (not types or one.type in types) and skip(one.name) not in left_out
+        )
+        self.drawn = {one.id: one for one in drawn}
+        sheets = context.inventory.inventory.fact_sheets if context.inventory else ()
+        self.sheets: Mapping[str, FactSheet] = {one.id: one for one in sheets}
+        self.terms: Mapping[str, CatalogTerm] = {
+            key: term for key, term in self._terms().items() if skip(term.name) not in left_out
+        }
+
+    def is_deeper(self, name: str) -> bool:
+        """Whether the job file asks for twice as much about a name."""
+        return Names([]).key(name) in self._deeper
+
+    @cached_property
+    def definitions(self) -> Sequence[Definition]:
+        """Every definition in the texts."""
+        return find_definitions(self.context.corpus, self.context.file.spec.glossary)
+
+    @cached_property
+    def aliases(self) -> Aliases:
+        """Other names from the configuration, the inventory and the texts."""
+        columns = self.context.file.spec.sources.alias_columns
+        return collect_aliases(self.context.aliases, self.sheets.values(), columns, self.definitions)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of the model with their aliases."""
+        return Names([one.name for one in self.drawn.values()], self.aliases)
+
+    @cached_property
+    def to_sheets(self) -> JoinResult:
+        """Entities of the whole model joined to fact sheets."""
+        right = fact_sheet_items(self.sheets.values(), self.context.file.spec.sources.alias_columns)
+        return join_names(entity_items(self.drawn.values()), right, self.names, self.section.least_likeness)
+
+    @cached_property
+    def to_terms(self) -> JoinResult:
+        """Entities of the selected types joined to defined terms, by the keys of `terms`."""
+        types = self.section.entity_types
+        drawn = [one for one in self.drawn.values() if not types or one.type in types]
+        return join_names(entity_items(drawn), self._named_terms, self.names, self.section.least_likeness)
+
+    @cached_property
+    def terms_to_sheets(self) -> JoinResult:
+        """Terms without an entity joined to fact sheets that are not in the model."""
+        alone = set(self.to_terms.right_alone)
+        free = [self.sheets[key] for key in self.to_sheets.right_alone]
+        left = [one for one in self._named_terms if one.key in alone]
+        right = fact_sheet_items(free, self.context.file.spec.sources.alias_columns)
+        return join_names(left, right, self.names, self.section.least_likeness)
+
+    @cached_property
+    def terms_alone(self) -> tuple[CatalogTerm, ...]:
+        """Terms without an entity, by name."""
+        return tuple(self.terms[key] for key in self.to_terms.right_alone if key in self.terms)
+
+    @cached_property
+    def statements(self) -> StatementIndex:
+        """The statements of the texts about entities, and about terms without an entity."""
+        names = [one.name for one in self.drawn.values()] + [one.name for one in self.terms_alone]
+        records = [(name, *(f"{name} {word}" for word in self.section.record_words)) for name in dict.fromkeys(names)]
+        return StatementIndex(
+            read_statements(self.context.corpus), Names(names, Aliases((*self.aliases.groups, *records)))
+        )
+
+    @cached_property
+    def text_fields(self) -> Mapping[str, TextField]:
+        """The fields that are read from the texts, by name."""
+        searcher = FieldSearcher(self.context.engine, self.context.engines, self.statements)
+        return {
+            name: TextField(field, self.section, self.statements, searcher, self._defining)
+            for name, field in self.fields.items()
+            if field.kind == "text"
+        }
+
+    def sheet_of(self, joined: JoinPair | None) -> FactSheet | None:
+        """The fact sheet of a join."""
+        return self.sheets[joined.right] if joined else None
+
+    @cached_property
+    def _defining(self) -> frozenset[int]:
+        """The numbers of statements that define a term, and so are no rule about what they name."""
+        found = (
+            statement.number
+            for one in (definition.evidence for definition in self.definitions if definition.pattern in _DEFINING)
+            for statement in self.statements.within(
+                one.collection, one.document_id, (one.span[0] - _LEAD_LENGTH, one.span[1] + 3)
+            )
+            if statement.end > one.span[0]
+            and _LEADS_TO_TERM.match(statement.text[: max(0, one.span[0] - statement.start)])
+        )
+        return frozenset(found)
+
+    @cached_property
+    def _named_terms(self) -> Sequence[NamedItem]:
+        known = {one.key: one for one in term_items(self.definitions)}
+        return [known[key] for key in self.terms]
+
+    def _terms(self) -> dict[str, CatalogTerm]:
+        """Terms by key, each by its first spelling with a capital, or its last."""
+        found: dict[str, list[Definition]] = defaultdict(list)
+        names: dict[str, str] = {}
+        for definition in self.definitions:
+            name = definition_names(definition)[0]
+            key = term_name_key(name)
+            found[key].append(definition)
+            names[key] = names[key] if names.get(key, "")[:1].isupper() else name
+        return {
+            key: CatalogTerm(key, names[key], tuple(definitions))
+            for key, definitions in found.items()
+            if key and not _is_common_word(names[key])
+        }
+
+
+def _is_common_word(name: str) -> bool:
+    """Whether a defined word occurs everywhere, such as "must", and so would collect the rules of all others."""
+    small = stopwords_of("en") | stopwords_of("de")
+    words = name.split()
+    return not name.isupper() and all(
+        fold(word) in small or finite_verbs().spans(word) == [(0, len(word))] for word in words
+    )

@@ -1,0 +1,297 @@
+"""Which statements are about which name: mentions, references by pronoun or short name, and headings.
+
+Grounding checks whether the chunks support a sentence, but not about whom: "We hold grades" is supported by the
+handbook of any other register. `FieldSubject` checks that.
+"""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+
+from elt_llm_query.grounding.citations import Quote
+from elt_llm_query.grounding.grounding import GroundedSentence
+
+from elt_llm_consumer.names.names import Mention, Names
+from elt_llm_consumer.sentences.statements import TextStatement
+
+_MIN_CAPITALS, _SMALL_FOR_EACH = 3, 2
+# "may appeal", "it concerns": after these one word in small letters is a verb.
+_BEFORE_VERB = re.compile(
+    r"(?<!\w)(?:may|must|shall|should|can|cannot|could|will|would|to|it|he|she|they|we|you|who|which|not|never)\s{1,3}$",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 12
+_SHORT_NAME = re.compile(
+    r"(?:the|a|an|this|that|such a|each|every|any|no|der|die|das|dieser|diese|dieses|jeder|jede|jedes) (\w{2,40})",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"(It|They|Es|Sie) \w")
+_LEADING_PRONOUN = re.compile(r"\W{0,6}(?:It|Its|They|Their|Es|Sie|Er|Ihre?) \w")
+_ARTICLE_OR_NOTHING = re.compile(
+    r"(?:(?:the|a|an|each|every|any|no|der|die|das|ein|eine|jeder|jede|jedes) )?$", re.IGNORECASE
+)
+
+
+@dataclass
+class _DocumentUsage:
+    """How one document writes a name within its sentences."""
+
+    capital: int = 0
+    small: int = 0
+
+    @property
+    def needs_capital(self) -> bool:
+        """Whether the document means the name only where it has a capital."""
+        return self.capital >= _MIN_CAPITALS and self.capital * _SMALL_FOR_EACH >= self.small
+
+
+@dataclass
+class _NameMentions:
+    """The mentions of a name by number of the statement, and its usage by document."""
+
+    by_statement: dict[int, list[Mention]] = field(default_factory=lambda: defaultdict(list))
+    usage: dict[str, _DocumentUsage] = field(default_factory=lambda: defaultdict(_DocumentUsage))
+
+
+class MentionFilter:
+    """Every mention in every statement, and which of them count."""
+
+    def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
+        self._statements = statements
+        self._by_name: dict[str, _NameMentions] = defaultdict(_NameMentions)
+        self._by_statement: dict[int, list[Mention]] = defaultdict(list)
+        for statement in statements:
+            for mention in names.mentions(statement.text):
+                if not is_verb_use(statement.text, mention):
+                    self._add(statement, mention)
+
+    def counted(self, name: str) -> Mapping[int, list[Mention]]:
+        """The mentions that count by number of the statement, with offsets in the document."""
+        if name not in self._by_name:
+            return {}
+        found = self._by_name[name]
+        by_number = {number: self._that_count(number, found) for number in found.by_statement}
+        return {number: mentions for number, mentions in by_number.items() if mentions}
+
+    def in_statement(self, number: int) -> Iterable[Mention]:
+        """The mentions that count in one statement, in order."""
+        mentions = self._by_statement.get(number, ())
+        return [one for one in mentions if one in self._that_count(number, self._by_name[one.name])]
+
+    def _that_count(self, number: int, found: _NameMentions) -> list[Mention]:
+        needs_capital = found.usage[self._statements[number].document.document_id].needs_capital
+        refused: Collection[str] = {"longer name", "small letters"} if needs_capital else {"longer name"}
+        return [mention for mention in found.by_statement[number] if mention.doubt not in refused]
+
+    def _add(self, statement: TextStatement, mention: Mention) -> None:
+        placed = replace(mention, start=mention.start + statement.start, end=mention.end + statement.start)
+        found = self._by_name[mention.name]
+        found.by_statement[statement.number].append(placed)
+        self._by_statement[statement.number].append(placed)
+        if not statement.cells and " " not in mention.written:
+            usage = found.usage[statement.document.document_id]
+            usage.capital += mention.doubt in {"", "kind of it"}
+            usage.small += mention.doubt == "small letters"
+
+
+def pronoun_reference(
+    statement: TextStatement, before: TextStatement, mentions: Iterable[Mention]
+) -> tuple[int, int] | None:
+    """The span of "It ..." for the name that the statement before starts with, in the same paragraph."""
+    match = _PRONOUN.match(statement.text[statement.offset :])
+    if match is None or not statement.same_paragraph or before.cells:
+        return None
+    leads = (before.text[before.offset : one.start - before.start] for one in mentions if one.certain)
+    if not any(_ARTICLE_OR_NOTHING.match(words) for words in leads):
+        return None
+    return statement.content_start + match.start(1), statement.content_start + match.end(1)
+
+
+def is_verb_use(text: str, mention: Mention) -> bool:
+    """Whether a word is a verb and no name: in small letters after "may", "it" and their like."""
+    before = text[max(0, mention.start - _LOOK_BACK) : mention.start]
+    return mention.doubt == "small letters" and bool(_BEFORE_VERB.search(before))
+
+
+def short_name_reference(statement: TextStatement, key: Sequence[str], names: Names) -> tuple[int, int] | None:
+    """The span of the last word of a name of several: after "a Case File is opened", "The file ...".
+
+    Only at the start of a statement, and in the same paragraph.
+    """
+    match = _SHORT_NAME.match(statement.text[statement.offset :])
+    if len(key) < 2 or not statement.same_paragraph or match is None or names.key(match[1]) != tuple(key[-1:]):
+        return None
+    return statement.content_start + match.start(1), statement.content_start + match.end(1)
+
+
+@dataclass(frozen=True)
+class NamedStatement:
+    """A statement about a name: the spans of the mentions in the document, and whether a heading above is the name."""
+
+    statement: TextStatement
+    mentions: tuple[tuple[int, int], ...] = ()
+    under_heading: bool = False
+    certain: bool = True
+    """Whether one of the mentions is beyond doubt."""
+    in_chapter: bool = False
+    """Whether any heading above is the name, not only the nearest."""
+
+    @property
+    def local_mentions(self) -> list[tuple[int, int]]:
+        """The spans of the mentions in the text of the statement."""
+        return [(start - self.statement.start, end - self.statement.start) for start, end in self.mentions]
+
+
+class StatementIndex:
+    """The statements about each name, computed for all names in one pass over the texts."""
+
+    def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
+        self.statements = statements
+        self.names = names
+        self._canonical: dict[tuple[str, ...], str] = {}
+        for name in names.names:
+            self._canonical.setdefault(names.key(name), name)
+        self._mentions = MentionFilter(statements, names)
+        self._by_name: dict[str, Sequence[NamedStatement]] = {}
+        self._by_document: dict[tuple[str, str], list[TextStatement]] = defaultdict(list)
+        for statement in statements:
+            self._by_document[statement.document.collection, statement.document.document_id].append(statement)
+        self._under_heading, self._in_chapter = self._by_headings()
+
+    def of(self, name: str) -> Sequence[NamedStatement]:
+        """The statements that name it, or are under a heading that is its name, in order."""
+        name = self._canonical.get(self.names.key(name), name)  # names with equal keys have the mentions of the first
+        if name not in self._by_name:
+            self._by_name[name] = self._find(name)
+        return self._by_name[name]
+
+    def _find(self, name: str) -> Sequence[NamedStatement]:
+        named, headed = self._mentions.counted(name), self._under_heading.get(name, set())
+        references: dict[int, tuple[int, int]] = {}
+        for number, mentions in named.items():
+            if number + 1 < len(self.statements) and number + 1 not in named:
+                statement = self.statements[number + 1]
+                span = short_name_reference(statement, self.names.key(name), self.names)
+                span = span or pronoun_reference(statement, self.statements[number], mentions)
+                references |= {number + 1: span} if span else {}
+        return [
+            NamedStatement(
+                self.statements[number],
+                tuple((it.start, it.end) for it in named.get(number, ()))
+                or tuple(filter(None, [references.get(number)])),
+                number in headed,
+                any(it.certain for it in named.get(number, ())) or number in headed or number in references,
+                number in self._in_chapter.get(name, ()),
+            )
+            for number in sorted(named.keys() | headed | references.keys())
+        ]
+
+    def names_in(self, statement: TextStatement) -> list[str]:
+        """The names that a statement mentions, each once, in order."""
+        return list(dict.fromkeys(mention.name for mention in self._mentions.in_statement(statement.number)))
+
+    def within(self, collection: str, document_id: str, span: tuple[int, int]) -> list[TextStatement]:
+        """The statements of a document that lie within a span."""
+        known = self._by_document.get((collection, document_id), [])
+        first, last = (bisect_left(known, offset, key=lambda one: one.start) for offset in span)
+        return [one for one in known[first:last] if one.end <= span[1]]
+
+    def at(self, collection: str, document_id: str, span: tuple[int, int]) -> list[TextStatement]:
+        """The statements of a document that a span touches."""
+        known = self._by_document.get((collection, document_id), [])
+        first = bisect_left(known, span[0] + 1, key=lambda one: one.end)
+        return known[first : bisect_left(known, span[1], key=lambda one: one.start)]
+
+    def _by_headings(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
+        """By name the statements right under a heading that is the name, and those anywhere below one."""
+        by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}
+        by_key |= {"".join(self.names.key(name)): name for name in self.names.names}
+        under: dict[str, set[int]] = defaultdict(set)
+        below: dict[str, set[int]] = defaultdict(set)
+        name_of = cache(lambda heading: by_key.get("".join(self.names.key(heading))))
+        for statement in self.statements:
+            if statement.cells:
+                continue
+            headed_by = [name_of(heading) for heading in statement.headings]
+            for name in filter(None, headed_by):
+                below[self._canonical[self.names.key(name)]].add(statement.number)
+            if headed_by and headed_by[-1] is not None:
+                under[self._canonical[self.names.key(headed_by[-1])]].add(statement.number)
+        return under, below
+
+
+def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list[NamedStatement]]:
+    """The outermost heading over most statements, the first in the alphabet of several, and those under it."""
+    under: dict[str, list[NamedStatement]] = defaultdict(list)
+    for one in statements:
+        if one.statement.headings:
+            under[one.statement.headings[0]].append(one)
+    return min(under.items(), key=lambda it: (-len(it[1]), it[0])) if under else ("", [])
+
+
+@dataclass(frozen=True)
+class FieldSubject:
+    """One name among others: `names` knows them all, so that words of a longer name are not taken for a shorter one.
+
+    `statements` is the index of the texts; without it only the words of a quote count.
+    """
+
+    name: str
+    names: Names = field(repr=False)
+    statements: StatementIndex | None = field(default=None, repr=False)
+
+    def are_about(self, sentences: Sequence[GroundedSentence], kept: Sequence[bool]) -> list[bool]:
+        """For each sentence of a reply, in order, whether the quotes it rests on are about the name.
+
+        A quote is if it has the name, or is under a heading that is the name. If the sentence itself has the name, it
+        is enough that the section of the quote has it somewhere: a model soon writes a name before facts about others.
+        "It ..." refers to the start of the sentence before, if that is `kept`: else no reader could resolve it.
+        """
+        about, subject = [], False
+        for sentence, stays in zip(sentences, kept, strict=True):
+            mentions = self._mentions(sentence.text)
+            refers_back = subject and bool(_LEADING_PRONOUN.match(sentence.text))
+            at_start = any(_ARTICLE_OR_NOTHING.match(sentence.text[: one.start]) for one in mentions)
+            subject = stays and (refers_back or at_start)
+            named = bool(mentions) or refers_back
+            about.append(
+                any(self._is_about(quote) for quote in sentence.quotes)
+                or (named and any(self._has_name_in_section(quote) for quote in sentence.quotes))
+            )
+        return about
+
+    def _is_about(self, quote: Quote) -> bool:
+        chunk = quote.chunk
+        if self.statements is None:
+            heading = (chunk.section or "").rpartition(" > ")[2]
+            return bool(self._mentions(quote.words) or self._mentions(heading))
+        quoted = self.statements.at(chunk.collection, chunk.source_id, quote.span)
+        return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in quoted)
+
+    def _has_name_in_section(self, quote: Quote) -> bool:
+        """Whether any heading above the quote, or another sentence of the chunk under the same ones, has the name."""
+        chunk = quote.chunk
+        if self.statements is None:
+            return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))
+        paths = {one.headings for one in self.statements.at(chunk.collection, chunk.source_id, quote.span)}
+        beside = self.statements.at(chunk.collection, chunk.source_id, chunk.span)
+        return any(self._mentions(heading) for path in paths for heading in path) or any(
+            one.number in self._numbers and one.headings in paths for one in beside
+        )
+
+    def _mentions(self, text: str) -> list[Mention]:
+        key = self.names.key(self.name)
+        return [
+            one
+            for one in self.names.mentions(text)
+            if self.names.key(one.name) == key and one.doubt != "longer name" and not is_verb_use(text, one)
+        ]
+
+    @cached_property
+    def _numbers(self) -> frozenset[int]:
+        """The numbers of the statements about the name."""
+        index = self.statements
+        return frozenset(one.statement.number for one in index.of(self.name)) if index else frozenset()

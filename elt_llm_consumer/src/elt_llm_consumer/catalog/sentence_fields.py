@@ -1,0 +1,316 @@
+"""Statements as candidates for the value of a field: rules, enumerated states, responsible persons."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from elt_llm_consumer.catalog.mentions import NamedStatement
+from elt_llm_consumer.jobs.sections import CatalogField
+from elt_llm_consumer.sentences.clauses import describes_mention, follows_preposition, is_party_to_rule
+from elt_llm_consumer.sentences.statements import TextStatement
+from elt_llm_consumer.sentences.words import CueMatcher, finite_verbs
+
+Span = tuple[int, int]
+
+_COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
+_MAX_LIST_LENGTH = 300
+_ENDS = re.compile(r"[.;:!?()](?:\s|$)|[\n|]")
+_BETWEEN = re.compile(r",\s{1,3}(?:or\s{1,3}|oder\s{1,3})?|\s{1,3}(?:or|oder)\s{1,3}")
+_OR = re.compile(r"\s(?:or|oder)\s")
+_MIN_ITEMS, _MAX_ITEM_WORDS = 3, 4
+_FIRST_OF_STATE = frozenset("in on at under out off with without awaiting not no auf unter außer nicht".split())  # noqa: SIM905
+# What has an article, a number or a pronoun is a thing; what has a doer or a verb of its own is an act.
+_NO_STATE = re.compile(
+    r"[\d\"\u201c\u201d*_`]|(?:^|\s)(?:of|to|than)$|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
+    r"more|less|than|ein|eine|einen|von|durch|muss|darf)(?!\w)",
+    re.IGNORECASE,
+)
+_DEFINITE = re.compile(r"^(?:the|der|die|das)\s", re.IGNORECASE)
+_FREQUENCY = re.compile(r"\w{2,20}ly$")
+_STATE_OF = re.compile(
+    r"(?<!\w)(?:state|status|stage|condition|phase|Zustand|Stand)\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}$"
+)
+_CONDITION = re.compile(
+    r"(?<!\w)(?:if|when|whenever|where|unless|until|wenn|falls|bis)(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE
+)
+_BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
+
+
+@dataclass(frozen=True)
+class StateList:
+    """The words text[start:end] list the states of something; its name is before `copula`."""
+
+    copula: int
+    start: int
+    end: int
+
+
+def find_states(text: str) -> list[StateList]:
+    """Every "is a, b or c" of three or more adjectives, participles or places, in order.
+
+    Things ("a grower, a miller or a baker"), frequencies, several places of one act ("sent to the ward, to the
+    clinic or to the house") and what someone does ("or refused by the clerk") are none.
+    """
+    found = []
+    for copula in _COPULA.finditer(text):
+        rest = text[copula.end() : copula.end() + _MAX_LIST_LENGTH]
+        end = _ENDS.search(rest)
+        listed = rest[: end.start()] if end else rest
+        if _OR.search(listed) and _are_states(_BETWEEN.split(listed)):
+            found.append(StateList(copula.start(), copula.end(), copula.end() + len(listed)))
+    return found
+
+
+def states_of_subject(text: str, end: int) -> StateList | None:
+    """The list of states whose subject is the mention that ends at `end`."""
+    lists = (states for states in find_states(text) if end <= states.copula)
+    return next((states for states in lists if _BRACKETS.match(text[end : states.copula])), None)
+
+
+def names_state_of(before: str) -> bool:
+    """Whether the words before a mention announce its state: "the status of a "."""
+    return bool(_STATE_OF.search(before))
+
+
+def is_condition(before: str) -> bool:
+    """Whether the words before a mention start a condition: "if a Card is lost, stolen or found" lists no states."""
+    return bool(_CONDITION.search(before))
+
+
+def _are_states(items: list[str]) -> bool:
+    words = [item.split() for item in items]
+    if len(items) < _MIN_ITEMS or any(not 1 <= len(one) <= _MAX_ITEM_WORDS for one in words):
+        return False
+    if any(_NO_STATE.search(item) or _DEFINITE.match(item) or item[:1].isupper() for item in items):
+        return False
+    if all(_FREQUENCY.match(one[-1]) or _is_plural(one) for one in words):
+        return False
+    # "sent to the office, to the store or to the house": the first item has the word that the others start with.
+    firsts = {one[0] for one in words[1:]}
+    return not (len(firsts) == 1 and len(words[1]) > 1 and firsts <= set(words[0][1:]))
+
+
+def _is_plural(words: list[str]) -> bool:
+    last = words[-1]
+    return words[0] not in _FIRST_OF_STATE and last.endswith("s") and not last.endswith(("ss", "us"))
+
+
+_ARTICLE = re.compile(r"^(?:the|a|an|each|every|der|die|das)\s{1,3}", re.IGNORECASE)
+_ONLY_ARTICLES = re.compile(
+    r"^\s{0,3}(?:(?:the|a|an|all|any|each|every|such|der|die|das|alle)\s{1,3}){0,2}$", re.IGNORECASE
+)
+_NAME_ENDS = re.compile(
+    r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter)(?!\w))",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:]\s{1,3}(?:and\s{1,3}|but\s{1,3}|und\s{1,3})?")
+_NOBODY = re.compile(
+    r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|one|it|they|he|she|we|you|this|these)(?!\w)", re.IGNORECASE
+)
+_MAX_NAME_WORDS = 8
+
+
+class ResponsibleReader:
+    """Reads the subject of sentences in which one of the listed phrases comes right before a name."""
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self._answers = CueMatcher(answers)
+
+    def who(self, named: NamedStatement) -> str:
+        """Who answers for the name, without an article; empty if the statement does not name anybody.
+
+        "Responsible for the yearly report on Loans" makes nobody responsible for loans.
+        """
+        statement = named.statement
+        if statement.cells:
+            return ""
+        for start, end in self._answers.spans(statement.text):
+            for first, last in named.local_mentions:
+                before, after = statement.text[end : max(0, first)], statement.text[last:]
+                if first >= end and _ONLY_ARTICLES.match(before) and _NAME_ENDS.match(after):
+                    return _named_subject(statement.text[statement.offset : start])
+        return ""
+
+
+def _named_subject(subject: str) -> str:
+    """The subject of the last clause, if it is a name and no clause itself."""
+    name = _ARTICLE.sub("", " ".join(_CLAUSE.split(subject)[-1].split()))
+    if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
+        return ""
+    return "" if _NOBODY.search(name) or finite_verbs().spans(name) else name
+
+
+_ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
+_STATES = 0.95
+_OWN_RULE = 0.95
+"""A rule for the entity under a heading that names it: such rules keep their order."""
+_IN_ORDER = "rule for it under its heading"
+_UNSURE = 0.95
+_MORE = 0.05
+"""The most that a second word of the field, or a chunk that the search returned, adds."""
+_NEAR_WORDS, _SUBJECT_WORDS, _FIRST_WORDS = 5, 12, 3
+_MAX_STATEMENT_LENGTH = 3000
+"""Characters; a longer statement is no sentence, and too long to read as evidence."""
+_SENTENCE_WORDS = 8
+"""A table cell of fewer words names things and states nothing."""
+# "An agreement, a consent or a duty" states nothing of a consent.
+_BESIDE = re.compile(
+    r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
+)
+# "Rule 4" and D3.2 are references and no amounts.
+_FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
+
+
+@dataclass(frozen=True)
+class FieldCandidate:
+    """A statement that may be a field's value, with a score from 0 to 1; `value` if it is not the whole statement."""
+
+    statement: TextStatement
+    score: float
+    value: str = ""
+    reasons: tuple[str, ...] = field(default=(), compare=False)
+    """What the score is made of, in words."""
+
+    @property
+    def content(self) -> str:
+        """The value, or the statement on one line."""
+        return self.value or self.statement.content
+
+
+class SentenceField:
+    """Chooses the sentences and rows that give the value of one field."""
+
+    def __init__(self, settings: CatalogField, rule_words: Sequence[str]) -> None:
+        self._settings = settings
+        self._cues = CueMatcher(settings.cues)
+        self._rules = CueMatcher(rule_words)
+        self._responsible = ResponsibleReader(settings.answers)
+
+    def candidates(self, named: Sequence[NamedStatement], search_scores: Mapping[int, float]) -> list[FieldCandidate]:
+        """The candidates with the least score of the field or more, best first; `search_scores` are by number."""
+        return self._ranked(named, search_scores, self._settings.least_score)
+
+    def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
+        """Whether the scores of a search could change which `most` candidates are taken."""
+        likely = self._ranked(named, {}, self._settings.least_score - _MORE)
+        return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
+
+    def _ranked(
+        self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], least: float
+    ) -> list[FieldCandidate]:
+        scored = [self._scored(one, search_scores.get(one.statement.number, 0.0)) for one in named]
+        kept = [one for one in scored if one is not None and one.score >= least]
+        return sorted(kept, key=lambda one: (-one.score, one.statement.number))
+
+    def _scored(self, named: NamedStatement, search_score: float) -> FieldCandidate | None:
+        statement = named.statement
+        if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names:
+            return None
+        who = self._responsible.who(named)
+        if who:
+            return FieldCandidate(statement, _STATES, who, ("answers for it",))
+        cues = self._cue_spans(named)
+        if cues is None:
+            return None
+        score, reason = self._directness(named, cues)
+        score *= 1.0 if named.certain else _UNSURE
+        different = {statement.text[start:end].casefold() for start, end in cues}
+        score += _MORE * (len(different) > 1 and reason != _IN_ORDER) + _MORE * search_score
+        return FieldCandidate(statement, round(min(score, 1.0), 4), reasons=(reason,))
+
+    def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
+        """The spans of the words that show the field; None where there are none but should be."""
+        statement = named.statement
+        states = find_states(statement.text)
+        cues = _outside_mentions(self._cues.outside_names(statement.text, statement.offset), named)
+        if self._settings.states:
+            cues = self._lifecycle_spans(cues, named, states)
+        else:
+            cues = [one for one in cues if not any(it.start <= one[0] < it.end for it in states)]
+        if self._cues.listed and not cues:
+            return None
+        if self._settings.rule:
+            rules = [*_outside_mentions(self._rules.spans(statement.text), named), *_figures(statement)]
+            return (cues or rules) if rules else None
+        return cues
+
+    def _lifecycle_spans(self, cues: list[Span], named: NamedStatement, states: Sequence[StateList]) -> list[Span]:
+        """Mentions of lifecycle events of the entity itself, and the list of its states."""
+        statement = named.statement
+        if statement.cells or not named.mentions:
+            return cues
+        own = named.local_mentions
+        return [
+            *(
+                cue
+                for cue in cues
+                if any(describes_mention(statement.text, mention, cue, statement.offset) for mention in own)
+            ),
+            *((one.start, one.end) for one in states if one == _states_of(named)),
+        ]
+
+    def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
+        """The score of how plainly a statement gives the field for the entity, and the reason in words."""
+        statement = named.statement
+        if self._settings.states and _states_of(named):
+            return _STATES, "its states"
+        if self._settings.rule and named.in_chapter and not statement.cells and _is_party(named):
+            return _OWN_RULE, _IN_ORDER
+        if statement.cells:
+            first = next((cell for cell in statement.cells if len(cell.text) > 1), statement.cells[0])
+            own = (first.start, first.end) in named.mentions
+            return (_ROW, "row of its own") if own and _has_cue_in_long_cell(statement, cues) else (_NAMED, "in a row")
+        if not named.mentions:
+            return (_HEADING, "under its heading") if named.under_heading else (0.0, "")
+        best = max(_mention_score(statement, mention, cues) for mention in named.local_mentions)
+        if named.under_heading:
+            return max(_TITLED, best), "named under its heading"
+        return best, {_SUBJECT: "subject", _BEFORE_VERB: "before the verb", _NEAR: "near"}.get(best, "named")
+
+
+def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
+    """The cues that are not part of the name itself: a "Vetting Certificate" is no certificate of anything."""
+    own = named.local_mentions
+    return [(start, end) for start, end in cues if all(end <= first or start >= last for first, last in own)]
+
+
+def _states_of(named: NamedStatement) -> StateList | None:
+    """The states that are listed of the entity: it is their subject, not what their subject has or is in."""
+    statement = named.statement
+    for start, end in named.local_mentions:
+        before = statement.text[statement.offset : start]
+        if not is_condition(before) and (names_state_of(before) or not follows_preposition(before)):
+            states = states_of_subject(statement.text, end)
+            if states is not None:
+                return states
+    return None
+
+
+def _is_party(named: NamedStatement) -> bool:
+    statement = named.statement
+    return any(is_party_to_rule(statement.text, mention, statement.offset) for mention in named.local_mentions)
+
+
+def _figures(statement: TextStatement) -> list[Span]:
+    """Amounts, times and dates, which alone can make a rule, as in "is sent by 10.00 p.m."."""
+    figures = _FIGURE.finditer(statement.text)
+    return [match.span() for match in figures if match.start() >= statement.offset and not match[1]]
+
+
+def _has_cue_in_long_cell(statement: TextStatement, cues: Sequence[Span]) -> bool:
+    """Whether a cue is in a cell that is long enough to state something."""
+    long = [cell for cell in statement.cells if len(cell.text.split()) >= _SENTENCE_WORDS]
+    return any(cell.start <= statement.start + start < cell.end for cell in long for start, _ in cues)
+
+
+def _mention_score(statement: TextStatement, mention: Span, cues: Sequence[Span]) -> float:
+    """The score of a mention in its sentence: before the verb, near a cue, or elsewhere."""
+    text, start = statement.text, statement.offset
+    verb = min((at for at, _ in finite_verbs().spans(text) if at >= start), default=None)
+    before = text[start : mention[0]]
+    words = len(before.split())
+    if words <= _FIRST_WORDS or (verb is not None and mention[0] < verb and words <= _SUBJECT_WORDS):
+        return _BEFORE_VERB if follows_preposition(before) else _SUBJECT
+    gaps = [text[min(mention[1], cue[1]) : max(mention[0], cue[0])] for cue in cues]
+    distances = [len(gap.split()) for gap in gaps if not _BESIDE.match(gap)]
+    return _NEAR if min(distances, default=_NEAR_WORDS + 1) <= _NEAR_WORDS else _NAMED

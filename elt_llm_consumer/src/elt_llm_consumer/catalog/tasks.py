@@ -1,0 +1,443 @@
+"""Rows of the catalog: entities, defined terms with a proposed domain, and relationships."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship, RelationshipEnd
+from rapidfuzz import fuzz
+
+from elt_llm_consumer.catalog.index import CatalogIndex, CatalogTerm
+from elt_llm_consumer.catalog.mentions import FieldSubject, NamedStatement, most_common_heading
+from elt_llm_consumer.catalog.text_fields import FieldFacts
+from elt_llm_consumer.catalog.written_fields import FieldWriter
+from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell
+from elt_llm_consumer.jobs.corpus import InventorySource, ModelSource
+from elt_llm_consumer.jobs.sections import CatalogField
+from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
+from elt_llm_consumer.names.joins import JoinPair
+from elt_llm_consumer.names.names import Names
+
+
+def model_field(source: ModelSource, entity: Entity, column: str) -> Cell:
+    """A property of an entity in the model: its id, name, type, domain or diagram."""
+    value = str(getattr(entity, column, ""))
+    if not value:
+        return absent_cell("The model has none.")
+    return source_cell(value, source.of_entity(entity, value), "As the model is drawn.")
+
+
+def inventory_field(
+    source: InventorySource | None, sheet: FactSheet | None, join: JoinPair | None, column: str
+) -> Cell:
+    """A column of the fact sheet that an entity was joined to."""
+    if source is None:
+        return absent_cell("No inventory was read.")
+    if sheet is None or join is None:
+        return absent_cell("It is not in the inventory.")
+    value = fact_sheet_value(sheet, column)
+    if not value:
+        return absent_cell("The inventory has none.")
+    cell = source_cell(value, source.of_fact_sheet(sheet, value, join.score), "As the inventory has it.")
+    return cell if join.by == "id" else cell.model_copy(update={"note": join.reason})
+
+
+def fact_sheet_value(sheet: FactSheet, column: str) -> str:
+    """A value of a fact sheet by the name of a column, in any case; relations by their kind; empty if there is none."""
+    own = {"description", "status", "quality", "level", "parent", "name", "type", "display_name", "fact_sheet_id"}
+    if column.casefold() in own:
+        return " ".join(str(getattr(sheet, column.casefold()) or "").split())
+    fields = {label.casefold(): value for label, value in sheet.fields.items()}
+    related = [one.name for one in sheet.relations if one.kind.casefold() == column.casefold()]
+    return fields.get(column.casefold(), "; ".join(related))
+
+
+def source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
+    """A cell with evidence; without evidence, as its document is missing, a cell inferred from the source itself."""
+    if evidence:
+        return found_cell(value, evidence)
+    return Cell(value=value, verdict="inferred", confidence=1.0, note=note)
+
+
+_VARIANT_RATIO = 85
+"""Percent of shared words from which two definitions are variants of one."""
+
+
+def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
+    """The definition of the term that an entity was joined to; a conflict if several differ.
+
+    Those that only spell out an abbreviation or refer elsewhere define nothing.
+    """
+    defining = [one for one in definitions if not one.refers_to and one.pattern != "abbreviation" and " " in one.text]
+    if not defining:
+        return absent_cell("The texts do not define it.")
+    different = _differing_definitions(defining)
+    note = join.reason if join is not None and join.by in {"alias", "fuzzy"} else ""
+    if len(different) > 1:
+        return Cell(
+            value=tuple(one.text for one in different),
+            verdict="conflict",
+            evidence=tuple(one.evidence.model_copy(update={"about": one.text}) for one in different),
+            confidence=min(one.evidence.score for one in different),
+            note=" ".join(filter(None, ["The texts define it differently.", note])),
+        )
+    score = join.score if join is not None else 1.0
+    sure = round(min(score, max(one.evidence.score for one in defining)), 4)
+    return found_cell(different[0].text, [one.evidence for one in defining], confidence=sure, note=note)
+
+
+def _differing_definitions(definitions: Sequence[Definition]) -> list[Definition]:
+    kept: list[Definition] = []
+    for one in definitions:
+        if all(fuzz.token_set_ratio(one.text.casefold(), other.text.casefold()) < _VARIANT_RATIO for other in kept):
+            kept.append(one)
+    return kept
+
+
+_IN_DEFINITION, _KIND_OF, _IN_STATEMENT = 3, 3, 1
+_MIN_VOTES = 3
+_MIN_SHARE = 0.5
+_MIN_STATEMENTS = 3
+_PLACES = 3
+
+
+@dataclass(frozen=True)
+class DomainProposal:
+    """The domain, empty if unknown, and the cells that explain it."""
+
+    domain: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class _DomainVotes:
+    """`count` votes for a domain; their `weight` is lower, the more statements name the entity."""
+
+    domain: str
+    entity: str
+    count: int
+    weight: float
+    evidence: Evidence
+
+
+def propose_domain(index: CatalogIndex, term: CatalogTerm) -> DomainProposal:
+    """The domain of the entities in the name and definition of a term (three votes each) and in its other statements.
+
+    An existing domain needs half of the weight and three votes. Else it is the domain in the title over most
+    statements of the term, or a new one, if there are three statements, and half of them or more are under the title.
+    """
+    named = index.statements.of(term.name)
+    votes = list(_votes(index, term, named))
+    weights: dict[str, float] = defaultdict(float)
+    for vote in votes:
+        weights[vote.domain] += vote.weight
+    best, weight = min(weights.items(), key=lambda it: (-round(it[1], 6), it[0])) if weights else ("", 0.0)
+    mine = [vote for vote in votes if vote.domain == best]
+    total = sum(weights.values())
+    if sum(vote.count for vote in mine) >= _MIN_VOTES and weight >= _MIN_SHARE * total:
+        return _propose_by_entities(best, weight / total, mine)
+    title, under = most_common_heading(named)
+    if len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
+        return _propose_by_heading(index, title, under, len(named))
+    reason = "Too few statements name it with entities of one domain, or under one title."
+    unknown = Cell(value="unknown", verdict="inferred", confidence=1.0, note=reason)
+    return DomainProposal("", {"proposed_domain": absent_cell(reason), "domain_status": unknown})
+
+
+def _propose_by_entities(domain: str, share: float, votes: Sequence[_DomainVotes]) -> DomainProposal:
+    entities = list(dict.fromkeys(vote.entity for vote in votes))
+    evidence = tuple(dict.fromkeys(vote.evidence for vote in votes))[:_PLACES]
+    named = ", ".join(entities[:_PLACES])
+    reason = f"It is named with {named} of this domain ({share:.0%} of what it is named with)."
+    return _proposal(domain, "existing", evidence, share, reason)
+
+
+def _propose_by_heading(index: CatalogIndex, title: str, under: Sequence[NamedStatement], total: int) -> DomainProposal:
+    places = [one.statement for one in under[:_PLACES]]
+    evidence = [one.document.evidence(one.start, one.end, 0.5) for one in places]
+    share = len(under) / total
+    reason = f"{len(under)} of {total} statements about it are under '{title}'."
+    domains = Names(sorted({one.domain for one in index.drawn.values() if one.domain}))
+    named = domains.mentions(title)
+    return _proposal(
+        named[0].name if named else title, "existing" if named else "new proposed", evidence, share, reason
+    )
+
+
+def _proposal(domain: str, status: str, evidence: Sequence[Evidence], share: float, reason: str) -> DomainProposal:
+    def inferred(value: str) -> Cell:
+        sure = round(share, 4)
+        return Cell(value=value, verdict="inferred", evidence=tuple(evidence), confidence=sure, note=reason)
+
+    return DomainProposal(domain, {"proposed_domain": inferred(domain), "domain_status": inferred(status)})
+
+
+def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatement]) -> Iterator[_DomainVotes]:
+    domains = {one.name: one.domain for one in index.drawn.values() if one.domain}
+
+    def vote(entity: str, count: int, evidence: Evidence) -> _DomainVotes:
+        weight = count / math.log2(2 + len(index.statements.of(entity)))
+        return _DomainVotes(domains[entity], entity, count, weight, evidence)
+
+    own = index.names.key(term.name)
+    for name in domains:
+        key = index.names.key(name)
+        if len(key) < len(own) and own[-len(key) :] == key:
+            yield vote(name, _KIND_OF, term.definitions[0].evidence)
+    for definition in term.definitions:
+        mentioned = dict.fromkeys(mention.name for mention in index.statements.names.mentions(definition.text))
+        yield from (vote(one, _IN_DEFINITION, definition.evidence) for one in mentioned if one in domains)
+    defined = {definition.evidence.span for definition in term.definitions}
+    for statement in (one.statement for one in named):
+        if not any(start <= statement.start and statement.end <= end for start, end in defined):
+            evidence = statement.document.evidence(statement.start, statement.end, 0.6)
+            others = index.statements.names_in(statement)
+            yield from (vote(one, _IN_STATEMENT, evidence) for one in others if one in domains)
+
+
+ENTITY_TABLE = "entities"
+_NOT_IN_MODEL = "The model does not draw it."
+
+
+@dataclass(frozen=True)
+class GatheredFields:
+    """The cells of a row without a model, the facts of those a model may write, and its prompts."""
+
+    cells: Mapping[str, Cell]
+    facts: Mapping[str, FieldFacts] = field(repr=False)
+    prompts: Mapping[str, str] = field(repr=False)
+
+
+class _CatalogTask(RowTask):
+    """A row of an entity or a term, with the fields from model, inventory and texts."""
+
+    table = ENTITY_TABLE
+
+    def __init__(
+        self, index: CatalogIndex, writer: FieldWriter | None, key: str, name: str, group: tuple[str, ...]
+    ) -> None:
+        self.key, self.name, self.group = key, name, group
+        self._index, self._writer = index, writer
+
+    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
+        """The row; the model's text is checked against the chunks in its prompt."""
+        gathered: GatheredFields = material.gathered
+        cells = dict(gathered.cells)
+        if ask is not None and self._writer is not None:
+            topic = FieldSubject(self.name, self._index.statements.names, self._index.statements)
+            for name, prompt in gathered.prompts.items():
+                cells[name] = self._writer.cell(gathered.facts[name], prompt, ask, topic)
+        return Row(key=self.key, name=self.name, group=self.group, cells=cells)
+
+    def _material(
+        self,
+        before: Mapping[str, Cell],
+        after: Mapping[str, Cell],
+        definition: Cell,
+        entity: Entity | None,
+        to_sheet: JoinPair | None,
+    ) -> RowMaterial:
+        """The material with the fields between `before` and `after`, in the order of the settings."""
+        index = self._index
+        facts = {
+            name: text.facts(self.name, deeper=index.is_deeper(self.name), with_chunks=self._writer is not None)
+            for name, text in index.text_fields.items()
+        }
+        forms = index.names.forms(self.name)
+        prompts: dict[str, str] = {}
+        if self._writer is not None:
+            for name, one in facts.items():
+                prompt, facts[name] = self._writer.prompt(self.name, name, index.fields[name], forms, one)
+                prompts |= {name: prompt} if prompt else {}
+        fields = {
+            name: facts[name].cell
+            if name in facts
+            else definition
+            if settings.kind == "definition"
+            else self._source_field(settings, entity, to_sheet)
+            for name, settings in index.fields.items()
+        }
+        cells = {**before, **fields, **after}
+        inputs = {
+            "name": self.name,
+            "group": self.group,
+            "cells": {name: _cell_inputs(cell) for name, cell in cells.items()},
+        }
+        return RowMaterial(inputs, tuple(prompts.values()), GatheredFields(cells, facts, prompts))
+
+    def _source_field(self, settings: CatalogField, entity: Entity | None, to_sheet: JoinPair | None) -> Cell:
+        """A field of the model or the inventory."""
+        context = self._index.context
+        if settings.kind == "inventory":
+            return inventory_field(context.inventory, self._index.sheet_of(to_sheet), to_sheet, settings.column)
+        if entity is None or context.model is None:
+            return absent_cell(_NOT_IN_MODEL)
+        return model_field(context.model, entity, settings.column)
+
+
+class EntityTask(_CatalogTask):
+    """An entity of the model."""
+
+    def __init__(self, index: CatalogIndex, writer: FieldWriter | None, entity: Entity) -> None:
+        super().__init__(index, writer, entity.id, entity.name, (entity.domain, entity.subgroup))
+        self._entity = entity
+
+    def material(self) -> RowMaterial:
+        """The cells of the entity from model, inventory and texts."""
+        index, entity = self._index, self._entity
+        to_sheet, to_term = index.to_sheets.of_left(entity.id), index.to_terms.of_left(entity.id)
+        term = index.terms.get(to_term.right) if to_term else None
+        before = {
+            "source": self._source(term),
+            "handbook_term": self._defined_term(term, to_term),
+            "inventory_match": self._inventory_match(index.sheet_of(to_sheet), to_sheet),
+        }
+        definition = definition_field(term.definitions if term else (), to_term)
+        return self._material(before, {"relationships": self._relationships()}, definition, entity, to_sheet)
+
+    def _source(self, term: CatalogTerm | None) -> Cell:
+        model = self._index.context.model
+        in_model = model.of_entity(self._entity) if model else ()
+        if term is not None:
+            note = "It is drawn, and the texts define it."
+            return source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
+        named = [one for one in self._index.statements.of(self.name) if one.mentions]
+        if not named:
+            return source_cell("MODEL_ONLY", in_model, "It is drawn, and the texts do not name it.")
+        best = next((one for one in named if one.certain), named[0])
+        mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else 0.6)
+        return source_cell("BOTH", (*in_model, mention), "It is drawn, and the texts name it.")
+
+    def _defined_term(self, term: CatalogTerm | None, joined: JoinPair | None) -> Cell:
+        if term is None or joined is None:
+            near = [one for one in self._index.to_terms.near if one.left == self.key]
+            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No defined term is the same.")
+        evidence: Evidence = term.definitions[0].evidence
+        return Cell(value=term.name, verdict="found", evidence=(evidence,), confidence=joined.score, note=joined.reason)
+
+    def _inventory_match(self, sheet: FactSheet | None, joined: JoinPair | None) -> Cell:
+        inventory = self._index.context.inventory
+        if sheet is None or joined is None or inventory is None:
+            near = [one for one in self._index.to_sheets.near if one.left == self.key]
+            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No fact sheet is the same.")
+        cell = source_cell(sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), "As the inventory has it.")
+        return cell.model_copy(update={"note": joined.reason, "confidence": joined.score})
+
+    def _relationships(self) -> Cell:
+        model = self._index.context.model
+        ends = [
+            one
+            for one in (model.model.relationships if model else ())
+            if self.key in {one.source.entity_id, one.target.entity_id}
+        ]
+        if model is None or not ends:
+            return absent_cell("The model draws none.")
+        evidence = [place for one in ends for place in model.of_relationship(one, one.sentence)]
+        return source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, "As the model is drawn.")
+
+
+class CatalogTermTask(_CatalogTask):
+    """A term that the texts define and the model lacks, with the domain it may belong to."""
+
+    def __init__(self, index: CatalogIndex, writer: FieldWriter | None, term: CatalogTerm) -> None:
+        self._term, self._proposal = term, propose_domain(index, term)
+        domain = self._proposal.domain
+        super().__init__(index, writer, f"term/{term.key}", term.name, (domain, "") if domain else ())
+
+    def material(self) -> RowMaterial:
+        """The cells of the term from inventory and texts."""
+        term, evidence = self._term, [self._term.definitions[0].evidence]
+        before = {
+            "source": source_cell("HANDBOOK_ONLY", evidence, "The texts define it, and nobody drew it."),
+            "handbook_term": source_cell(term.name, evidence, "The texts define it."),
+            **self._proposal.cells,
+        }
+        to_sheet = self._index.terms_to_sheets.of_left(term.key)
+        after = {"relationships": absent_cell(_NOT_IN_MODEL)}
+        return self._material(before, after, definition_field(term.definitions, None), None, to_sheet)
+
+
+def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
+    """The contents of a cell without its scores, which change with documents that the cell has nothing to do with."""
+    places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
+    return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
+
+
+RELATIONSHIP_TABLE = "relationships"
+_BOTH_SURE, _ONE_UNSURE = 0.9, 0.75
+_NEAR = 0.1
+_NEAR_CHARACTERS = 80
+
+
+class RelationshipTask(RowTask):
+    """A line between two entities of the model. No model is asked about it."""
+
+    table = RELATIONSHIP_TABLE
+
+    def __init__(self, index: CatalogIndex, relationship: Relationship) -> None:
+        self.key, self.name = relationship.id, relationship.sentence
+        self._index, self._relationship = index, relationship
+        source = index.drawn.get(relationship.source.entity_id)
+        self.group = (source.domain, source.subgroup) if source else ()
+
+    def material(self) -> RowMaterial:
+        """The cells from the model, and the sentences that name both ends."""
+        cells = self._cells()
+        contents = {name: [cell.value, [one.quote for one in cell.evidence]] for name, cell in cells.items()}
+        return RowMaterial({"name": self.name, "cells": contents}, (), cells)
+
+    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
+        """The row as it was gathered."""
+        return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
+
+    def _cells(self) -> dict[str, Cell]:
+        drawn = self._relationship
+        return {
+            "source_entity": self._drawn(drawn.source.name),
+            "relationship": self._drawn(drawn.name),
+            "target_entity": self._drawn(drawn.target.name),
+            "source_cardinality": self._drawn(_cardinality(drawn.source)),
+            "target_cardinality": self._drawn(_cardinality(drawn.target)),
+            "cardinality": self._drawn(drawn.cardinality),
+            "in_the_texts": self._in_the_texts(),
+        }
+
+    def _drawn(self, value: str) -> Cell:
+        model = self._index.context.model
+        if not value or model is None:
+            return absent_cell("The model draws none.")
+        return source_cell(
+            value, model.of_relationship(self._relationship, self._relationship.sentence), "As it is drawn."
+        )
+
+    def _in_the_texts(self) -> Cell:
+        source, target = self._relationship.source.name, self._relationship.target.name
+        of_target = {one.statement.number: one for one in self._index.statements.of(target) if one.mentions}
+        both = [
+            (_score(one, of_target[one.statement.number]), one.statement)
+            for one in self._index.statements.of(source)
+            if one.mentions and one.statement.number in of_target and source != target
+        ]
+        best = sorted(both, key=lambda it: (-it[0], it[1].number))[: self._index.section.relationship_sentences]
+        if not best:
+            return absent_cell("No sentence of the texts names both.")
+        texts = tuple(one.content if one.cells else " ".join(one.text.split()) for _, one in best)
+        evidence = [
+            one.document.evidence(one.start, one.end, score, text)
+            for (score, one), text in zip(best, texts, strict=True)
+        ]
+        return found_cell(texts, evidence, method="extractive", note="Sentences that name both ends.")
+
+
+def _cardinality(end: RelationshipEnd) -> str:
+    return CARDINALITY_LABELS.get(end.cardinality, "")
+
+
+def _score(one: NamedStatement, other: NamedStatement) -> float:
+    """Higher if both are beyond doubt, and if they are close together."""
+    base = _BOTH_SURE if one.certain and other.certain else _ONE_UNSURE
+    apart = min(max(a, c) - min(b, d) for a, b in one.mentions for c, d in other.mentions)
+    return round(base + (_NEAR if apart <= _NEAR_CHARACTERS else 0), 4)

@@ -1,0 +1,264 @@
+"""Fields of an entity from the texts: from sentences, from tables, and from a search."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_query.engine import Engine
+
+from elt_llm_consumer.catalog.mentions import NamedStatement, StatementIndex
+from elt_llm_consumer.catalog.sentence_fields import FieldCandidate, SentenceField, find_states
+from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
+from elt_llm_consumer.jobs.corpus import CorpusDocument
+from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
+from elt_llm_consumer.sentences.statements import TableCell, TextStatement
+
+_DEEPER = 2
+
+
+@dataclass(frozen=True)
+class FieldSearchResult:
+    """The chunks of a search, best first; by number, the statements in them with the score of their chunk, 0 to 1."""
+
+    chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
+    scores: Mapping[int, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+NO_SEARCH_RESULT = FieldSearchResult()
+
+
+class FieldSearcher:
+    """Searches for the question of a field about an entity; without an engine or a question it returns no chunks."""
+
+    def __init__(self, engine: Engine | None, by_profile: Mapping[str, Engine], statements: StatementIndex) -> None:
+        """`by_profile` has the engines of fields that are searched for with a profile of their own."""
+        self._engine, self._by_profile, self._statements = engine, by_profile, statements
+
+    def search(self, settings: CatalogField, name: str, *, deeper: bool) -> FieldSearchResult:
+        """Return the chunks of the search. Raises RetrievalError if the whole search fails."""
+        engine = self._by_profile.get(settings.profile, self._engine)
+        if engine is None or not settings.question:
+            return NO_SEARCH_RESULT
+        question = settings.question.replace("{entity}", name)
+        found = engine.search(question, top_k=settings.top_k * (_DEEPER if deeper else 1))
+        scores: dict[int, float] = {}
+        for chunk in found.chunks:
+            for statement in self._statements.within(chunk.collection, chunk.source_id, chunk.span):
+                score = max(0.0, min(1.0, chunk.score))
+                scores[statement.number] = max(score, scores.get(statement.number, 0.0))
+        return FieldSearchResult(found.chunks, scores, found.notes if found.failed else ())
+
+
+_OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
+_KIND = 0.86
+"""Enough to appear beside sentences, but not as the value of the whole."""
+_BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
+_NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
+
+TableRow = tuple[TextStatement, TableCell]
+NameKey = tuple[str, ...]
+
+
+class TableField:
+    """Finds the values of one field in tables whose columns have its headers."""
+
+    def __init__(self, headers: Sequence[str], statements: StatementIndex, record_words: Sequence[str]) -> None:
+        self._names = names = statements.names
+        headed = {names.key(header) for header in headers}
+        self._known = {names.key(name) for name in names.names}
+        self._records = {names.key(word) for word in record_words}
+        self._rows: list[TableRow] = [
+            (statement, cell)
+            for statement in (statements.statements if headed else ())
+            for cell in statement.cells
+            if cell.text and cell.header and names.key(cell.header) in headed
+        ]
+
+    def candidates(self, name: str) -> list[FieldCandidate]:
+        """The values of rows about a name, best first."""
+        keys = self._keys(name)
+        found = []
+        for statement, value in self._rows:
+            others = [cell for cell in statement.cells if cell.start != value.start]
+            score = max((self._score(cell, others, keys) for cell in others), default=0.0)
+            if score:
+                found.append(FieldCandidate(statement, score, value.text, (f"under '{value.header}'",)))
+        return sorted(found, key=lambda one: (-one.score, one.statement.number))
+
+    def kinds(self, name: str) -> list[FieldCandidate]:
+        """The values of rows about kinds of the named: "Adult case files" under "Case File", with their names.
+
+        A kind that has a name of its own is another entity.
+        """
+        keys = self._keys(name)
+        found = []
+        for statement, value in self._rows:
+            kind = _subject(statement.cells)
+            key = self._names.key(kind.text)
+            if kind.start != value.start and key not in self._known and any(_is_kind(key, own) for own in keys):
+                reason = f"a kind of it, under '{value.header}'"
+                found.append(FieldCandidate(statement, _KIND, f"{kind.text}: {value.text}", (reason,)))
+        return found
+
+    def responsible(self, name: str) -> list[FieldCandidate]:
+        """The people and bodies that answer for a name, such as an office with the name in its duties."""
+        keys = self._keys(name)
+        found = []
+        for statement, duties in self._rows:
+            who = _subject(statement.cells)
+            if who.start != duties.start and self._listed_score(duties, keys):
+                value = f"{who.text}: {duties.header}: {duties.text}"
+                found.append(FieldCandidate(statement, _LISTED, value, (f"listed under '{duties.header}'",)))
+        return found
+
+    def _keys(self, name: str) -> set[NameKey]:
+        return {self._names.key(form) for form in self._names.forms(name)}
+
+    def _listed_score(self, cell: TableCell, keys: set[NameKey]) -> float:
+        items = _BETWEEN.split(cell.text)
+        return max((self._match_score(item, keys, _LISTED, _LISTED_RECORD) for item in items), default=0.0)
+
+    def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: set[NameKey]) -> float:
+        is_subject = cell.start == _subject(cells).start
+        own = self._match_score(cell.text, keys, _OWN_ROW, _OWN_RECORD) if is_subject else 0.0
+        return own or self._listed_score(cell, keys)
+
+    def _match_score(self, text: str, keys: set[NameKey], itself: float, record: float) -> float:
+        key = self._names.key(text)
+        if key in keys:
+            return itself
+        return record if len(key) > 1 and key[-1:] in self._records and key[:-1] in keys else 0.0
+
+
+def _subject(cells: Sequence[TableCell]) -> TableCell:
+    """The first cell that names the subject of the row: not its number."""
+    return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
+
+
+def _is_kind(key: NameKey, own: NameKey) -> bool:
+    return len(own) > 1 and len(key) > len(own) and key[-len(own) :] == own
+
+
+_BESIDE_TABLE = 0.85
+"""Where a table has the value, a sentence is added only if it is plainly about the entity."""
+_SAME_RANK = 0.11
+"""Rows whose scores differ by no more may contradict each other; a weaker one does not."""
+
+
+@dataclass(frozen=True)
+class FieldFacts:
+    """What the texts give for one field: the cell without a model, and the chunks a model may write from."""
+
+    cell: Cell
+    chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
+
+
+class TextField:
+    """Reads one field, of any entity, from the texts; safe to use from several threads."""
+
+    def __init__(
+        self,
+        settings: CatalogField,
+        section: CatalogSection,
+        statements: StatementIndex,
+        searcher: FieldSearcher,
+        defining: Collection[int],
+    ) -> None:
+        """`defining` are the numbers of statements that only define terms."""
+        self.settings = settings
+        self._statements, self._searcher = statements, searcher
+        self._defining = frozenset() if settings.definitions else frozenset(defining)
+        self._sentences = SentenceField(settings, section.rule_words)
+        self._table = TableField(settings.headers, statements, section.record_words)
+        self._duties = TableField(settings.listed_under, statements, section.record_words)
+
+    def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
+        """The facts about `name`; `deeper` searches for twice as much. Raises RetrievalError."""
+        named = [one for one in self._statements.of(name) if self._counts(one)]
+        most = self.settings.at_most * (_DEEPER if deeper else 1)
+        values = self._table.candidates(name)
+        kinds = [] if values or most <= 1 else self._table.kinds(name)
+        if not named and not values and not kinds:
+            nothing = "The texts do not name it." if self._statements.statements else "No texts were read."
+            return FieldFacts(absent_cell(nothing))
+        if values and most <= 1:
+            return FieldFacts(_table_cell(values))
+        needed = with_chunks or self._sentences.depends_on_search(named, most)
+        search = self._searcher.search(self.settings, name, deeper=deeper) if named and needed else NO_SEARCH_RESULT
+        sentences = [*self._sentences.candidates(named, search.scores), *self._duties.responsible(name), *kinds]
+        sentences.sort(key=lambda one: (-one.score, one.statement.number))
+        cell = _combined_cell(values, sentences, most, " ".join(search.notes))
+        return FieldFacts(cell, _chunks(sentences[:most], search) if with_chunks else ())
+
+    def _counts(self, named: NamedStatement) -> bool:
+        """Whether a statement does more than define; a list of states may look like a definition, "A Loan is ..."."""
+        statement = named.statement
+        defines = statement.number in self._defining
+        return not defines or (self.settings.states and bool(find_states(statement.text)))
+
+
+def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate], most: int, note: str) -> Cell:
+    table = _table_cell(values) if values else None
+    if table is not None and (table.verdict == "conflict" or not sentences or most <= 1):
+        return with_note(table, note)
+    sure = [one for one in sentences if not values or one.score >= _BESIDE_TABLE]
+    best = [*_distinct_candidates(values)[:1], *_distinct_candidates(sure)][:most]
+    if not best:
+        return with_note(absent_cell("The texts name it, but state nothing of this."), note)
+    contents = tuple(candidate.content for candidate in best)
+    evidence = [_evidence(candidate, candidate.content if len(best) > 1 else "") for candidate in best]
+    return found_cell(contents if most > 1 else contents[0], evidence, method="extractive", note=note)
+
+
+def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
+    """The value of the surest rows; a conflict if equally sure ones differ."""
+    rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
+    different = _distinct_candidates(rank)
+    if len(different) > 1:
+        return Cell(
+            value=tuple(one.value for one in different),
+            verdict="conflict",
+            evidence=tuple(_evidence(one, one.value) for one in different),
+            confidence=different[-1].score,
+            note="Tables give different values.",
+        )
+    return found_cell(rank[0].value, [_evidence(one) for one in rank])
+
+
+def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCandidate]:
+    """The first candidate of each content."""
+    seen: dict[str, FieldCandidate] = {}
+    for one in candidates:
+        seen.setdefault(one.content.casefold().rstrip(" .;"), one)
+    return list(seen.values())
+
+
+def _evidence(candidate: FieldCandidate, about: str = "") -> Evidence:
+    statement = candidate.statement
+    return statement.document.evidence(statement.start, statement.end, candidate.score, about)
+
+
+def _chunks(best: Sequence[FieldCandidate], search: FieldSearchResult) -> tuple[RetrievedChunk, ...]:
+    """The chunks of the search, and the best statements that are in none of them."""
+    apart = [one.statement for one in best if one.statement.number not in search.scores]
+    return (*(statement_chunk(one.document, one.start, one.end, one.headings) for one in apart), *search.chunks)
+
+
+def statement_chunk(document: CorpusDocument, start: int, end: int, headings: Iterable[str] = ()) -> RetrievedChunk:
+    """The words text[start:end] of a document as a chunk."""
+    return RetrievedChunk(
+        node_id=f"{document.document_id}:{start}:{end}",
+        collection=document.collection,
+        source_id=document.document_id,
+        source_title=document.title,
+        source=document.source,
+        document_hash=document.document_hash,
+        text=document.text[start:end],
+        context=" > ".join(headings),
+        span=(start, end),
+        page=document.outline.page_at(start),
+        section=document.outline.section_at(start),
+        score=1.0,
+    )

@@ -1,0 +1,158 @@
+"""Fields that a language model writes from numbered chunks; each sentence is checked against them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from itertools import compress
+
+from elt_llm_core.errors import UnusableReply
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.token_counts import TokenUpperBound
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.grounding.grounding import GroundedSentence, ground_answer
+from elt_llm_query.synthesis.calls import ContextWindow, context_window_of
+from elt_llm_query.synthesis.refusals import is_blank, is_refusal
+
+from elt_llm_consumer.catalog.mentions import FieldSubject
+from elt_llm_consumer.catalog.text_fields import FieldFacts
+from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, with_note
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.corpus import Corpus
+from elt_llm_consumer.jobs.row_keys import model_name
+from elt_llm_consumer.jobs.sections import CatalogField
+from elt_llm_consumer.jobs.tasks import AskModel
+from elt_llm_consumer.sentences.claims import check_word_overlap, makes_claim, separate_headings
+
+_PROMPT = files("elt_llm_consumer.catalog").joinpath("field_prompt.txt").read_text(encoding="utf-8")
+_SURE = 0.85
+"""From this score on a sentence is plainly about the entity, whatever a model that finds nothing replies."""
+
+
+@dataclass(frozen=True)
+class FieldWriter:
+    """Asks a model for fields, and checks its text against the chunks in the prompt. `model` is its name."""
+
+    corpus: Corpus
+    embedding: EmbeddingModel
+    tokeniser: KeywordTokeniser
+    model: str
+    window: ContextWindow
+
+    def prompt(
+        self, name: str, field: str, settings: CatalogField, forms: Sequence[str], facts: FieldFacts
+    ) -> tuple[str, FieldFacts]:
+        """The prompt, and the facts with the chunks in it: the best that fit whole into the model's window.
+
+        The prompt is empty without chunks to write from, and where the value is in a table as it is.
+        """
+        if not settings.prompt or not facts.chunks:
+            return "", facts
+        empty = _prompt(name, field, settings, forms, [])
+        left = min(self.window.to_read - self.window.count(empty), self.window.most_sources)
+        kept: list[RetrievedChunk] = []
+        for chunk in facts.chunks:
+            tokens = self.window.count(_numbered_chunk(len(kept) + 1, chunk))
+            if tokens <= left:
+                kept.append(chunk)
+                left -= tokens
+        if not kept:
+            return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the window of the model."))
+        return _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
+
+    def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
+        """The sentences of the model that the chunks support; the quoted cell if it wrote nothing usable.
+
+        The cell is only inferred if the quotes of a sentence are not about the topic.
+
+        Raises ModelError and its kin as `ask` does, but for an unusable reply.
+        """
+        try:
+            reply = ask(prompt)
+        except UnusableReply as error:
+            return with_note(facts.cell, f"The model's reply could not be used: {error}")
+        if is_blank(reply):
+            return with_note(facts.cell, "The model's reply was empty.")
+        if is_refusal(reply):
+            note = "The model found nothing in the chunks."
+            if facts.cell.verdict != "absent" and facts.cell.confidence >= _SURE:
+                return with_note(facts.cell, note)
+            return absent_cell(note, method="llm", model=self.model, confidence=1 - facts.cell.confidence)
+        return self._checked_cell(reply, facts, topic)
+
+    def _checked_cell(self, reply: str, facts: FieldFacts, topic: FieldSubject) -> Cell:
+        grounded = ground_answer(separate_headings(reply), facts.chunks, self.embedding, self.tokeniser, strict=True)
+        sentences = check_word_overlap(grounded.sentences, self.tokeniser)
+        supported = [one.verdict in {"supported", "partly"} and bool(one.quotes) for one in sentences]
+        empty = [is_kept and not self._makes_claim(one) for one, is_kept in zip(sentences, supported, strict=True)]
+        stays = [is_kept and not is_empty for is_kept, is_empty in zip(supported, empty, strict=True)]
+        kept = list(compress(sentences, stays))
+        if not kept:
+            heading = "The model wrote a heading, or words without a verb, which claim nothing."
+            return with_note(facts.cell, heading if any(empty) else "The chunks do not support what the model wrote.")
+        off_topic = sum(not is_about for is_about in compress(topic.are_about(sentences, stays), stays))
+        partly = sum(one.verdict == "partly" for one in kept)
+        counts = {
+            "Sentences left out that no chunk supports": sum(one.verdict != "no claim" for one in sentences)
+            - sum(supported),
+            "Headings and words without a verb left out": sum(empty),
+            "Sentences supported in part": partly,
+            "Sentences whose quotes are not about it": off_topic,
+        }
+        return Cell(
+            value=" ".join(one.text for one in kept),
+            verdict="inferred" if partly or off_topic else "found",
+            evidence=self._evidence(kept),
+            method="llm",
+            model=self.model,
+            confidence=round(sum(one.score for one in kept) / len(kept), 4),
+            note=" ".join(f"{what}: {count}." for what, count in counts.items() if count),
+        )
+
+    def _makes_claim(self, sentence: GroundedSentence) -> bool:
+        """Whether a sentence claims anything; a heading over one of its quotes, or within the same chunk, does not."""
+        titles: list[str] = []
+        for quote in sentence.quotes:
+            document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
+            if document is not None:
+                first, last = quote.chunk.span
+                titles += document.outline.section_path(quote.span[0])
+                titles += [one.title for one in document.outline.sections if first <= one.start < last]
+        return makes_claim(sentence.text, titles)
+
+    def _evidence(self, sentences: Sequence[GroundedSentence]) -> tuple[Evidence, ...]:
+        places: dict[tuple[str, str, tuple[int, int]], Evidence] = {}
+        for sentence in sentences:
+            for quote in sentence.quotes:
+                document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
+                key = quote.chunk.collection, quote.chunk.source_id, quote.span
+                if document is not None and key not in places:
+                    about = sentence.text if len(sentences) > 1 else ""
+                    places[key] = document.evidence(*quote.span, min(1.0, sentence.score), about)
+        return tuple(places.values())
+
+
+def field_writer(context: JobContext) -> FieldWriter | None:
+    """The writer with the model of a job; None if the job has no model."""
+    if context.llm is None:
+        return None
+    tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()
+    window = context_window_of(context.llm, TokenUpperBound(), context.settings.llm.max_context_tokens)
+    return FieldWriter(context.corpus, context.embedding, tokeniser, model_name(context), window)
+
+
+def _prompt(
+    name: str, field: str, settings: CatalogField, forms: Sequence[str], chunks: Sequence[RetrievedChunk]
+) -> str:
+    return _PROMPT.format(
+        entity=name,
+        others=f" (also called: {', '.join(forms[1:])})" if len(forms) > 1 else "",
+        task=settings.prompt.replace("{entity}", name),
+        passages="\n".join(_numbered_chunk(number, one) for number, one in enumerate(chunks, start=1)),
+        field=field.replace("_", " ").capitalize(),
+    )
+
+
+def _numbered_chunk(number: int, chunk: RetrievedChunk) -> str:
+    title = " > ".join(filter(None, [chunk.source_title, chunk.section])).replace('"', "'")
+    return f'<passage number="{number}" title="{title}">\n{chunk.text.strip()}\n</passage>'

@@ -1,0 +1,334 @@
+"""Terms that the markup of a file names: definition lists, `dfn`, and emphasis at the start of a paragraph."""
+# ruff: noqa: RUF001, SIM905 - look-alike quotes and dashes occur in documents.
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from elt_llm_core.text.outline import Pair, Span
+
+from elt_llm_consumer.definitions.abbreviations import is_short_form
+from elt_llm_consumer.definitions.definition import DefinitionDraft
+from elt_llm_consumer.definitions.layout import DefinitionExtent, DocumentLayout, one_line, trim_definition, trim_span
+from elt_llm_consumer.definitions.lists import EntryReader
+from elt_llm_consumer.definitions.subject import DefinedSubject, defines, distinguishes, is_phrase, skip_labels
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, STRONGLY_DISTINGUISHING, VERB
+from elt_llm_consumer.jobs.sections import GlossarySection
+
+_VALUE_HEADING = re.compile(
+    r"(?:(?:our|your|how\s+to|useful|key)\s+)?(?:contacts?|contact\s+(?:us|details|information|data)|address(?:es)?|"
+    r"(?:opening|office|business|visiting)\s+(?:hours|times)|hours|find\s+us|reach\s+us|directions|kontakt(?:e|daten)?|"
+    r"öffnungszeiten|anschrift(?:en)?|adressen?|anfahrt|sprechzeiten|impressum)\W{0,3}$",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"(?:https?://|www\.|mailto:)\S{1,300}|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
+_PHONE = re.compile(r"(?:\+|\b0|\()\d[\d ()/.-]{5,24}\d")
+_STREET = re.compile(
+    r"\b\d{1,4}[a-z]?,?\s(?:[\w.'-]{1,30}\s){1,3}(?:street|st|road|rd|avenue|ave|lane|drive|square)\b"
+    r"|\b\w{2,40}(?:straße|strasse|weg|platz|gasse|allee)\s\d{1,4}\b|\bp\.?\s?o\.?\sbox\b",
+    re.IGNORECASE,
+)
+_TIMES = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
+    sundays mon tue wed thu fri sat sun weekdays weekends montag dienstag mittwoch donnerstag freitag samstag sonntag
+    january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec januar februar märz mai juni juli oktober dezember to and from until till by bis von und
+    closed open daily noon midnight geschlossen yes no none true false tbc tba unknown ja nein
+    """.split()
+)
+# These are values only beside figures.
+_UNITS = frozenset(
+    """
+    at of or on about each a p am pm h s n ab uhr m th st nd rd eur euro euros gbp usd pounds dollars per cent percent
+    kg g km cm mm gb mb kb tb days day weeks week months month years year hours hour minutes seconds page pages room
+    floor level
+    """.split()
+)
+_LABEL = re.compile(
+    r"(?:tele)?phone(?:\s+number)?|mobile|fax|e-?mail(?:\s+address)?|(?:postal\s+|visiting\s+|street\s+)?address|"
+    r"web\s?site|opening\s+(?:hours|times)|contact(?:\s+\w{1,20})?|authors?|editors?|published|last\s+updated|updated|"
+    r"created|version|dates?|"
+    r"telefon|anschrift|adresse|öffnungszeiten|kontakt|autor(?:en)?|stand",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"(?:parameters?|arguments?|returns?|return\s+type|raises|yields|type|default|see\s+also):?", re.IGNORECASE
+)
+_NAME = re.compile(r"(?:(?:[A-Z]\.?|[^\W\d_][\w.'-]{1,30})\s){1,3}[^\W\d_][\w'-]{1,30}$")
+# Of a chapter, a section or a release: such lists are contents and changes.
+_NUMBERED = re.compile(
+    r"(?:[A-Z]\.)?\d{1,3}(?:(?:\.\d{1,3}){1,5}\.?|\.)(?=[\s,;]|$)"
+    r"|.{0,40}\b(?:section|chapter|abschnitt|kapitel)\s\d",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"-{1,2}\w|[/$\\<]|.{0,80}(?:->|\w\(\)|\w\([^()\s]{0,40}[,=])")
+_ACTING = re.compile(r"[a-z]{3,20}ing\s\S{1,30}\s", re.IGNORECASE)
+_REACH = 14
+_SHARE = 0.5
+
+
+def announces_values(line: str) -> bool:
+    """Whether a heading, or the line before a list, announces addresses or hours."""
+    return _VALUE_HEADING.match(line) is not None
+
+
+def holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> bool:
+    """Whether a list is one of values; names of persons and places count as such where other values are, or alone."""
+    names = [value or _is_name(*entry) for entry, value in zip(entries, values, strict=True)]
+    named = any(values) and sum(names) >= _SHARE * len(names)
+    return sum(values) >= _SHARE * len(values) or named or (all(names) and len(names) > 1)
+
+
+def _is_name(term: str, body: str) -> bool:
+    """Whether a body is two to four words with capitals, and spells out no short form."""
+    return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
+
+
+def is_value(term: str, body: str) -> bool:
+    """Whether an entry is a number, time, amount, address, option or section, and no meaning."""
+    if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
+        return True
+    if _LABEL.fullmatch(term.strip(" :")) and not (is_meaning(body) or body[:1].islower()):
+        return True
+    without = _PHONE.sub(" ", _LINK.sub(" ", body))
+    words = [word.casefold() for word in re.findall(r"[^\W\d_]+", without)]
+    figures = any(map(str.isdigit, without))
+    if all(word in _TIMES or (figures and word in _UNITS) for word in words):
+        return True
+    return (without != body and len(words) <= 3) or (len(words) <= 16 and _STREET.search(body) is not None)
+
+
+def is_meaning(body: str) -> bool:
+    """Whether a body is a kind of thing or of doing, and no sentence of its own: "The hall opens at nine" is one."""
+    near = " ".join(body.split(maxsplit=_REACH)[:_REACH])
+    sentence = body[:1].isupper() and STRONGLY_DISTINGUISHING.search(near) is None
+    return not sentence and (distinguishes(body) or _ACTING.match(body) is not None) and is_phrase(body)
+
+
+_CLOSING = re.compile(r"[\"”“»’'\s]{0,3}(?:\([^()\n]{1,80}\)\s{0,2})?,?\s{0,2}")
+_SIGN = re.compile(r"[\"”“»’']{0,2}\s{0,3}(?:\([^()\n]{1,80}\)\s{0,3})?[:–—=-]\s{1,3}(?=\S)")
+_LEAD = re.compile(r"[\s,:–—-]{0,6}")
+_TAIL = re.compile(r"[\s:.–—=-]{1,5}$")
+_CALLED = re.compile(
+    r"\s(?:is|are|shall\s+be|will\s+be)\s+(?:also\s+)?(?:called|known\s+as|referred\s+to\s+as|termed|named)\s+"
+    r"(?:(?:the|an?)\s+)?[\"“„‘']?$"
+)
+_MAX_WORDS = 8
+_OFTEN = 3  # different entries of a term
+_SURE, _LIKELY = 0.95, 0.85
+
+
+def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
+    """The definitions whose terms are marked as such, list by list, then sentence by sentence; none without markup."""
+    if layout.document.marked:
+        yield from _definition_lists(layout, settings)
+        reader = _MarkedSentences(layout)
+        yield from reader.instances()
+        yield from reader.leading()
+
+
+def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
+    """The entries of definition lists that are no lists of values; a body that is too long by its first paragraph."""
+    text = layout.text
+    labels = _labels(layout.document.marked.definitions, text)
+    for pairs in _entry_runs(layout.document.marked.definitions, text):
+        entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
+        values = [is_value(term, body) for term, body in entries]
+        if holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
+            continue
+        for one, value, (term, body) in zip(pairs, values, entries, strict=True):
+            if value or term.casefold() in labels or not _may_be_term(term):
+                continue
+            end = one[3]
+            if len(body) > settings.longest_definition and (stop := text.find("\n\n", one[2], end)) > 0:
+                end = stop
+            yield _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
+
+
+def _labels(pairs: Sequence[Pair], text: str) -> frozenset[str]:
+    """Terms that many entries start with: they are labels, as in a list of changes."""
+    bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in pairs}
+    return frozenset(term for term, count in Counter(term for term, _ in bodies).items() if count >= _OFTEN)
+
+
+def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
+    """The entries that follow one another, list by list; a list within an entry of another is one of its own."""
+    found: list[list[Pair]] = []
+    by_end: dict[int, list[Pair]] = {}
+    by_body: dict[tuple[int, int], list[Pair]] = {}
+    for pair in pairs:
+        group = by_body.get(pair[2:]) or by_end.get(_end_before(text, pair[0]))
+        if group is None:
+            group = []
+            found.append(group)
+        group.append(pair)
+        by_end.setdefault(pair[3], group)
+        by_body[pair[2:]] = group
+    return found
+
+
+def _end_before(text: str, start: int) -> int:
+    """Where the words before a block end: blocks are parted by one line end or two."""
+    while start and text[start - 1] in "\n ":
+        start -= 1
+    return start
+
+
+def _is_value_list(layout: DocumentLayout, start: int) -> bool:
+    """Whether the heading over a list, or the line before it, announces addresses or hours."""
+    path = layout.document.outline.section_path(start)
+    end = _end_before(layout.text, start)
+    before = layout.text[layout.text.rfind("\n", 0, end) + 1 : end]
+    return any(announces_values(line.strip()) for line in (*path[-1:], before))
+
+
+def _may_be_term(term: str) -> bool:
+    return any(map(str.isalpha, term)) and len(term.split()) <= _MAX_WORDS
+
+
+def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
+    """A draft with the term without its colon and its short form in brackets, which becomes the abbreviation."""
+    start, end = trim_span(text, *term)
+    tail = _TAIL.search(text[start:end])
+    end = start + tail.start() if tail and tail.start() else end
+    about = CONTEXT_IN_BRACKETS.search(text[start:end])
+    short = about[1].strip("\"“”'‘’ ") if about and about.start() else ""
+    if about and is_short_form(short):
+        return DefinitionDraft((start, start + about.start()), body, pattern, score, short)
+    return DefinitionDraft((start, end), body, pattern, score)
+
+
+class _MarkedSentences:
+    """Reads the definitions in sentences of the terms that are marked in them."""
+
+    def __init__(self, layout: DocumentLayout) -> None:
+        self._layout = layout
+        self._text = layout.text
+        self._marked = layout.document.marked
+        self._entries = EntryReader(layout)
+        self._extent = DefinitionExtent(layout)
+        self._listed = [pair[0] for pair in self._marked.definitions]
+        self._reached = list(accumulate((pair[3] for pair in self._marked.definitions), max))
+        self._starts = [piece.start for piece in layout.pieces]
+        self._lines = [line.start for line in layout.lines]
+
+    def instances(self) -> Iterator[DefinitionDraft]:
+        """The definitions in sentences whose term is marked; a mark within a term of a list is part of that term."""
+        terms = [pair[:2] for pair in self._marked.definitions]
+        starts = [start for start, _ in terms]
+        for start, end in self._marked.terms:
+            place = bisect_right(starts, start) - 1
+            number = self._piece(start)
+            if number is None or (place >= 0 and start < terms[place][1]) or not _may_be_term(self._text[start:end]):
+                continue
+            body, pattern = self._body(number, start, end)
+            if body[1] > body[0]:
+                yield _marked_draft(self._text, (start, end), body, pattern, _SURE)
+
+    def _body(self, number: int, start: int, end: int) -> tuple[Span, str]:
+        """The definition of a term in pieces[number]: after a sign or verb, before "is called", else all of it."""
+        piece = self._layout.pieces[number]
+        stop = self._extent.end(number, piece.end)
+        begin = skip_labels(self._text, piece.start, start)
+        found = self._after(start, end, piece.end)
+        if found is not None:
+            return trim_definition(self._text, found[0], stop), found[1]
+        called = _CALLED.search(self._text, max(begin, start - 60), start)
+        if called is not None and called.start() > begin:
+            return trim_span(self._text, begin, called.start()), "sentence"
+        return trim_definition(self._text, begin, stop), "sentence"
+
+    def _after(self, start: int, end: int, stop: int) -> tuple[int, str] | None:
+        """The start of a definition after its term, and its pattern; None without a sign or verb that introduces it."""
+        sign = _SIGN.match(self._text, end, stop)
+        if sign is not None:
+            return sign.end(), "sentence"
+        closing = _CLOSING.match(self._text, end, stop)
+        verb = VERB.match(self._text, closing.end() if closing else end, stop)
+        kind = verb.lastgroup if verb else None
+        if verb is None or kind is None or kind == "meaning":
+            return None
+        subject = DefinedSubject(((start, end),), marked=True, sure=True, bold=True)
+        lead = _LEAD.match(self._text, verb.end(), stop)
+        begin = lead.end() if lead else verb.end()
+        region = self._layout.in_region(start) or kind != "is"
+        if not defines(self._text, subject, kind, begin, stop, region=region):
+            return None
+        return begin, "is" if kind == "is" else "sentence"
+
+    def leading(self) -> Iterator[DefinitionDraft]:
+        """The paragraphs that start with their term in other type, run by run."""
+        run: list[tuple[int, DefinitionDraft, bool]] = []
+        for start, end in self._marked.leading:
+            found = self._lead(start, end)
+            if found is None:
+                continue
+            if run and found[0] != run[-1][0] + 1:
+                yield from _run_drafts(run)
+                run = []
+            run.append(found)
+        yield from _run_drafts(run)
+
+    def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
+        """The line of a term, its draft, and whether it is sure that it defines; None if it does not look so."""
+        number = bisect_right(self._lines, start) - 1
+        piece = self._piece(start)
+        if number < 0 or piece is None or self._in_list(start) or self._layout.pieces[piece].kind == "row":
+            return None
+        line = self._layout.lines[number]
+        term = self._text[start:end].strip(' :.–—-="“”')
+        if line.end < end or not self._entries.is_term(term):
+            return None
+        found = self._after(start, end, line.end)
+        if found is not None and not _SIGN.match(self._text, end, line.end):
+            begin, stop, sure = found[0], self._extent.end(piece, self._layout.pieces[piece].end), True
+        else:
+            begin, stop, sure = self._rest(number, end, found[0] if found else None)
+        body = trim_definition(self._text, begin, stop)
+        if body[1] <= body[0] or is_value(term, one_line(self._text[slice(*body)])):
+            return None
+        line_text = one_line(self._text[slice(*body)])
+        sure = sure or self._layout.in_region(start) or is_meaning(line_text)
+        if not sure and not is_phrase(line_text):
+            return None
+        pattern = found[1] if found and sure and begin == found[0] else "list"
+        last = bisect_right(self._lines, body[1] - 1) - 1
+        return last, _marked_draft(self._text, (start, end), body, pattern, _LIKELY), sure
+
+    def _rest(self, number: int, end: int, after: int | None) -> tuple[int, int, bool]:
+        """Start and end of the text after a term and its sign, or below a term that is alone on its line."""
+        line = self._layout.lines[number]
+        signed = self._text[:end].endswith((":", ".", "–", "—")) if end < len(self._text) else False
+        rest = self._text[end : line.end].strip(' :"”’')
+        if after is not None or (signed and rest):
+            begin = after if after is not None else end
+            piece = self._piece(line.end - 1)
+            return begin, self._extent.end(piece, line.end) if piece is not None else line.end, False
+        below = self._layout.lines[number + 1] if number + 1 < len(self._layout.lines) else None
+        if rest or below is None or below.start in self._layout.heading_lines:
+            return end, end, False
+        return below.start, below.end, False
+
+    def _in_list(self, start: int) -> bool:
+        """Whether a place lies in an entry of a definition list."""
+        place = bisect_right(self._listed, start) - 1
+        return place >= 0 and start < self._reached[place]
+
+    def _piece(self, offset: int) -> int | None:
+        """The sentence that holds `offset`; None in furniture and headings."""
+        number = bisect_right(self._starts, offset) - 1
+        line = bisect_right(self._lines, offset) - 1
+        if number < 0 or line < 0 or offset >= self._layout.pieces[number].end:
+            return None
+        return None if self._lines[line] in self._layout.heading_lines else number
+
+
+def _run_drafts(run: Sequence[tuple[int, DefinitionDraft, bool]]) -> Iterator[DefinitionDraft]:
+    """The drafts of paragraphs that follow one another: all, if most define, else those that surely do."""
+    share = sum(sure for _, _, sure in run) / len(run) if run else 0
+    for _, draft, sure in run:
+        if sure or (len(run) > 1 and share >= _SHARE):
+            yield draft

@@ -1,0 +1,166 @@
+"""Rows, cells and their evidence: the result of a job."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Literal, Self
+
+from elt_llm_core.enterprise import EnterpriseRecord
+from elt_llm_core.store.records import canonical_json
+from pydantic import Field, model_validator
+
+Verdict = Literal["found", "inferred", "absent", "conflict"]
+Method = Literal["rule", "extractive", "llm", "curated"]
+ReviewStatus = Literal["PENDING", "APPROVED", "REJECTED", "NEEDS_CLARIFICATION"]
+Value = str | int | float | tuple[str, ...] | None
+
+
+class Evidence(EnterpriseRecord):
+    """A quote of a document: `quote` is its text[span[0]:span[1]], character for character."""
+
+    collection: str
+    source: str = Field(description="Path of the document in its collection; for a part, with # and its name.")
+    document_id: str
+    document_hash: str = Field(description="SHA-256 of the file's bytes, 64 hex digits.")
+    page: int | None = Field(None, ge=1, description="First page of the quote; None for formats without pages.")
+    section: str | None = Field(None, description="Headings above it, joined by ' > '.")
+    span: tuple[int, int] = Field(description="Character offsets in the document's text, the end excluded.")
+    quote: str = Field(min_length=1)
+    quote_hash: str = Field(description="SHA-256 of the quote in UTF-8, 64 hex digits.")
+    score: float = Field(ge=0, le=1, description="How well it supports the value.")
+    about: str = Field("", description="The value that it supports, if the cell has several; empty: all.")
+
+    @property
+    def place(self) -> str:
+        """Such as "handbook.pdf, page 8"."""
+        return self.source if self.page is None else f"{self.source}, page {self.page}"
+
+
+class Curation(EnterpriseRecord):
+    """Who set a value by hand, and when; `reason` in their words."""
+
+    by: str
+    at: str = Field(description="ISO 8601 date, with or without time.")
+    reason: str = ""
+
+
+class Cell(EnterpriseRecord):
+    """One field of one row. A found cell has evidence; an absent cell has no value.
+
+    found: the evidence states the value. inferred: the value was concluded, or written by a model with partial support.
+    conflict: the evidence states contradicting values. absent: the documents do not contain the value.
+    """
+
+    value: Value = None
+    verdict: Verdict
+    evidence: tuple[Evidence, ...] = ()
+    method: Method = "rule"
+    model: str = Field("", description="The language model that wrote the value; empty without one.")
+    confidence: float = Field(ge=0, le=1)
+    note: str = Field("", description="The reason in a sentence, if the verdict needs one.")
+    curation: Curation | None = None
+
+    @model_validator(mode="after")
+    def _is_honest(self) -> Self:
+        empty = self.value is None or self.value in ("", ())
+        if self.verdict == "absent" and not empty:
+            raise ValueError("an absent field has no value")
+        if self.verdict != "absent" and empty:
+            raise ValueError(f"a field that is {self.verdict} has a value")
+        if self.verdict == "found" and not self.evidence and self.method != "curated":
+            raise ValueError("a found field has evidence")
+        if self.verdict == "conflict" and len(self.evidence) < 2:
+            raise ValueError("a conflict has at least two quotes")
+        if (self.method == "curated") != (self.curation is not None):
+            raise ValueError("exactly a curated field names its curator")
+        return self
+
+
+def found_cell(
+    value: Value,
+    evidence: Iterable[Evidence],
+    *,
+    method: Method = "rule",
+    model: str = "",
+    confidence: float | None = None,
+    note: str = "",
+) -> Cell:
+    """A found cell with its evidence; the confidence defaults to the best score of the evidence."""
+    places = tuple(evidence)
+    sure = max((place.score for place in places), default=0.0) if confidence is None else confidence
+    return Cell(value=value, verdict="found", evidence=places, method=method, model=model, confidence=sure, note=note)
+
+
+def absent_cell(note: str = "", *, method: Method = "rule", model: str = "", confidence: float = 1.0) -> Cell:
+    """An absent cell; `confidence` is the confidence that there is no value."""
+    return Cell(verdict="absent", method=method, model=model, confidence=confidence, note=note)
+
+
+def with_note(cell: Cell, note: str) -> Cell:
+    """The cell with a note added to its own."""
+    return cell.model_copy(update={"note": " ".join(filter(None, [cell.note, note]))}) if note else cell
+
+
+class Review(EnterpriseRecord):
+    """A reviewer's verdict on a row."""
+
+    status: ReviewStatus = "PENDING"
+    reviewer: str = ""
+    comment: str = ""
+    reviewed_at: str = Field("", description="ISO 8601; empty while pending.")
+    stale: bool = Field(False, description="Whether the row has changed since the review.")
+
+
+class Row(EnterpriseRecord):
+    """One term, entity, relationship or rule. `key` is the same in every run, and unique in its table."""
+
+    key: str = Field(min_length=1)
+    name: str
+    group: tuple[str, ...] = Field((), description="Its group, outermost first, such as domain and subgroup.")
+    cells: Mapping[str, Cell]
+    review: Review = Review()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """All evidence of all cells, in the order of the cells."""
+        return tuple(place for cell in self.cells.values() for place in cell.evidence)
+
+
+class Table(EnterpriseRecord):
+    """Rows with the same columns; a row may lack a column."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...] = ()
+    groups: tuple[str, ...] = Field(("domain", "subgroup"), description="Names of the levels of a row's `group`.")
+
+
+def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Rows grouped by their outermost group in order of appearance, rows without a group last."""
+    listed = tuple(rows)
+    names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
+    numbers = {name: number for number, name in enumerate(names)}
+    return tuple(sorted(listed, key=lambda row: numbers.get(row.group[0] if row.group else "", len(numbers))))
+
+
+class JobResult(EnterpriseRecord):
+    """The result of a job. Two runs over the same texts with the same settings give the same bytes."""
+
+    job: str
+    kind: str
+    description: str = ""
+    tables: tuple[Table, ...]
+    figures: Mapping[str, int | float | str] = Field(default_factory=dict, description="Counts and shares by name.")
+    notes: tuple[str, ...] = ()
+
+    def table(self, name: str) -> Table:
+        """Return the table of this name. Raises KeyError if there is none."""
+        for table in self.tables:
+            if table.name == name:
+                return table
+        raise KeyError(name)
+
+
+def hash_json(value: object) -> str:
+    """SHA-256 of a JSON value, 64 hex digits, independent of key order."""
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,202 @@
+"""Compare two definitions of a term: whether they agree, and what differs."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.normalise import words
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.grounding.claims import ContradictionFinder
+from elt_llm_query.grounding.grounding import GroundedSentence, ground_answer
+from elt_llm_query.grounding.rules import find_numbers
+
+from elt_llm_consumer.sentences.claims import check_word_overlap
+
+_NEARLY_ALL = 0.8
+_MIN_COPY_SHARE = 0.9
+_BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
+
+
+class DefinitionComparer:
+    """Compares definitions as claims are checked against chunks: numbers, denials, names, words and meaning."""
+
+    def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
+        self._embedding, self._tokeniser = embedding, tokeniser
+        self._contraries = ContradictionFinder(tokeniser)
+
+    def agree(self, one: str, other: str) -> bool:
+        """Whether two texts support each other. Raises ModelError if embedding fails.
+
+        They also agree if the longer one supports the shorter, has nearly all its words and only adds to it.
+        """
+        if words(one) == words(other):
+            return True
+        shorter, longer = sorted((one, other), key=lambda text: (len(text), text))
+        back = self._grounded(longer, shorter)
+        return _is_supported(self._grounded(shorter, longer)) and (
+            _is_supported(back) or (self._share(shorter, longer) >= _NEARLY_ALL and not _is_contradicted(back))
+        )
+
+    def supports(self, written: str, source: str) -> bool:
+        """Whether `source` supports everything in `written`. Raises ModelError if embedding fails."""
+        return _is_supported(check_word_overlap(self._grounded(written, source), self._tokeniser))
+
+    def is_copy(self, written: str, source: str) -> bool:
+        """Whether `written` has nearly all words of `source`, and hardly any other; broken words are joined first.
+
+        A part of a definition agrees with it, and is no copy: "A person." of "A person who keeps the books."
+        """
+        one, other = (_BROKEN_WORD.sub(r"\1", text) for text in (written, source))
+        return self._share(other, one) >= _NEARLY_ALL and self._share(one, other) >= _MIN_COPY_SHARE
+
+    def _grounded(self, claim: str, source: str) -> list[GroundedSentence]:
+        chunks, known = [_chunk(_claim_text(source))], self._contraries
+        grounded = ground_answer(_claim_text(claim), chunks, self._embedding, self._tokeniser, contraries=known)
+        return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
+
+    def _share(self, one: str, other: str) -> float:
+        """The share of the stems of one text that the other has too, 0 to 1; 0 for a text without stems."""
+        ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
+        return len(ours & theirs) / len(ours) if ours else 0.0
+
+
+def _is_supported(sentences: list[GroundedSentence]) -> bool:
+    return bool(sentences) and all(sentence.verdict == "supported" for sentence in sentences)
+
+
+def _is_contradicted(sentences: list[GroundedSentence]) -> bool:
+    """Whether a number or a denial contradicts a sentence, and not only words that the shorter text lacks."""
+    reasons = [reason for sentence in sentences for reason in sentence.reasons]
+    return any(reason.startswith(("Denied", "Names or numbers have changed")) for reason in reasons)
+
+
+def _claim_text(text: str) -> str:
+    """The definition as a claim."""
+    return f"It is {text.strip().rstrip('.;,')}."
+
+
+def _chunk(text: str) -> RetrievedChunk:
+    return RetrievedChunk(
+        node_id="definition",
+        collection="",
+        source_id="",
+        source_title="",
+        source="",
+        document_hash="",
+        text=text,
+        context="",
+        span=(0, len(text)),
+        page=None,
+        section=None,
+        score=1.0,
+    )
+
+
+# ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
+_FIGURE: Final = re.compile(r"[\d.,]{1,20}%?")
+_COMPOUND: Final = re.compile(r"[a-zäöü]{2,9}ty-[a-z]{3,5}\Z", re.IGNORECASE)
+_DENIAL: Final = re.compile(r"\b(?:not?|nor|never|neither|without|cannot|nicht|nie|kein\w{0,2}|ohne)\b", re.IGNORECASE)
+_EDGES: Final = ".,;:!?()\"'“”„‘’"
+_MIN_ALIKE = 0.4  # share of equal words from which on the other words are compared
+_MAX_PARTS = 3
+_MAX_PART_WORDS = 8  # words of a part
+_NEAR = 1  # equal words between two parts that are described as one
+_MAX_PLACES = 3
+
+
+@dataclass(frozen=True)
+class DefinitionText:
+    """The text of a definition, and its places, such as "handbook.pdf, page 9"."""
+
+    text: str
+    places: tuple[str, ...]
+
+
+def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
+    """A sentence with the words of each place that differ, each pair of numbers or words once."""
+    parts = _parts(one.text, other.text) or _numbers(one.text, other.text)
+    here, there = _listed_places(one.places), _listed_places(other.places)
+    has, they_have = (_verb(text, "have", "has") for text in (one, other))
+    if parts is None:
+        if here == there:
+            return f"{here} {has} two different definitions."
+        return f"{here} and {there} have different definitions."
+    ours, theirs = (_listed(side) for side in parts)
+    if here == there:
+        return f"{here} {has} {' and also '.join(filter(None, (ours, theirs)))}."
+    if not ours or not theirs:
+        if ours:
+            return f"{here} {has} {ours}, {there} {_verb(other, 'do', 'does')} not."
+        return f"{there} {they_have} {theirs}, {here} {_verb(one, 'do', 'does')} not."
+    return f"{here} {has} {ours}, {there} {they_have} {theirs}."
+
+
+def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
+    """The words of either text that replace those of the other; None where the texts have little in common."""
+    ours, theirs = _words(one), _words(other)
+    left, right = ([word.casefold() for word in side] for side in (ours, theirs))
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    if matcher.ratio() < _MIN_ALIKE:
+        return None
+    blocks = _merged_blocks([code[1:] for code in matcher.get_opcodes() if code[0] != "equal"])
+    if not blocks or len(blocks) > _MAX_PARTS:
+        return None
+    if any(max(block[1] - block[0], block[3] - block[2]) > _MAX_PART_WORDS for block in blocks):
+        return None
+    pairs = [(" ".join(ours[a:b]), " ".join(theirs[c:d])) for a, b, c, d in blocks]
+    if any(find_numbers(here) and find_numbers(there) for here, there in pairs):
+        pairs = [pair for pair in pairs if any(find_numbers(side) or _DENIAL.search(side) for side in pair)]
+    return _distinct([here for here, _ in pairs]), _distinct([there for _, there in pairs])
+
+
+def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """The parts, with those merged that a single word separates."""
+    found: list[tuple[int, int, int, int]] = []
+    for block in blocks:
+        if found and block[0] - found[-1][1] <= _NEAR and block[2] - found[-1][3] <= _NEAR:
+            found[-1] = (found[-1][0], block[1], found[-1][2], block[3])
+        else:
+            found.append(block)
+    return found
+
+
+def _numbers(one: str, other: str) -> tuple[list[str], list[str]] | None:
+    """The numbers that only one of the texts has; None if there are none."""
+    ours, theirs = find_numbers(one), find_numbers(other)
+    left = [one[it.start : it.end] for it in ours if not it.weak and not any(it.agrees(two) for two in theirs)]
+    right = [other[it.start : it.end] for it in theirs if not it.weak and not any(it.agrees(two) for two in ours)]
+    return (_whole_numbers(one, left), _whole_numbers(other, right)) if left or right else None
+
+
+def _whole_numbers(text: str, numbers: Sequence[str]) -> list[str]:
+    """Numbers as they are written: "twenty-eight" where "twenty" and "eight" are of one word."""
+    compounds = [word for word in _words(text) if _COMPOUND.match(word)]
+    return _distinct([next((word for word in compounds if number in word.split("-")), number) for number in numbers])
+
+
+def _words(text: str) -> list[str]:
+    return [bare for word in text.split() if (bare := word.strip(_EDGES))]
+
+
+def _distinct(phrases: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(phrase for phrase in phrases if phrase))
+
+
+def _verb(text: DefinitionText, several: str, one: str) -> str:
+    return several if len(set(text.places)) > 1 else one
+
+
+def _listed(phrases: Sequence[str]) -> str:
+    quoted = [phrase if _FIGURE.fullmatch(phrase) else f'"{phrase}"' for phrase in phrases]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
+
+
+def _listed_places(places: Sequence[str]) -> str:
+    named = list(dict.fromkeys(places))
+    more = [f"{len(named) - _MAX_PLACES} more"] if len(named) > _MAX_PLACES else []
+    named = [*named[:_MAX_PLACES], *more]
+    return " and ".join(filter(None, ("; ".join(named[:-1]), *named[-1:])))

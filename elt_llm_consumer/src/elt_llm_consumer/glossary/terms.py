@@ -1,0 +1,115 @@
+"""Merge the definitions of one term, in all its spellings and documents."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from elt_llm_core.text.normalise import words
+
+from elt_llm_consumer.definitions.definition import Definition, term_key
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class MergedTerm:
+    """The definitions of one term in order of the texts; `name` is its first spelling."""
+
+    key: str
+    name: str
+    definitions: tuple[Definition, ...] = field(repr=False)
+    """Definitions that give its meaning."""
+    references: tuple[Definition, ...] = field(repr=False)
+    """Definitions that refer to another rule, section or term."""
+    short_forms: tuple[Definition, ...] = field(repr=False)
+    """Definitions that spell out its abbreviation."""
+
+    @cached_property
+    def all(self) -> tuple[Definition, ...]:
+        """All definitions, in order."""
+        return tuple(sorted((*self.definitions, *self.references, *self.short_forms), key=_place))
+
+    @cached_property
+    def abbreviations(self) -> dict[str, list[Definition]]:
+        """Its short forms, each with the definitions that give it."""
+        short = (one for one in self.all if one.abbreviation and words(one.abbreviation) != words(self.name))
+        return grouped(short, lambda one: one.abbreviation)
+
+    @cached_property
+    def synonyms(self) -> dict[str, list[Definition]]:
+        """Its other names, each with the definitions that give it."""
+        found: dict[str, list[Definition]] = {}
+        for one in self.all:
+            for alias in one.aliases:
+                if words(alias) and term_key(alias) != term_key(self.name):
+                    found.setdefault(alias, []).append(one)
+        return found
+
+    @cached_property
+    def variants(self) -> dict[str, list[Definition]]:
+        """Other spellings that differ in more than capitals, each with its definitions."""
+        defining = (*self.definitions, *self.references)
+        spelt = (one for one in defining if one.term.casefold() != self.name.casefold())
+        return grouped((one for one in spelt if one.term not in self.abbreviations), lambda one: one.term)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """All names and spellings of the term, its name first."""
+        return tuple(dict.fromkeys([self.name, *self.variants, *self.abbreviations, *self.synonyms]))
+
+
+def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]) -> dict[_Key, list[Definition]]:
+    """The definitions by a key of each, keys and definitions in the order of the input."""
+    found: dict[_Key, list[Definition]] = {}
+    for one in definitions:
+        found.setdefault(key(one), []).append(one)
+    return found
+
+
+def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
+    """The terms by name, each with all its definitions; the order of the input does not matter.
+
+    The definitions of a short form belong to its long form, unless it is the short form of several terms.
+    """
+    ordered = sorted(definitions, key=_place)
+    long_of = _long_forms(ordered)
+    groups = grouped(ordered, lambda one: _key_of(one, long_of))
+    terms = [_merged_term(key, found) for key, found in groups.items() if key]
+    return sorted(terms, key=lambda term: (term.name.casefold(), term.key))
+
+
+def _long_forms(definitions: Sequence[Definition]) -> dict[str, tuple[str, ...]]:
+    """The keys of the long forms of abbreviations that mean one thing only."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for one in definitions:
+        if one.pattern == "abbreviation":
+            found.setdefault(_short_form_key(one.term), set()).add(term_key(one.text))
+        elif one.abbreviation:
+            found.setdefault(_short_form_key(one.abbreviation), set()).add(term_key(one.term))
+    return {short: min(keys) for short, keys in found.items() if len(keys) == 1}
+
+
+def _key_of(one: Definition, long_of: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    if one.pattern == "abbreviation":
+        return term_key(one.text)
+    return long_of.get(_short_form_key(one.term)) or term_key(one.term)
+
+
+def _short_form_key(term: str) -> str:
+    """An abbreviation in the singular: capitals count, or IT and it would be equal."""
+    return term.removesuffix("s").replace(".", "") if term.removesuffix("s").isupper() else term
+
+
+def _merged_term(key: tuple[str, ...], found: Sequence[Definition]) -> MergedTerm:
+    short_forms = tuple(one for one in found if one.pattern == "abbreviation")
+    references = tuple(one for one in found if one.pattern != "abbreviation" and one.refers_to)
+    definitions = tuple(one for one in found if one.pattern != "abbreviation" and not one.refers_to)
+    named = [one.term for one in (*definitions, *references) if term_key(one.term) == key]
+    name = named[0] if named else short_forms[0].text.rstrip(" .;,") if short_forms else found[0].term
+    return MergedTerm(" ".join(key), name, definitions, references, short_forms)
+
+
+def _place(one: Definition) -> tuple[object, ...]:
+    evidence = one.evidence
+    return evidence.collection, evidence.source, evidence.document_id, one.term_span, one.definition_span, one.pattern

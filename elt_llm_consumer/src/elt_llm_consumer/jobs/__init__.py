@@ -1,0 +1,1 @@
+"""The inputs of a job: its file, settings, texts and tasks."""

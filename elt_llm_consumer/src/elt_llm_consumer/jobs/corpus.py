@@ -1,0 +1,186 @@
+"""The texts, the enterprise model and the inventory of a job, as of its start."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, Inventory, Relationship
+from elt_llm_core.errors import UsageError
+from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Outline
+from elt_llm_query.grounding.sentences import TextPiece, split_pieces
+
+from elt_llm_consumer.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class CorpusDocument:
+    """One document with its whole text."""
+
+    collection: str
+    document_id: str
+    source: str
+    title: str
+    document_hash: str
+    text: str = field(repr=False)
+    outline: Outline = field(repr=False)
+    marked: MarkedTerms = field(default_factory=MarkedTerms, repr=False)
+    """Terms marked up in the file."""
+
+    @cached_property
+    def pieces(self) -> tuple[TextPiece, ...]:
+        """Sentences, list items, table rows and headings in order, as spans of `text`."""
+        return tuple(split_pieces(self.text, [section.title for section in self.outline.sections]))
+
+    def evidence(self, start: int, end: int, score: float, about: str = "") -> Evidence:
+        """Return text[start:end] without surrounding white space as evidence. Raises ValueError if it is empty.
+
+        `score`, 0 to 1, is how well the quote supports its value.
+        """
+        quote = self.text[start:end]
+        start += len(quote) - len(quote.lstrip())
+        quote = quote.strip()
+        if not quote:
+            raise ValueError(f"there is no text at {start}:{end} of {self.source}")
+        return Evidence(
+            collection=self.collection,
+            source=self.source,
+            document_id=self.document_id,
+            document_hash=self.document_hash,
+            page=self.outline.page_at(start),
+            section=self.outline.section_at(start),
+            span=(start, start + len(quote)),
+            quote=quote,
+            quote_hash=quote_hash(quote),
+            score=round(score, 4),
+            about=about,
+        )
+
+
+class Corpus:
+    """Documents of some collections, in order of collection and source."""
+
+    def __init__(self, documents: Sequence[CorpusDocument]) -> None:
+        self.documents = tuple(sorted(documents, key=lambda one: (one.collection, one.source, one.document_id)))
+        self._by_id = {(one.collection, one.document_id): one for one in self.documents}
+
+    def document(self, collection: str, document_id: str) -> CorpusDocument | None:
+        """The document, or None if it does not exist."""
+        return self._by_id.get((collection, document_id))
+
+    @cached_property
+    def parts(self) -> Mapping[str, CorpusDocument]:
+        """Parts of files, such as fact sheets, by their name in the file: `#entity/1f0c`."""
+        return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
+
+    def holds(self, evidence: Evidence) -> bool:
+        """Whether the quote is at its span in the current document."""
+        document = self.document(evidence.collection, evidence.document_id)
+        start, end = evidence.span
+        return (
+            document is not None
+            and document.text[start:end] == evidence.quote
+            and quote_hash(evidence.quote) == evidence.quote_hash
+            and document.outline.page_at(start) == evidence.page
+        )
+
+
+def read_corpus(generations: Sequence[Generation]) -> Corpus:
+    """Read all documents of these generations with their texts; parts of files, such as fact sheets, are documents."""
+    return Corpus([document for generation in generations for document in _read_documents(generation)])
+
+
+def quote_hash(quote: str) -> str:
+    """SHA-256 of a quote, 64 hex digits."""
+    return hashlib.sha256(quote.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read_documents(generation: Generation) -> list[CorpusDocument]:
+    listed = generation.documents()
+    identities = [document.document_id for document in listed]
+    texts, outlines = generation.texts(identities), generation.outlines(identities)
+    marked = generation.artefacts(MARKED_TERMS_ARTEFACT)
+    return [
+        CorpusDocument(
+            generation.collection,
+            one.document_id,
+            one.source,
+            one.title,
+            one.document_hash,
+            text,
+            outlines.get(one.document_id, Outline()),
+            MarkedTerms.from_json(marked.get(one.document_id), len(text)),
+        )
+        for one, text in ((one, texts.get(one.document_id, "")) for one in listed)
+    ]
+
+
+_ENTITY, _RELATIONSHIP, _FACT_SHEET = "#entity/", "#relationship/", "#fact-sheet/"
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """An enterprise model with the documents that quote it."""
+
+    model: EnterpriseModel
+    corpus: Corpus = field(repr=False)
+
+    def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
+        """The model's sentence about an entity, or `words` of it, as evidence; none without its document."""
+        return _part_evidence(self.corpus, _ENTITY + entity.id, words, score)
+
+    def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
+        """The model's sentence about a relationship, or `words` of it, as evidence; none without its document."""
+        return _part_evidence(self.corpus, _RELATIONSHIP + relationship.id, words, score)
+
+
+@dataclass(frozen=True)
+class InventorySource:
+    """An inventory with the documents that quote it."""
+
+    inventory: Inventory
+    corpus: Corpus = field(repr=False)
+
+    def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
+        """The inventory's sentence about a fact sheet, or `words` of it, as evidence; none without its document."""
+        return _part_evidence(self.corpus, _FACT_SHEET + sheet.id, words, score)
+
+
+def read_model_source(generation: Generation) -> ModelSource:
+    """Return the model of a collection. Raises UsageError if there is none or more than one."""
+    value = _single_artefact(generation, "enterprise_model", "an enterprise model", "model")
+    return ModelSource(EnterpriseModel.from_json(value), read_corpus([generation]))
+
+
+def read_inventory(generations: Sequence[Generation]) -> InventorySource:
+    """Return the inventory of the first collection, with the documents of all of them.
+
+    An inventory split by type is complete in each of its collections; only its documents are distributed. Raises
+    UsageError as `read_model_source` does.
+    """
+    value = _single_artefact(generations[0], "inventory", "an inventory", "inventory")
+    return InventorySource(Inventory.from_json(value), read_corpus(generations))
+
+
+def _single_artefact(generation: Generation, name: str, what: str, job: str) -> Mapping[str, object]:
+    found = list(generation.artefacts(name).values())
+    if len(found) != 1:
+        holds = "holds none" if not found else f"holds {len(found)} of them"
+        raise UsageError(
+            f"'{generation.collection}' does not contain {what}, and {holds}.",
+            hint=f"Ingest the file first, for instance: elt-llm ingest --job {job}",
+        )
+    value: Mapping[str, object] = found[0]
+    return value
+
+
+def _part_evidence(corpus: Corpus, part: str, words: str, score: float) -> tuple[Evidence, ...]:
+    document = corpus.parts.get(part)
+    if document is None or not document.text.strip():
+        return ()
+    start = document.text.find(words) if words else -1
+    if start >= 0 and words:
+        return (document.evidence(start, start + len(words), score),)
+    first = document.pieces[0]
+    return (document.evidence(first.start, first.end, score),)

@@ -1,0 +1,115 @@
+"""Keys of finished rows: hashes of their material, settings, models and program version."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.models.completion import model_server_of
+from elt_llm_core.state.jobs import ANY_DOCUMENT, QuotedDocument
+from elt_llm_core.text import languages
+
+import elt_llm_query
+from elt_llm_consumer.evidence import Row, hash_json
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
+from elt_llm_consumer.jobs.tasks import RowMaterial
+
+_LLM_SETTINGS = {"temperature", "top_p", "max_context_tokens", "answer_language"}
+
+
+def model_name(context: JobContext) -> str:
+    """The name of the language model in receipts and keys; empty without one."""
+    if context.llm is None:
+        return ""
+    server = model_server_of(context.llm)
+    return f"{server.name} {server.model}"
+
+
+def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
+    """The settings a row depends on beside its material: those of its kind of job and of the models.
+
+    Search settings are covered by the chunks found, which are in the material.
+    """
+    section = getattr(context.file.spec, kind, None)
+    llm = context.settings.llm.model_dump(mode="json", include=_LLM_SETTINGS) if context.llm else {}
+    return {
+        kind: section.model_dump(mode="json") if section is not None else {},
+        "llm": {**llm, "model": model_name(context)},
+        "embedding": str(context.embedding.fingerprint),
+        "alias_columns": list(context.file.spec.sources.alias_columns),
+    }
+
+
+class RowKeys:
+    """Hashes the materials of one job with its model and settings."""
+
+    def __init__(self, context: JobContext, kind: str, recipe: int) -> None:
+        self._written_by = f"recipe {recipe}" if context.llm else ""
+        self._code = f"program {code_hash()}"
+        self._fixed = {
+            "kind": kind,
+            "settings": relevant_settings(context, kind),
+            "embedding": context.embedding.fingerprint.key.hex(),
+        }
+
+    def of(self, material: RowMaterial) -> str:
+        """SHA-256, 64 hex digits, equal for equal material, settings and model.
+
+        A row without a model costs little, so every version of the program remakes it.
+        """
+        made_by = self._written_by if self._written_by and material.prompts else self._code
+        return hash_json(
+            {**self._fixed, "made_by": made_by, "inputs": material.inputs, "prompts": list(material.prompts)}
+        )
+
+
+class SourceDocuments:
+    """The documents of a job: texts, model and inventory."""
+
+    def __init__(self, context: JobContext) -> None:
+        structured = [one.corpus for one in (context.model, context.inventory) if one is not None]
+        self.corpora: tuple[Corpus, ...] = (context.corpus, *structured)
+
+    @cached_property
+    def documents(self) -> dict[tuple[str, str], CorpusDocument]:
+        """All documents by collection and id."""
+        return {(it.collection, it.document_id): it for corpus in self.corpora for it in corpus.documents}
+
+    @cached_property
+    def _by_id(self) -> dict[str, CorpusDocument]:
+        return {it.document_id: it for it in self.documents.values()}
+
+    def quoted(self, row: Row, material: RowMaterial, *, by_model: bool) -> frozenset[QuotedDocument]:
+        """The documents whose text a row may contain: those of its evidence and those its material names by id.
+
+        Model output from material without document ids may contain text of any document.
+        """
+        cited = {(it.collection, it.document_id, it.document_hash) for it in row.evidence}
+        named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
+        read = {(it.collection, it.document_id, it.document_hash) for it in named}
+        if by_model and not read:
+            read = {(collection, ANY_DOCUMENT, "") for collection, _ in self.documents}
+        return frozenset(cited | read)
+
+
+def _strings_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings_in(inner)
+
+
+def code_hash() -> str:
+    """SHA-256, 64 hex digits, of the source files and word lists that rows depend on: jobs, search and languages."""
+    digest = hashlib.sha256()
+    packages = (Path(elt_llm_query.__file__ or "").parent, Path(languages.__file__).parent)
+    for folder in (Path(__file__).parents[1], *packages):
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".toml"}):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,501 @@
+"""The sections of a job file: sources, outputs, run settings, and one section for each kind of job."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from elt_llm_core.settings.tree import SettingsSection
+from pydantic import Field, field_validator
+
+
+class SourcesSection(SettingsSection):
+    """Collections of texts, model and inventory. File paths are relative to the folder that holds config/."""
+
+    handbook: tuple[str, ...] = Field((), description="Collections with the texts to read.")
+    model: str | None = Field(None, description="The collection that holds the enterprise model.")
+    inventory: tuple[str, ...] = Field((), description="Collections that hold the inventory.")
+    aliases: str | None = Field(
+        None, description="A file of aliases in the format of config/aliases.yaml, used in addition to it."
+    )
+    alias_columns: tuple[str, ...] = Field(
+        ("Alias", "Aliases", "Synonym", "Synonyms", "Also known as", "Other names", "Acronym"),
+        description="Labels of inventory columns that hold other names, separated by semicolons.",
+    )
+    curated: str | None = Field(None, description="A file of values that replace the generated ones.")
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The collections of texts, model and inventory, without duplicates."""
+        return tuple(dict.fromkeys([*self.handbook, *([self.model] if self.model else []), *self.inventory]))
+
+
+OutputFormat = Literal["json", "csv", "xlsx", "html", "purview", "openmetadata", "datahub"]
+
+
+class OutputsSection(SettingsSection):
+    """The output files, in one folder and named after the job."""
+
+    folder: str = Field("out", description="Relative to the folder that holds config/; created if missing.")
+    formats: tuple[OutputFormat, ...] = Field(
+        ("json", "csv", "xlsx", "html"), min_length=1, description="File formats to write."
+    )
+    glossary_name: str = Field(
+        "Glossary", min_length=1, max_length=100, description="Name of the glossary in the data catalog."
+    )
+
+
+class RunSection(SettingsSection):
+    """Limits of a run."""
+
+    profile: str = Field("default", description="The profile whose retrieval and model settings are used.")
+    use_model: Literal["auto", "never"] = Field(
+        "auto", description="auto: use the profile's language model, if any; never: use rules and quotes only."
+    )
+    rows_at_once: int = Field(2, ge=1, le=32, description="Rows generated in parallel.")
+
+
+DefinitionPattern = Literal["table", "list", "sentence", "is", "brackets", "abbreviation", "reference"]
+_ALL_PATTERNS: tuple[DefinitionPattern, ...] = (
+    "table",
+    "list",
+    "sentence",
+    "is",
+    "brackets",
+    "abbreviation",
+    "reference",
+)
+
+
+class GlossarySection(SettingsSection):
+    """Settings of a glossary job: where to look for definitions, which to skip, and how to clean their text."""
+
+    patterns: tuple[DefinitionPattern, ...] = Field(
+        _ALL_PATTERNS,
+        description="How definitions are found. table: rows under headers; list: lists and headings under a heading "
+        'such as Glossary; sentence: "X means", "X is defined as"; is: "X is a", where it is unambiguous; brackets: '
+        '(the "X"); abbreviation: long form (SHORT); reference: "X has the meaning given in".',
+    )
+    headings: tuple[str, ...] = Field(
+        (
+            *("definitions", "definition", "glossary", "terminology", "interpretation", "defined terms", "key terms"),
+            *("terms used", "terms", "vocabulary", "abbreviations", "acronyms", "initialisms", "glossar"),
+            *("words used", "words and phrases", "words with special meanings", "words explained", "business terms"),
+            *("what the words mean", "what these words mean", "what words mean", "meaning of words", "nomenclature"),
+            *("meaning of terms", "abbreviated terms", "short forms", "symbols and abbreviations"),
+            *("begriffe", "begriffsbestimmungen", "definitionen", "begriffserklärungen", "abkürzungen"),
+            "abkürzungsverzeichnis",
+        ),
+        description="Headings under which lists are definitions. Other words of a heading may only join these.",
+    )
+    term_headers: tuple[str, ...] = Field(
+        (
+            *("term", "terms", "word", "words", "word or phrase", "expression", "expressions", "phrase", "concept"),
+            *("defined term", "word or expression", "term or phrase", "term or abbreviation", "begriff", "ausdruck"),
+            *("name of term", "glossary term", "key term", "business term", "terminus"),
+        ),
+        description="Headings of columns that contain terms.",
+    )
+    meaning_headers: tuple[str, ...] = Field(
+        (
+            *("meaning", "meanings", "definition", "definitions", "description", "explanation", "interpretation"),
+            *("what it means", "means", "in full", "full form", "long form", "stands for", "full name", "full term"),
+            *("expansion", "bedeutung", "erklärung", "beschreibung", "langform", "ausgeschrieben", "full title"),
+            *("meaning in these rules", "spelt out", "in words"),
+        ),
+        description="Headings of columns that contain definitions.",
+    )
+    abbreviation_headers: tuple[str, ...] = Field(
+        (
+            *("abbreviation", "abbreviations", "acronym", "acronyms", "initials", "short form", "initialism"),
+            *("abbr.", "abbr", "abkürzung", "kurzform", "short name", "kürzel"),
+        ),
+        description="Headings of columns that contain abbreviations.",
+    )
+    shortest_definition: int = Field(3, ge=1, le=1000, description="Minimum characters of a definition.")
+    longest_definition: int = Field(
+        3000, ge=50, le=100_000, description="Maximum characters of a definition; longer text is skipped."
+    )
+    longest_term: int = Field(80, ge=5, le=300, description="Maximum characters of a term.")
+    skip_terms: tuple[str, ...] = Field((), description="Terms to skip, in upper or lower case, singular or plural.")
+    clean_up: Literal["off", "model"] = Field(
+        "off",
+        description="model: the language model corrects the text of a definition; changes that the document does not "
+        "support are rejected, and the quote stays unchanged.",
+    )
+    most_places: int = Field(10, ge=1, le=1000, description="Maximum sections listed per term that use it.")
+
+
+FIELD_RULE_WORDS = (
+    *("must", "shall", "may", "should", "cannot", "can not", "need not", "needs", "is to be", "are to be"),
+    *("required", "requires", "permitted", "allowed", "forbidden", "prohibited", "entitled", "obliged"),
+    *("only if", "unless", "no more than", "not more than", "at least", "at most", "not less than", "no later than"),
+    *(
+        "not later than",
+        "within",
+        "limited to",
+        "up to",
+        "no fewer than",
+        "not fewer than",
+        "never",
+        "no one",
+        "nobody",
+    ),
+)
+
+DEFAULT_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "fact_sheet_id": {"kind": "model", "column": "fact_sheet_id"},
+    "type": {"kind": "model", "column": "type"},
+    "domain": {"kind": "model", "column": "domain"},
+    "subgroup": {"kind": "model", "column": "subgroup"},
+    "inventory_description": {"kind": "inventory", "column": "description"},
+    "formal_definition": {"kind": "definition"},
+    "domain_context": {
+        "question": "What is {entity}, what is it for and what does it belong to?",
+        "cues": ("is", "are", "consist*", "compris*", "includ*", "contain*", "cover*", "serv*", "has", "have"),
+        "definitions": True,
+        "prompt": "Describe in at most three sentences what {entity} is, what it is for and what it belongs to.",
+    },
+    "governance_rules": {
+        "question": "Who decides, approves, owns or is responsible for {entity}?",
+        "listed_under": (
+            *("duties", "looks after", "responsible for", "responsibilities", "responsibility", "remit", "tasks"),
+            *("answers for", "in charge of", "accountable for", "competence", "competences", "functions"),
+        ),
+        "cues": (
+            *("approv*", "appoint*", "decid*", "decision*", "responsible", "answerable", "owner", "owns", "owned"),
+            *("authoris*", "authoriz*", "oversee*", "supervis*", "review*", "keeps", "maintain*", "grant*", "only by"),
+            *(
+                "refus*",
+                "delegat*",
+                "permission",
+                "consent of",
+                "consents to",
+                "with the consent",
+                "without the consent",
+                "monitor*",
+                "audit*",
+                "administer*",
+                "issue*",
+                "inspect*",
+            ),
+            *(
+                "in charge of",
+                "corrected",
+                "elected",
+                "accepted",
+                "accepts",
+                "checks",
+                "checked",
+                "awards",
+                "awarded",
+                "imposes",
+            ),
+        ),
+        "prompt": "State who decides on, approves, owns or answers for {entity}, and under which conditions.",
+    },
+    "business_rules": {
+        "question": "What must, may or must not happen with {entity}, and within which limits?",
+        "rule": True,
+        "at_most": 5,
+        "prompt": "List the rules for {entity}: what must, may or must not be done, with all numbers and periods.",
+    },
+    "lifecycle_states": {
+        "question": "How does {entity} begin, change its state and end?",
+        "states": True,
+        "cues": (
+            *("begin*", "start*", "ends", "end of", "ended", "lapse*", "expir*", "valid", "renew*", "cancel*"),
+            *("suspended", "terminat*", "postpone*", "becom*", "lasts", "lasting", "withdraw*", "withdrawn", "draft"),
+            *("pending", "closed", "closes", "opens", "opened", "abandoned", "replayed", "released", "archived"),
+            *("runs out", "run out", "ceases", "replaced", "restored", "in force", "takes effect", "completed"),
+            *("lodged", "issued", "destroyed", "erased", "returned", "published", "registered", "status", "removed"),
+        ),
+        "prompt": "Name the states of {entity} and what leads from one to the next.",
+    },
+    "data_classification": {
+        "question": "How is information about {entity} classified, and who may see it?",
+        "headers": (
+            *("class", "classification", "data class", "data classification", "information class", "confidentiality"),
+            *("sensitivity", "security class", "security classification", "protection level", "confidentiality level"),
+        ),
+        "cues": ("classified", "classification", "confidential", "restricted", "encrypted"),
+        "at_most": 1,
+        "prompt": "State how information about {entity} is classified.",
+    },
+    "data_owner": {
+        "question": "Who is the owner of the information about {entity}?",
+        "headers": ("owner", "data owner", "information owner", "record owner", "business owner", "asset owner"),
+        "cues": ("data owner of", "owner of", "owned by"),
+        "answers": (
+            *("is responsible for", "are responsible for", "is accountable for", "is answerable for", "answers for"),
+            *("is in charge of", "is the owner of", "is the data owner of", "owns"),
+        ),
+        "at_most": 1,
+        "prompt": "State who owns the information about {entity}.",
+    },
+    "retention": {
+        "question": "How long is information about {entity} kept, and when is it destroyed?",
+        "headers": ("kept for", "retention", "retention period", "period of retention", "keep for", "retained for"),
+        "cues": (
+            *("kept for", "kept until", "kept at least", "kept as long as", "retained", "retention", "destroyed"),
+            *("erased", "deleted", "wiped", "shredded", "disposed of"),
+        ),
+        "at_most": 2,
+        "prompt": "State how long information about {entity} is kept and when it is destroyed.",
+    },
+    "regulatory_context": {
+        "question": "Which laws, regulators or outside authorities govern {entity}?",
+        "cues": (
+            *("law", "laws", "legal", "legally", "Act", "Acts", "statut*", "regulator*", "directive", "legislation"),
+            *(
+                "court of",
+                "court order",
+                "order of a court",
+                "ordered by a court",
+                "authority",
+                "authorities",
+                "federation",
+                "government",
+                "ombudsman",
+                "criminal record",
+            ),
+            *("licence", "licensed", "license", "insurer*", "compliance", "public liability", "code of practice"),
+            *("article # of the", "articles # and # of the", "articles # to # of the", "section # of the ... Act"),
+            *("Regulation ####", "Regulations ####", "Rules ####", "Order ####", "Directive ####", "Regulation (EU)"),
+        ),
+        "prompt": "Name the laws, regulators and outside authorities that govern {entity}, and how.",
+    },
+    "associated_agreements": {
+        "question": "Which agreements, contracts, forms or consents go with {entity}?",
+        "cues": (
+            *(
+                "agreement*",
+                "contract",
+                "contracts",
+                "contractual",
+                "written consent",
+                "consent of",
+                "declaration*",
+                "undertaking*",
+                "memorandum",
+            ),
+            *("licence", "on the form", "on a form", "form issued", "form in", "forms", "terms of", "bond"),
+            *("under the ... protocol", "under a ... protocol", "under the ... terms", "under the ... undertaking"),
+            *("under the ... deed", "under a deed", "under the ... arrangement", "under the ... understanding"),
+        ),
+        "prompt": "Name the agreements, contracts, forms and consents that go with {entity}.",
+    },
+}
+
+
+FieldKind = Literal["model", "inventory", "definition", "text"]
+
+
+class CatalogField(SettingsSection):
+    """One field of every entity: the source of its value, and how to recognize it in a text."""
+
+    kind: FieldKind = Field(
+        "text",
+        description="model: a property in the model; inventory: a column of the inventory; definition: the definition "
+        "in a text; text: sentences and table cells about the entity.",
+    )
+    column: str = Field(
+        "",
+        description="For kind model: id, name, type, domain, subgroup, diagram. For kind inventory: description, "
+        "status, quality, level, parent, or the label of a column.",
+    )
+    question: str = Field(
+        "", max_length=500, description="Search query; {entity} is replaced by the name. Empty: no search."
+    )
+    headers: tuple[str, ...] = Field((), description="Headings of table columns whose cells contain the value.")
+    listed_under: tuple[str, ...] = Field(
+        (), description="Headings of table columns that list what the row's subject is responsible for, such as Duties."
+    )
+    definitions: bool = Field(False, description="Whether a definition also counts as a sentence of this field.")
+    cues: tuple[str, ...] = Field(
+        (),
+        description="A sentence must contain one of these words. * at the end matches any ending, ... between two "
+        "words up to six words, # a number, #### a year. Lower case matches any case, capitals match only capitals.",
+    )
+    answers: tuple[str, ...] = Field(
+        (), description="Words between a person or body and its responsibility; the person or body is the value."
+    )
+    states: bool = Field(
+        False,
+        description="Whether the entity must be the subject of the words' clause. An enumeration of its states "
+        '("is ordered, in use or scrapped") counts without any of the words.',
+    )
+    rule: bool = Field(
+        False,
+        description="Whether a sentence must demand, allow, forbid or limit something; a number counts as a limit.",
+    )
+    at_most: int = Field(3, ge=1, le=50, description="Maximum sentences to use, best first.")
+    least_score: float = Field(0.6, ge=0, le=1, description="Minimum score of a sentence about the entity.")
+    top_k: int = Field(8, ge=1, le=100, description="Chunks to retrieve.")
+    profile: str = Field("", description="Profile whose retrieval settings the search uses; empty: the job's profile.")
+    prompt: str = Field(
+        "", max_length=4000, description="Instruction for the language model; {entity} is replaced by the name."
+    )
+
+
+class CatalogSection(SettingsSection):
+    """Settings of a catalog job."""
+
+    fields: Mapping[str, CatalogField | None] = Field(
+        {},
+        description="Fields added to the shipped ones. A field of the same name changes only the keys it contains; "
+        "null removes a shipped field.",
+    )
+    entity_types: tuple[str, ...] = Field(
+        (), description="Types of entities to include, such as DataObject; empty: all."
+    )
+    skip: tuple[str, ...] = Field((), description="Names of entities and terms to skip.")
+    deeper: tuple[str, ...] = Field((), description="Names of entities that are searched twice as deep.")
+    least_likeness: float = Field(
+        0.85, ge=0.5, le=1, description="Similarity from which two names count as the same; 1: never."
+    )
+    handbook_only: bool = Field(True, description="Whether defined terms that are missing from the model get rows.")
+    record_words: tuple[str, ...] = Field(
+        ("record", "file", "data", "details", "information", "entry", "document", "list"),
+        description='Words for the records of an entity: sentences about a "Case File" also describe a case.',
+    )
+    rule_words: tuple[str, ...] = Field(
+        FIELD_RULE_WORDS, description="Words of sentences that demand, allow or forbid something."
+    )
+    relationship_sentences: int = Field(2, ge=0, le=20, description="Maximum sentences quoted for one relationship.")
+
+    @field_validator("fields")
+    @classmethod
+    def _are_whole(cls, given: Mapping[str, CatalogField | None]) -> Mapping[str, CatalogField | None]:
+        for name, field in given.items():
+            if name not in DEFAULT_FIELDS and field is None:
+                raise ValueError(f"there is no shipped field {name!r} to remove")
+            if name not in DEFAULT_FIELDS and field and field.kind in {"model", "inventory"} and not field.column:
+                raise ValueError(f"field {name!r} of kind {field.kind} names no column")
+        return given
+
+    def all_fields(self) -> dict[str, CatalogField]:
+        """Return the shipped fields with their changes, in order, followed by the added fields."""
+        found: dict[str, CatalogField] = {}
+        for name in (*DEFAULT_FIELDS, *(name for name in self.fields if name not in DEFAULT_FIELDS)):
+            given = self.fields.get(name)
+            if name in self.fields and given is None:
+                continue
+            changes = {key: getattr(given, key) for key in given.model_fields_set} if given else {}
+            found[name] = CatalogField.model_validate({**DEFAULT_FIELDS.get(name, {}), **changes})
+        return found
+
+
+COVERAGE_RULE_WORDS = (
+    "must",
+    "shall",
+    "may",
+    "may not",
+    "must not",
+    "shall not",
+    "is required",
+    "are required",
+    "is entitled",
+    "is responsible",
+    "is not permitted",
+    "is forbidden",
+    "are forbidden",
+    "is prohibited",
+    "needs",
+    "requires",
+    "muss",
+    "darf",
+    "soll",
+    "ist verpflichtet",
+)
+RULE_OPENINGS = ("No", "Nobody", "Nothing", "Only", "Kein", "Keine", "Niemand", "Nur")
+
+
+class CoverageThresholds(SettingsSection):
+    """Lower bounds of the classes. An ambiguous statement counts half."""
+
+    strong_rules: float = Field(3, ge=0, description="STRONG: minimum number of rules that name the entity.")
+    strong_sections: int = Field(3, ge=1, description="STRONG: minimum number of sections with these rules.")
+    strong_sections_if_defined: int = Field(
+        2, ge=1, description="STRONG for defined entities: minimum number of sections."
+    )
+    moderate_rules: float = Field(
+        1, gt=0, description="MODERATE: minimum number of rules that name the entity, or a definition."
+    )
+    least_score: float = Field(
+        0.35, ge=0, le=1, description="Minimum cosine similarity of a chunk that counts as found."
+    )
+
+
+class CoverageSection(SettingsSection):
+    """Settings of a coverage job: what to measure, and the bounds of the classes."""
+
+    types: tuple[str, ...] = Field((), description="Types of entities to measure; empty: all.")
+    skip: tuple[str, ...] = Field((), description="Names of entities to skip.")
+    thresholds: CoverageThresholds = Field(CoverageThresholds(), description="Bounds of the classes.")
+    rule_words: tuple[str, ...] = Field(COVERAGE_RULE_WORDS, description="Words that make a statement a rule.")
+    rule_openings: tuple[str, ...] = Field(
+        RULE_OPENINGS, description="Words that make a statement a rule if it starts with them."
+    )
+    passages: int = Field(20, ge=1, le=200, description="Chunks to retrieve for each entity.")
+    least_nearness: float = Field(
+        0.45, ge=0, le=1, description="Minimum cosine similarity between an entity and a rule without one."
+    )
+    evidence: int = Field(5, ge=1, le=50, description="Quotes to show for each class, highest score first.")
+    least_rule_words: int = Field(6, ge=1, description="Minimum words of a listed rule without an entity.")
+
+
+EntityKind = Literal["role", "organisation", "document", "event", "rule", "process", "data"]
+
+
+class HandbookSection(SettingsSection):
+    """Settings of a handbook job: what counts as a candidate, which words decide its kind, and how much is shown."""
+
+    topics: tuple[str, ...] = Field(
+        (),
+        description="Topic words. Only candidates and relationships from sections and sentences about these topics "
+        "are shown. Empty: all.",
+    )
+    passages_per_topic: int = Field(20, ge=0, le=200, description="Chunks to retrieve for each topic.")
+    least_named: int = Field(
+        2, ge=1, description="Minimum occurrences of a capitalized name within sentences; one more for a single word."
+    )
+    least_acting: int = Field(4, ge=1, description="Minimum rules in which a lower-case noun is subject or object.")
+    least_used: int = Field(
+        6,
+        ge=1,
+        description="Minimum mentions of other nouns whose last word decides their kind; three times as many for nouns "
+        "of unknown kind.",
+    )
+    at_most: int = Field(
+        400, ge=1, le=10_000, description="Maximum candidates: defined ones first, then the most used."
+    )
+    kinds: Mapping[EntityKind, tuple[str, ...]] = Field(
+        {},
+        description="Last words of names that decide their kind, such as role: [warden], added to the shipped ones; a "
+        "shipped word moves to the kind listed here.",
+    )
+    ordinary_words: tuple[str, ...] = Field(
+        (), description="Nouns that are not candidates by themselves, such as day and case, added to the shipped ones."
+    )
+    skip: tuple[str, ...] = Field((), description="Names to skip.")
+    evidence: int = Field(5, ge=1, le=100, description="Quotes to show for each cell.")
+    duty_words: tuple[str, ...] = Field(
+        (
+            "duties",
+            "duty",
+            "powers",
+            "responsibilities",
+            "functions",
+            "terms of reference",
+            "remit",
+            "role",
+            "aufgaben",
+        ),
+        min_length=1,
+        description='Words in the heading of a list of duties, as in "The duties of the Board are:".',
+    )
+    most_statements: int = Field(20, ge=1, le=500, description="Maximum duties and powers to show for each role.")
+    describe: Literal["off", "model"] = Field(
+        "off",
+        description="model: the language model writes a sentence about each candidate; claims that the texts do not "
+        "support are removed.",
+    )

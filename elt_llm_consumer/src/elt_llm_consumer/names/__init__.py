@@ -1,0 +1,1 @@
+"""Names of things: comparing them, joining lists of them, and finding them in texts."""

@@ -1,0 +1,215 @@
+"""One-to-one joins of entities, fact sheets and defined terms: by id, name, alias and likeness, in this order."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from elt_llm_core.enterprise import Entity, FactSheet
+from elt_llm_core.text.normalise import words
+from elt_llm_query.understanding.aliases import Aliases
+
+from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.names.names import Names, blocking_keys
+
+JoinMethod = Literal["id", "same", "alias", "fuzzy"]
+MIN_LIKENESS = 0.85
+MIN_NEAR_LIKENESS = 0.7
+_ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
+
+
+@dataclass(frozen=True)
+class NamedItem:
+    """Something to join. `key` is unique in its list; `ids` are those it may have on the other side."""
+
+    key: str
+    name: str
+    ids: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+    kind: str = ""
+    """Of equally good partners the one of the same kind wins."""
+
+
+@dataclass(frozen=True)
+class JoinPair:
+    """Two items that are the same entity. `score` is 1 but for a fuzzy pair; `reason` is for people to read."""
+
+    left: str
+    right: str
+    by: JoinMethod
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class JoinResult:
+    """Each item of either side is in one join, or alone. `near` are pairs to check, too unlike to be joined."""
+
+    joins: tuple[JoinPair, ...] = ()
+    left_alone: tuple[str, ...] = ()
+    right_alone: tuple[str, ...] = ()
+    near: tuple[JoinPair, ...] = ()
+
+    def of_left(self, key: str) -> JoinPair | None:
+        """The join of an item of the left side."""
+        return self._by_left.get(key)
+
+    @cached_property
+    def _by_left(self) -> dict[str, JoinPair]:
+        return {one.left: one for one in self.joins}
+
+
+def join_names(
+    left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names, least: float = MIN_LIKENESS
+) -> JoinResult:
+    """Join two lists, each of which has every key once; their order does not matter.
+
+    `names` has the aliases; `least`, 0 to 1, is the likeness from which two different names count as the same. Of
+    equally good pairs the one of the same kind wins, then the lesser key.
+    """
+    by_left, by_right = {one.key: one for one in left}, {one.key: one for one in right}
+
+    def rank(pair: JoinPair) -> tuple[int, float, bool, str, str]:
+        other_kind = by_left[pair.left].kind != by_right[pair.right].kind
+        return _ORDER[pair.by], -pair.score, other_kind, pair.left, pair.right
+
+    joins: list[JoinPair] = []
+    near: list[JoinPair] = []
+    taken_left: set[str] = set()
+    taken_right: set[str] = set()
+    for pair in sorted(_candidate_pairs(left, right, names), key=rank):
+        if pair.left in taken_left or pair.right in taken_right:
+            continue
+        if pair.by == "fuzzy" and pair.score < least:
+            near.append(pair)
+        else:
+            joins.append(pair)
+            taken_left.add(pair.left)
+            taken_right.add(pair.right)
+    return JoinResult(
+        tuple(sorted(joins, key=lambda it: (by_left[it.left].name, it.left))),
+        tuple(sorted(by_left.keys() - taken_left, key=lambda key: (by_left[key].name, key))),
+        tuple(sorted(by_right.keys() - taken_right, key=lambda key: (by_right[key].name, key))),
+        tuple(one for one in near if one.left not in taken_left and one.right not in taken_right),
+    )
+
+
+def _candidate_pairs(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names) -> Iterator[JoinPair]:
+    yield from _by_id(left, right)
+    yield from _by_name(left, right, names)
+    yield from _by_likeness(left, right, names)
+
+
+def _by_id(left: Sequence[NamedItem], right: Sequence[NamedItem]) -> Iterator[JoinPair]:
+    known: dict[str, list[NamedItem]] = defaultdict(list)
+    for one in right:
+        for identity in one.ids:
+            known[identity].append(one)
+    for one in left:
+        for identity in filter(None, one.ids):
+            for other in known.get(identity, ()):
+                yield JoinPair(one.key, other.key, "id", 1.0, f"Both have the id {identity}.")
+
+
+def _by_name(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names) -> Iterator[JoinPair]:
+    """Pairs with the same name, or with some name of either in common."""
+    known: dict[str, list[tuple[NamedItem, str]]] = defaultdict(list)
+    for one in right:
+        for form in _name_forms(one, names):
+            known["".join(names.key(form))].append((one, form))
+    for one in left:
+        for form in _name_forms(one, names):
+            for other, other_form in known.get("".join(names.key(form)), ()):
+                own = (form, other_form) == (one.name, other.name)
+                reason = "Both have this name." if own else f"'{one.name}' is also called '{other.name}'."
+                yield JoinPair(one.key, other.key, "same" if own else "alias", 1.0, reason)
+
+
+def _name_forms(one: NamedItem, names: Names) -> tuple[str, ...]:
+    forms = [form for name in (one.name, *one.other_names) for form in names.forms(name)]
+    return tuple(dict.fromkeys(form for form in forms if names.key(form)))
+
+
+def _by_likeness(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names) -> Iterator[JoinPair]:
+    known: dict[tuple[str, ...], list[NamedItem]] = defaultdict(list)
+    for one in right:
+        for key in blocking_keys(names.key(one.name), one.name):
+            known[key].append(one)
+    for one in left:
+        keys = blocking_keys(names.key(one.name), one.name)
+        near = {other.key: other for key in sorted(keys) for other in known.get(key, ())}
+        for other in near.values():
+            likeness = names.likeness(one.name, other.name)
+            if likeness.how not in {"same", "alias"} and likeness.score >= MIN_NEAR_LIKENESS:
+                reason = f"'{one.name}' is like '{other.name}' by {likeness.score:.2f}."
+                yield JoinPair(one.key, other.key, "fuzzy", likeness.score, reason)
+
+
+_BETWEEN = ";"
+_MIN_INITIALS, _MAX_INITIALS = 2, 8
+
+
+def entity_items(entities: Iterable[Entity]) -> list[NamedItem]:
+    """Entities of a model by their ids."""
+    return [NamedItem(one.id, one.name, _ids(one), (), one.type) for one in entities]
+
+
+def _ids(one: Entity | FactSheet) -> tuple[str, ...]:
+    return (one.fact_sheet_id,) if one.fact_sheet_id else ()
+
+
+def fact_sheet_items(sheets: Iterable[FactSheet], alias_columns: Sequence[str]) -> list[NamedItem]:
+    """Fact sheets of an inventory by their ids; `alias_columns` are the labels of columns with other names."""
+    return [NamedItem(one.id, one.name, _ids(one), _other_names(one, alias_columns), one.type) for one in sheets]
+
+
+def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
+    """Defined terms, each once, by their folded names; a short form in a list of them is its long form's."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for definition in definitions:
+        term, *others = definition_names(definition)
+        key = term_name_key(term)
+        name, known = found.get(key, (term, ()))
+        found[key] = name, tuple(dict.fromkeys([*known, *others]))
+    return [NamedItem(key, name, (), others) for key, (name, others) in found.items() if key]
+
+
+def term_name_key(term: str) -> str:
+    """The key of a term in a join: its folded words."""
+    return " ".join(words(term))
+
+
+def definition_names(definition: Definition) -> tuple[str, ...]:
+    """The term, its abbreviation and its other names; of "AGM: Annual General Meeting" the long form comes first."""
+    initials = "".join(word[0] for word in words(definition.text))
+    short, folded = definition.term, "".join(words(definition.term))
+    likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in _likely_initials(initials)
+    spelt_out = likely or definition.pattern == "abbreviation"
+    names = (definition.text.rstrip(" ."), short) if spelt_out else (short, definition.abbreviation)
+    return tuple(name for name in dict.fromkeys((*names, *definition.aliases)) if words(name))
+
+
+def collect_aliases(
+    aliases: Aliases, sheets: Iterable[FactSheet], alias_columns: Sequence[str], definitions: Iterable[Definition]
+) -> Aliases:
+    """The aliases that are configured, those in columns of the inventory, and the abbreviations in the texts."""
+    groups: dict[tuple[str, ...], None] = dict.fromkeys(aliases.groups)
+    for sheet in sheets:
+        if others := _other_names(sheet, alias_columns):
+            groups[sheet.name, *others] = None
+    for definition in definitions:
+        if len(names := definition_names(definition)) > 1:
+            groups[names] = None
+    return Aliases(tuple(groups))
+
+
+def _other_names(sheet: FactSheet, columns: Sequence[str]) -> tuple[str, ...]:
+    fields: Mapping[str, str] = {label.casefold(): value for label, value in sheet.fields.items()}
+    names = [name.strip() for column in columns for name in fields.get(column.casefold(), "").split(_BETWEEN)]
+    return tuple(name for name in dict.fromkeys(names) if words(name))
+
+
+def _likely_initials(initials: str) -> set[str]:
+    """Initials, with any one of them left out: "FPD" leaves out an "and"."""
+    return {initials, *(initials[:place] + initials[place + 1 :] for place in range(1, len(initials)))}

@@ -1,0 +1,87 @@
+"""An index of the statements that mention each name, built in one pass over each document."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from elt_llm_query.grounding.sentences import TextPiece
+
+from elt_llm_consumer.evidence import Evidence
+from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
+from elt_llm_consumer.names.names import Mention, Names
+from elt_llm_consumer.sentences.statements import is_contents_row
+
+_SURE, _UNSURE = 1.0, 0.5
+
+
+@dataclass(frozen=True)
+class MentionStatement:
+    """A sentence, list item or table row that names something."""
+
+    document: CorpusDocument
+    piece: TextPiece
+    name: str
+    mentions: tuple[Mention, ...]
+
+    @property
+    def certain(self) -> bool:
+        """Whether one of the mentions hardly means anything else."""
+        return any(mention.certain for mention in self.mentions)
+
+    @property
+    def weight(self) -> float:
+        """1 for a certain statement, half for one whose words may mean something else."""
+        return _SURE if self.certain else _UNSURE
+
+    @property
+    def section(self) -> str:
+        """Headings above the statement, joined by ' > '; empty above the first."""
+        return self.document.outline.section_at(self.piece.start) or ""
+
+    def evidence(self, score: float, about: str = "") -> Evidence:
+        """The whole statement as evidence."""
+        return self.document.evidence(self.piece.start, self.piece.end, score, about)
+
+
+class MentionIndex:
+    """The statements that name each name. Headings and tables of contents name things and state nothing."""
+
+    def __init__(self, corpus: Corpus, names: Names) -> None:
+        self._key = names.key
+        self._stating: dict[tuple[str, ...], list[MentionStatement]] = {}
+        self._headed: dict[tuple[str, ...], list[MentionStatement]] = {}
+        # A name that only occurs within longer ones, as a ground does in a ground grade, is found in a later pass.
+        left = names
+        while left.names and self._read(corpus, left):
+            left = names.only([name for name in left.names if not self.of(name) and not self.headed(name)])
+
+    def of(self, name: str) -> Sequence[MentionStatement]:
+        """The statements that name it, in order of document and position."""
+        return self._stating.get(self._key(name), ())
+
+    def headed(self, name: str) -> Sequence[MentionStatement]:
+        """The headings and rows of contents that name it."""
+        return self._headed.get(self._key(name), ())
+
+    def _read(self, corpus: Corpus, names: Names) -> bool:
+        """Add the statements that name these names; return whether there are any."""
+        found = False
+        for document in corpus.documents:
+            for statement in _mention_statements(document, names):
+                found = True
+                states = statement.piece.kind not in {"heading", "rule"} and not is_contents_row(statement.piece.text)
+                index = self._stating if states else self._headed
+                index.setdefault(self._key(statement.name), []).append(statement)
+        return found
+
+
+def _mention_statements(document: CorpusDocument, names: Names) -> Iterator[MentionStatement]:
+    pieces = document.pieces
+    starts = [piece.start for piece in pieces]
+    found: dict[tuple[int, str], list[Mention]] = {}
+    for mention in names.mentions(document.text):
+        number = bisect_right(starts, mention.start) - 1
+        if number >= 0 and mention.start < pieces[number].end:
+            found.setdefault((number, mention.name), []).append(mention)
+    for (number, name), mentions in sorted(found.items()):
+        yield MentionStatement(document, pieces[number], name, tuple(mentions))

@@ -1,0 +1,409 @@
+"""Compare names and find them in texts: word keys, likeness, and mentions.
+
+Measures of shared words, such as token_set_ratio, take "Data Owner" for "Data Steward". Names of one domain differ in a
+single word that carries all the meaning: so every word of either name must have its counterpart, and the head, which
+names the kind of thing, must be the head of both.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from elt_llm_core.text.languages import words as language_words
+from elt_llm_core.text.normalise import CHARACTER, fold
+from elt_llm_core.text.stems import stopwords_of
+from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA
+
+# Words may contain invisible characters; scripts without spaces are compared character by character.
+_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_TOKEN = re.compile(
+    rf"{_UNSPACED}|(?:(?!{_UNSPACED}){CHARACTER}|(?<=\w)[\u00ad\u200b-\u200d\u2060])+(?:['\u2019]s(?!\w))?|&"
+)
+_ARTICLES = language_words("articles")
+_AND = {"&": "and", "und": "and"}
+_IRREGULAR = {
+    "children": "child", "people": "person", "persons": "person", "men": "man", "women": "woman", "feet": "foot",
+    "teeth": "tooth", "mice": "mouse", "geese": "goose", "criteria": "criterion", "phenomena": "phenomenon",
+    "indices": "index", "indexes": "index", "matrices": "matrix", "appendices": "appendix", "vertices": "vertex",
+    "analyses": "analysis", "bases": "basis", "crises": "crisis", "theses": "thesis", "hypotheses": "hypothesis",
+    "lives": "life", "wives": "wife", "knives": "knife", "leaves": "leaf", "halves": "half", "shelves": "shelf",
+    "wolves": "wolf", "selves": "self", "loaves": "loaf", "thieves": "thief", "series": "series",
+    "species": "species", "news": "news", "schemata": "schema", "formulae": "formula", "memoranda": "memorandum",
+    "addenda": "addendum", "curricula": "curriculum", "oxen": "ox", "data": "data", "datum": "data",
+    "premises": "premises", "goods": "goods", "buses": "bus", "gases": "gas", "statuses": "status",
+    "quizzes": "quiz", "movies": "movie", "ties": "tie", "dies": "die",
+}  # fmt: skip
+_SIBILANTS = ("sses", "shes", "ches", "xes", "zzes")
+_NO_PLURAL = ("ss", "us", "is", "ics")
+# German plurals in -er are recognised by the end of a compound; elsewhere -er makes another noun of it.
+_GERMAN_ER = ("glied", "kind", "bild", "buch", "haus", "land", "blatt", "wort", "amt", "band", "fach", "feld", "geld")
+_GERMAN_MARKS = re.compile(r"[äöüß]|(?:ung|heit|keit|schaft|tät|lich|isch)(?:en|e|er|es)?$", re.IGNORECASE)
+_GERMAN_SHARE = 0.2
+_SHORT = 3
+
+
+@dataclass(frozen=True)
+class NameToken:
+    """The word text[start:end] as written, and the key that it is compared by."""
+
+    start: int
+    end: int
+    written: str
+    key: str
+
+
+def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
+    """The words of a text in order, '&' among them."""
+    return [
+        NameToken(match.start(), match.end(), match.group(), word_key(match.group(), german=german))
+        for match in _TOKEN.finditer(text)
+    ]
+
+
+def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
+    """The words of a name that count, without a leading article; a name of articles only keeps them."""
+    keys = tuple(token.key for token in name_tokens(name, german=german))
+    while len(keys) > 1 and keys[0] in _ARTICLES:
+        keys = keys[1:]
+    return keys
+
+
+def joined_key(name: str) -> str:
+    """The words of `name_key` joined: equal for names that differ in hyphens or spaces only."""
+    return "".join(name_key(name))
+
+
+@lru_cache(maxsize=100_000)
+def word_key(word: str, *, german: bool = False) -> str:
+    """One word in lower case without diacritics, possessive and plural."""
+    folded = fold(word).removesuffix("'s")
+    folded = _AND.get(folded, folded)
+    if word.endswith("s") and word[:-1].isupper() and len(word) >= _SHORT:
+        return folded[:-1]  # "IDs" and "APIs" are plurals of short forms in capitals
+    if len(folded) <= _SHORT or not folded.isalpha():
+        return folded
+    return _german_singular(folded) if german else _singular(folded)
+
+
+def is_german(names: Sequence[str]) -> bool:
+    """Whether a fifth of the names or more look German by their letters and endings."""
+    marked = sum(any(_GERMAN_MARKS.search(word) for word in name.split()) for name in names)
+    return bool(names) and marked >= _GERMAN_SHARE * len(names)
+
+
+def _singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(_SIBILANTS):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(_NO_PLURAL):
+        return _IRREGULAR.get(word[:-1], word[:-1])
+    return word
+
+
+def _german_singular(word: str) -> str:
+    if word.endswith("innen"):
+        return word[:-3]
+    if word.endswith("er") and word[:-2].endswith(_GERMAN_ER):
+        return word[:-2]
+    if word.endswith(("ern", "eln")):
+        return _german_singular(word[:-1])
+    for ending in ("en", "es", "e", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORT and not word.endswith(("ss", "us", "is")):
+            return word[: -len(ending)]
+    return word
+
+
+LikenessKind = Literal["same", "alias", "fuzzy", "none"]
+
+TURNED_SCORE = 0.95
+"""Score of the same words in another order around a preposition: "Register of Interests", "Interests Register"."""
+ABBREVIATED_SCORE = 0.9
+NARROWER_SCORE = 0.8
+"""Score where one name has a word more before the same two: it may be a kind of the other as well as the same."""
+_TURNING = frozenset({"of", "for", "to", "on", "about", "from"})
+_FILLING = frozenset({"the", "a", "an"})
+_LIKELY = 0.85
+_UNLIKELY = 0.6  # of how alike the letters are: two names that are none the same still have an order
+_MIN_LETTERS = 6
+_TWO_SLIPS = 10  # letters of a word in which two may be wrong
+_CODE_LETTERS = (2, 6)
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How alike two names are: `score` 0 to 1, and whether they are the same, aliases, or merely similar.
+
+    `fuzzy` means that they are likely the same; `none` that they are two things, however alike.
+    """
+
+    score: float
+    how: LikenessKind
+
+
+def fuzzy_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> Likeness:
+    """The likeness of two names by their compared words, which differ; symmetrical."""
+    score = max(_word_likeness(_words_in_order(left), _words_in_order(right)), _initials_likeness(left, right, written))
+    if score >= _LIKELY:
+        return Likeness(round(score, 4), "fuzzy")
+    letters = _UNLIKELY * fuzz.WRatio(*sorted((" ".join(left), " ".join(right)))) / 100
+    return Likeness(round(max(score, letters), 4), "none")
+
+
+def blocking_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ...]]:
+    """Keys of which names that likely match have one in common, so that not every pair is compared."""
+    ordered, _ = _words_in_order(words)
+    initials = "".join(word[0] for word in words if word not in _TURNING | _FILLING | {"and"})
+    keys = {("all", *ordered), ("initials", written.lower() if written.isupper() else initials)}
+    for position, word in enumerate(ordered):
+        keys.add(("slip", str(position), word[0], *ordered[:position], *ordered[position + 1 :]))
+    if len(ordered) > 1:
+        keys |= {("narrower", *ordered), ("narrower", *ordered[1:])}
+    return frozenset(keys)
+
+
+def _words_in_order(words: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """The words with the head last, fillers left out, and whether they were turned: "report of concern"."""
+    kept = [word for word in words if word not in _FILLING]
+    for position, word in enumerate(kept[1:-1], start=1):
+        if word in _TURNING:
+            rest = [one for one in kept[position + 1 :] if one not in _TURNING]
+            return (*rest, *kept[:position]), True
+    return tuple(kept), False
+
+
+def _word_likeness(left: tuple[tuple[str, ...], bool], right: tuple[tuple[str, ...], bool]) -> float:
+    (one, turned_one), (other, turned_other) = left, right
+    if not one or not other:
+        return 0.0
+    if one == other:
+        return TURNED_SCORE if turned_one != turned_other else 1.0
+    if len(one) == len(other):
+        shares = [_word_match(a, b) for a, b in zip(one, other, strict=True)]
+        slips = sum(share < 1 for share in shares)
+        return min(shares) * (TURNED_SCORE if turned_one != turned_other else 1.0) if slips == 1 else 0.0
+    short, long = sorted((one, other), key=len)
+    return NARROWER_SCORE if len(short) > 1 and long[-len(short) :] == short and len(long) == len(short) + 1 else 0.0
+
+
+def _word_match(one: str, other: str) -> float:
+    """1 for equal words, less for a likely slip of the pen, else 0. Numbers and short words have no slips."""
+    if one == other:
+        return 1.0
+    shorter = min(len(one), len(other))
+    if shorter < _MIN_LETTERS or one[0] != other[0] or not (one.isalpha() and other.isalpha()):
+        return 0.0
+    slips = OSA.distance(one, other)
+    return 1 - slips / (shorter + slips) if slips == 1 or (slips == 2 and shorter >= _TWO_SLIPS) else 0.0
+
+
+def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
+    """An abbreviation in capitals against the first letters of the other name."""
+    for short, long in ((written[0], right), (written[1], left)):
+        initials = "".join(word[0] for word in long if word not in _TURNING | _FILLING | {"and"})
+        if short.isupper() and _CODE_LETTERS[0] < len(short) <= _CODE_LETTERS[1] and short.lower() == initials:
+            return ABBREVIATED_SCORE
+    return 0.0
+
+
+_BRACKETED = re.compile(r"^([^()]{2,200}?) ?\(([^()]{1,60})\)$")
+# Signs between the words of a name: spaces, one line break, hyphens, slashes, and the end of emphasis on its first
+# word.
+_GAP = re.compile(r"[\"\u201d*_`]{0,2}[^\S\n]{0,20}[-\u2010-\u2015/'\u2019]?[^\S\n]{0,20}\n?[^\S\n]{0,20}[\u00ad]?")
+_SENTENCE_START = re.compile(
+    r"(?:^|[.!?:;|\u2022\n]|\(\w{1,3}\)|(?:^|\n)[A-Z]{0,3}\d[\d.]{0,8})[\s\"'\u2018\u201c(*_\[#>-]{0,20}$"
+)
+_LOOK_BACK = 24
+_CODE = 5  # letters of an abbreviation at most
+_MIN_JOINED = 6
+
+MentionDoubt = Literal["", "small letters", "first word", "kind of it", "longer name"]
+
+
+@dataclass(frozen=True)
+class Mention:
+    """The words text[start:end], as `written` there, that mean `name`.
+
+    `form` is the matching name or alias. `doubt` is why one word may well mean something else: in small letters it may
+    be an ordinary word, and the first of a sentence too; "Youth Player" is a kind of player; a "Player Register" is
+    none.
+    """
+
+    start: int
+    end: int
+    name: str
+    written: str
+    form: str = ""
+    doubt: MentionDoubt = ""
+
+    @property
+    def certain(self) -> bool:
+        """Whether the words can hardly mean anything else."""
+        return not self.doubt
+
+
+@dataclass
+class _Node:
+    """A node in the tree of all forms: the nodes of each next word, and the form that ends here."""
+
+    after: dict[str, "_Node"] = field(default_factory=dict)
+    ends: tuple[str, str] | None = None
+    """Name and form."""
+
+
+class Names:
+    """A set of names with their aliases, to find in texts and to compare with other names."""
+
+    def __init__(self, names: Iterable[str], aliases: Aliases = NO_ALIASES, *, german: bool | None = None) -> None:
+        """`german` removes German plurals instead of English ones; unset, the names decide."""
+        self.names = tuple(dict.fromkeys(names))
+        self._aliases = aliases
+        self._german = is_german(self.names) if german is None else german
+        self._groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for group in aliases.groups:
+            for name in group:
+                self._groups.setdefault(self.key(name), []).append(group)
+
+    def only(self, names: Iterable[str]) -> "Names":
+        """A copy for these names alone, with the same aliases."""
+        return Names(names, self._aliases, german=self._german)
+
+    def key(self, name: str) -> tuple[str, ...]:
+        """The key that a name is compared by: names with equal keys are the same."""
+        return name_key(name, german=self._german)
+
+    def forms(self, name: str) -> tuple[str, ...]:
+        """The name and its other names, each once; of "Long Name (LN)" also both its parts."""
+        own = [name]
+        if bracketed := _BRACKETED.match(name):
+            own += [bracketed[1], bracketed[2]]
+        others = [other for one in own for group in self._groups.get(self.key(one), ()) for other in group]
+        seen: dict[tuple[str, ...], str] = {}
+        for form in (*own, *others):
+            seen.setdefault(self.key(form), form)
+        return tuple(seen.values())
+
+    def likeness(self, left: str, right: str) -> Likeness:
+        """How alike two names are: the same when folded, known by an alias, or similar word by word."""
+        if self._same(left, right):
+            return Likeness(1.0, "same")
+        keys = {self.key(form) for form in self.forms(left)}
+        if not keys.isdisjoint(self.key(form) for form in self.forms(right)):
+            return Likeness(1.0, "alias")
+        return fuzzy_likeness(self.key(left), self.key(right), (left, right))
+
+    def mentions(self, text: str) -> list[Mention]:
+        """The mentions of the names in order; of two that overlap the longer counts, then the first."""
+        return list(self._mentions(text)) if self.names else []
+
+    def _mentions(self, text: str) -> Iterator[Mention]:
+        words = name_tokens(text, german=self._german)
+        position = 0
+        while position < len(words):
+            match = self._longest(text, words, position)
+            if match is None:
+                position += 1
+                continue
+            last, (name, form) = match
+            start, end = words[position].start, words[last].end
+            yield Mention(start, end, name, text[start:end], form, _doubt(text, words, position, last))
+            position = last + 1
+
+    def _longest(self, text: str, words: Sequence[NameToken], first: int) -> tuple[int, tuple[str, str]] | None:
+        """The last word of the longest form that starts at a word, with its name and form."""
+        node, found = self._tree.after.get(words[first].key), None
+        for position in range(first, len(words)):
+            if node is None:
+                break
+            if node.ends and _is_written_as(words[first : position + 1], node.ends[1]):
+                found = position, node.ends
+            if position + 1 == len(words) or not self._is_gap(text[words[position].end : words[position + 1].start]):
+                break
+            node = node.after.get(words[position + 1].key)
+        return found
+
+    def _is_gap(self, between: str) -> bool:
+        return between == " " or bool(_GAP.fullmatch(between)) or between.strip() in self._own_gaps
+
+    def _same(self, left: str, right: str) -> bool:
+        keys = self.key(left), self.key(right)
+        return bool(keys[0]) and (keys[0] == keys[1] or "".join(keys[0]) == "".join(keys[1]))
+
+    @cached_property
+    def _tree(self) -> _Node:
+        """All forms by their words; a name takes precedence over an alias of another, and the first over later ones."""
+        root = _Node()
+        own = [(name, name) for name in self.names]
+        others = [(name, form) for name in self.names for form in self.forms(name)]
+        for name, form in [*own, *others]:
+            key = self.key(form)
+            for path in (key, ("".join(key),)) if len(key) > 1 and len("".join(key)) >= _MIN_JOINED else (key,):
+                node = root
+                for word in path:
+                    node = node.after.setdefault(word, _Node())
+                if path:
+                    node.ends = node.ends or (name, form)
+        return root
+
+    @cached_property
+    def _own_gaps(self) -> frozenset[str]:
+        """Signs between the words of some name, such as a comma, which texts may have there too."""
+        forms = [form for name in self.names for form in self.forms(name)]
+        between = [
+            form[left.end : right.start].strip()
+            for form in forms
+            for left, right in pairwise(name_tokens(form, german=self._german))
+        ]
+        return frozenset(sign for sign in between if sign and len(sign) <= 2)
+
+
+def _is_written_as(words: Sequence[NameToken], form: str) -> bool:
+    """Whether a short form in capitals, such as TD or IT, is in capitals: in small letters it is another word."""
+    if len(words) > 1 or not (form.isupper() and len(form) <= _CODE):
+        return True
+    written = words[0].written
+    return written.removesuffix("'s").removesuffix("\u2019s").removesuffix("s").isupper()
+
+
+def _doubt(text: str, words: Sequence[NameToken], first: int, last: int) -> MentionDoubt:
+    written = text[words[first].start : words[last].end]
+    following = _neighbour(text, words, last, last + 1)
+    if following is not None and written[:1].isupper() and _is_part_of_name(following):
+        return "longer name"
+    if last > first or (written.isupper() and len(written) > 1):
+        return ""
+    if not written[:1].isupper():
+        return "small letters"
+    if _starts_sentence(text, words[first].start):
+        return "first word"
+    before = _neighbour(text, words, first, first - 1)
+    return "kind of it" if before is not None and _is_part_of_name(before) else ""
+
+
+def _is_part_of_name(word: NameToken) -> bool:
+    """Whether a word beside a name makes a longer name of it; "The" does not, nor the letter of a grade."""
+    return len(word.written) > 1 and word.written[0].isupper() and word.written.casefold() not in _small_words()
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    return stopwords_of("en") | stopwords_of("de")
+
+
+def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> NameToken | None:
+    """The word next to another, if there is only a space or a hyphen between them."""
+    if not 0 <= other < len(words):
+        return None
+    left, right = sorted((own, other))
+    return words[other] if text[words[left].end : words[right].start] in {" ", "-", "\u2010", "\u2011"} else None
+
+
+def _starts_sentence(text: str, start: int) -> bool:
+    return bool(_SENTENCE_START.search(text[max(0, start - _LOOK_BACK) : start])) or start == 0

@@ -1,0 +1,157 @@
+"""Reviews of rows: save them, attach them to results, detect stale ones, and count them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from elt_llm_core.errors import EltError, UsageError
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, QuotedDocument, RowId, StoredReview
+from elt_llm_core.store.database import Database
+
+from elt_llm_consumer.evidence import Cell, JobResult, Review, ReviewStatus, Row, hash_json
+from elt_llm_consumer.export.text import printable
+
+
+def content_digest(row: Row) -> str:
+    """SHA-256 of name, group, values, verdicts and quotes, without scores, spans, pages, notes and the review."""
+    cells = {name: _cell_content(cell) for name, cell in row.cells.items()}
+    return hash_json({"name": row.name, "group": list(row.group), "cells": cells})
+
+
+def quoted_documents(row: Row) -> frozenset[QuotedDocument]:
+    """The documents that a row quotes."""
+    return frozenset((it.collection, it.document_id, it.document_hash) for it in row.evidence)
+
+
+def _cell_content(cell: Cell) -> dict[str, Any]:
+    value = list(cell.value) if isinstance(cell.value, tuple) else cell.value
+    quotes = [[it.collection, it.source, it.quote_hash] for it in cell.evidence]
+    return {"value": value, "verdict": cell.verdict, "quotes": quotes}
+
+
+REVIEW_STATUSES: Mapping[str, ReviewStatus] = {
+    "PENDING": "PENDING",
+    "APPROVED": "APPROVED",
+    "REJECTED": "REJECTED",
+    "NEEDS_CLARIFICATION": "NEEDS_CLARIFICATION",
+}
+
+
+def map_rows(result: JobResult, change: Callable[[str, Row], Row]) -> JobResult:
+    """Return the result with each row replaced by `change(table, row)`."""
+    tables = [
+        table.model_copy(update={"rows": tuple(change(table.name, row) for row in table.rows)})
+        for table in result.tables
+    ]
+    return result.model_copy(update={"tables": tuple(tables)})
+
+
+def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> JobResult:
+    """Return the result with the reviews of its rows; a review is stale if the row has changed since."""
+
+    def reviewed(table: str, row: Row) -> Row:
+        kept = reviews.get(RowId(table, row.key))
+        return row if kept is None else row.model_copy(update={"review": current_review(kept, content_digest(row))})
+
+    return map_rows(result, reviewed)
+
+
+def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
+    """The rows of a result for storage; `read` are further documents whose text a row may contain."""
+    return [
+        OutputRow(
+            place, row.model_dump_json(), content_digest(row), quoted_documents(row) | read.get(place, frozenset())
+        )
+        for table in result.tables
+        for row in table.rows
+        for place in [RowId(table.name, row.key)]
+    ]
+
+
+def current_review(kept: StoredReview, digest: str) -> Review:
+    """The review of a row with this digest."""
+    return Review(
+        status=REVIEW_STATUSES.get(kept.status, "PENDING"),
+        reviewer=kept.reviewer,
+        comment=kept.comment,
+        reviewed_at=kept.reviewed_at,
+        stale=kept.digest != digest,
+    )
+
+
+MAX_COMMENT_LENGTH = 10_000  # characters; must fit a workbook cell
+MAX_REVIEWER_LENGTH = 200  # characters
+
+
+class RowChanged(EltError):
+    """The row has changed since the reviewer saw it."""
+
+
+def save_review(
+    state: Database, name: JobName, row: OutputRow, status: ReviewStatus, reviewer: str, comment: str, seen: str = ""
+) -> StoredReview:
+    """Store a review of a row, replacing the former one, as `import_reviews` does.
+
+    `seen` is the digest of the row that was shown; empty: the current row. Raises RowChanged if the row has changed,
+    and UsageError if the comment or name is too long.
+    """
+    if seen and seen != row.digest:
+        raise RowChanged(
+            f"The row '{row.place.key}' changed since it was shown.", hint="Read it again, then review it."
+        )
+    said = printable(reviewer).strip(), printable(comment).strip()
+    if len(said[0]) > MAX_REVIEWER_LENGTH or len(said[1]) > MAX_COMMENT_LENGTH:
+        raise UsageError(
+            f"A reviewer's name has {MAX_REVIEWER_LENGTH} characters at most, and a comment {MAX_COMMENT_LENGTH:,}."
+        )
+    JobReviewTable(state).put(name, [StoredReview(row.place, status, *said, row.digest, row.documents)])
+    return JobReviewTable(state).all(name)[row.place]
+
+
+@dataclass(frozen=True)
+class ReviewedRow:
+    """One review with its `state`: fresh, stale (the row has changed) or without a row."""
+
+    table: str
+    key: str
+    name: str
+    status: str
+    reviewer: str
+    comment: str
+    reviewed_at: str
+    state: str
+
+
+@dataclass(frozen=True)
+class ReviewOverview:
+    """All reviews of a job, and the number of rows by status."""
+
+    job: str
+    kind: str
+    rows: int
+    counts: Mapping[str, int]
+    reviews: tuple[ReviewedRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def written_kinds(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:
+    """The kinds of a job with written output."""
+    return [kind for kind in kinds if JobRowTable(state).shown(JobName(job, kind))]
+
+
+def review_overview(state: Database, name: JobName) -> ReviewOverview:
+    """Summarize the reviews of a job; rows without a review are PENDING."""
+    shown, reviews = JobRowTable(state).shown(name), JobReviewTable(state).all(name)
+    counts = Counter(reviews[place].status if place in reviews else "PENDING" for place in shown)
+    found = []
+    for place, review in reviews.items():
+        row = shown.get(place)
+        fresh = "fresh" if row and row.digest == review.digest else "stale"
+        called = Row.model_validate_json(row.content).name if row else place.key
+        said = (review.status, review.reviewer, review.comment, review.reviewed_at)
+        found.append(ReviewedRow(place.table, place.key, called, *said, fresh if row else "without a row"))
+    return ReviewOverview(name.job, name.kind, len(shown), dict(sorted(counts.items())), tuple(found))

@@ -1,0 +1,153 @@
+"""Language-model calls for rows, their token usage, and the report of a run."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from elt_llm_core.errors import EltError, UnusableReply
+from elt_llm_core.models.token_counts import TokenEstimate
+from elt_llm_core.state.jobs import RowId
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+
+class RunStopped(Exception):
+    """The run has ended; unfinished rows are abandoned."""
+
+
+@dataclass(frozen=True)
+class ModelUsage:
+    """Language model calls and tokens read and written, as counted by the server or estimated."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+    def __add__(self, other: "ModelUsage") -> "ModelUsage":
+        """Add both."""
+        return ModelUsage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.answer_tokens + other.answer_tokens,
+        )
+
+
+class RowPrompter:
+    """Prompts the language model for one row."""
+
+    def __init__(self, llm: "LLM", is_over: Callable[[], bool], tokens: "TokenCounter") -> None:
+        self._llm, self._is_over, self._tokens = llm, is_over, tokens
+        self.spent = ModelUsage()
+
+    def __call__(self, prompt: str) -> str:
+        """Return the complete reply. Raises as `write` does, UnusableReply if truncated, RunStopped after the run."""
+        from elt_llm_core.models.completion import complete
+        from llama_index.core.llms import ChatMessage, MessageRole
+
+        if self._is_over():
+            raise RunStopped
+        messages = [ChatMessage(role=MessageRole.USER, content=prompt)]
+        self.spent += ModelUsage(calls=1)
+        written = complete(self._llm, messages, cancelled=self._is_over)
+        read, wrote = written.prompt_tokens, written.answer_tokens
+        self.spent += ModelUsage(
+            prompt_tokens=self._tokens.of(prompt) if read is None else read,
+            answer_tokens=self._tokens.of(written.text) if wrote is None else wrote,
+        )
+        if self._is_over():
+            raise RunStopped
+        if written.finish != "stop":
+            raise UnusableReply(
+                f"The language model's reply is truncated ({written.finish}).",
+                hint="Allow longer answers in the settings of its server, or ask for less in the prompt",
+            )
+        return written.text
+
+
+class TokenCounter:
+    """Estimates tokens with a lazily loaded vocabulary."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._estimate: TokenEstimate | None = None
+
+    def of(self, text: str) -> int:
+        """Upper estimate of a text's tokens."""
+        with self._lock:
+            self._estimate = self._estimate or TokenEstimate()
+        return len(self._estimate.spans(text))
+
+
+_MAX_REASON_LENGTH = 300  # characters of a reason
+
+
+@dataclass(frozen=True)
+class RowFailure:
+    """A failed row and the reason."""
+
+    table: str
+    key: str
+    name: str
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """The estimated cost of a run; `seconds` is based on earlier rows, None if too few were measured.
+
+    `calls` and `prompt_tokens` count the prompts known in advance; a row may need fewer or more.
+    """
+
+    rows: int
+    to_make: int
+    kept: int
+    left_out: int
+    failed: int
+    calls: int
+    prompt_tokens: int
+    model: str
+    seconds: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The report of a run: number of rows in all, made now, reused, failed and skipped."""
+
+    job: str
+    kind: str
+    rows: int
+    made: int
+    kept: int
+    failures: tuple[RowFailure, ...]
+    left_out: int
+    spent: ModelUsage
+    model: str
+    figures: dict[str, int | float | str]
+    notes: tuple[str, ...]
+    files: tuple[str, ...]
+    seconds: float
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a row failed, else 0."""
+        return int(bool(self.failures))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**asdict(self), "failed": len(self.failures)}
+
+
+def row_failure(place: RowId, name: str, error: Exception) -> RowFailure:
+    """The failure with a one-line reason."""
+    if isinstance(error, EltError):
+        return RowFailure(place.table, place.key, name, str(error), error.hint)
+    return RowFailure(
+        place.table, place.key, name, " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_LENGTH]
+    )

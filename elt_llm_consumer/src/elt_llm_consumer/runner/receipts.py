@@ -1,0 +1,164 @@
+"""Receipts beside outputs: the inputs of a file, for `elt-llm replay` to check."""
+
+import hashlib
+import importlib.metadata
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.enterprise import EnterpriseRecord
+from elt_llm_core.settings.loader import shown_path
+from elt_llm_core.store.records import utc_now
+from pydantic import Field
+
+from elt_llm_consumer.evidence import JobResult, Row, hash_json
+from elt_llm_consumer.export.text import write_atomically
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_name, relevant_settings
+
+RECEIPT_SUFFIX = ".receipt.json"
+OUR_PACKAGES = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
+_SOURCES = "elt-llm-consumer sources"  # beyond the version: rows without a model depend on the source code
+_SHORT_HASH = 16  # hex digits; people read receipts too
+_LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
+
+
+class ReceiptDocument(EnterpriseRecord):
+    """A document as it was when the job ran."""
+
+    collection: str
+    source: str
+    document_id: str
+    document_hash: str
+
+
+class ReceiptQuote(EnterpriseRecord):
+    """The location of a quote, whose text is in the output."""
+
+    collection: str
+    source: str
+    document_id: str
+    page: int | None
+    span: tuple[int, int]
+    quote_hash: str
+
+
+class OutputReceipt(EnterpriseRecord):
+    """The inputs of one output file. Only the receipt contains the time."""
+
+    format: int = 1
+    output: str = Field(description="Name of the file in the receipt's folder.")
+    output_hash: str = Field(description="SHA-256 of the file's bytes, 64 hex digits.")
+    job: str
+    job_file: str = Field(description="Path of the job file, relative to the folder of config/ if below it.")
+    kind: str
+    generations: tuple[str, ...]
+    documents: tuple[ReceiptDocument, ...]
+    quotes: tuple[ReceiptQuote, ...]
+    settings: Mapping[str, Any]
+    prompts_hash: str
+    model: str = Field("", description="The language model; empty without one.")
+    versions: Mapping[str, str]
+    counts: Mapping[str, int]
+    written_at: str = Field(description="ISO 8601, UTC.")
+
+
+def write_receipts(
+    files: Sequence[Path], result: JobResult, context: JobContext, recipe: int, prompts_hash: str
+) -> list[Path]:
+    """Write `FILE.receipt.json` beside each file and return the paths. Raises StoreError."""
+    written = []
+    for path in files:
+        receipt = _receipt(path, result, context, recipe, prompts_hash)
+        target = path.with_name(path.name + RECEIPT_SUFFIX)
+        write_atomically(target, (receipt.model_dump_json(indent=2) + "\n").encode("utf-8", "backslashreplace"))
+        written.append(target)
+    return written
+
+
+def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, Any]:
+    """The settings that may change a result."""
+    spec, settings = context.file.spec, context.settings
+    return {
+        **relevant_settings(context, kind),
+        "sources": spec.sources.model_dump(mode="json"),
+        "query": settings.query.model_dump(mode="json", exclude={"cache_size", "cache_ttl"}),
+        "recipe": recipe,
+        "files": {"aliases": hash_json(context.aliases.groups), "curated": _curated_file_hash(context)},
+    }
+
+
+def _curated_file_hash(context: JobContext) -> str:
+    """Hash of the file with curated values; empty without one."""
+    path = context.file.folder / (context.file.spec.sources.curated or "")
+    return file_hash(path) if path.is_file() else ""
+
+
+def receipt_documents(context: JobContext) -> tuple[ReceiptDocument, ...]:
+    """The current documents of all collections that a job reads."""
+    found = SourceDocuments(context).documents
+    return tuple(
+        ReceiptDocument(
+            collection=it.collection, source=it.source, document_id=it.document_id, document_hash=it.document_hash
+        )
+        for it in sorted(found.values(), key=lambda it: (it.collection, it.source, it.document_id))
+    )
+
+
+def installed_versions() -> dict[str, str]:
+    """Versions of Python, the program and the libraries that affect results."""
+    ours = {_SOURCES: code_hash()[:_SHORT_HASH]}
+    libraries = {it: importlib.metadata.version(it) for it in (*OUR_PACKAGES, *_LIBRARIES)}
+    return {"python": platform.python_version(), **libraries, **ours}
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _receipt(path: Path, result: JobResult, context: JobContext, recipe: int, prompts_hash: str) -> OutputReceipt:
+    return OutputReceipt(
+        output=path.name,
+        output_hash=file_hash(path),
+        job=context.file.name,
+        job_file=shown_path(context.file.path, context.file.folder),
+        kind=result.kind,
+        generations=context.generations,
+        documents=receipt_documents(context),
+        quotes=_quotes(result),
+        settings=receipt_settings(context, result.kind, recipe),
+        prompts_hash=prompts_hash,
+        model=model_name(context),
+        versions=installed_versions(),
+        counts=_counts(result),
+        written_at=utc_now(),
+    )
+
+
+def _rows(result: JobResult) -> list[Row]:
+    return [row for table in result.tables for row in table.rows]
+
+
+def _quotes(result: JobResult) -> tuple[ReceiptQuote, ...]:
+    taken = {
+        (it.collection, it.source, it.document_id, it.span): ReceiptQuote(
+            collection=it.collection,
+            source=it.source,
+            document_id=it.document_id,
+            page=it.page,
+            span=it.span,
+            quote_hash=it.quote_hash,
+        )
+        for row in _rows(result)
+        for it in row.evidence
+    }
+    return tuple(quote for _, quote in sorted(taken.items()))
+
+
+def _counts(result: JobResult) -> dict[str, int]:
+    verdicts = Counter(f"cells {cell.verdict}" for row in _rows(result) for cell in row.cells.values())
+    return {**{f"rows {table.name}": len(table.rows) for table in result.tables}, **dict(sorted(verdicts.items()))}

@@ -1,0 +1,156 @@
+"""Check an output against its receipt: its bytes, its quotes, and its inputs."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elt_llm_core.errors import EltError, UsageError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.tree import FORMER_QUERY_KEYS
+from pydantic import ValidationError
+
+from elt_llm_consumer.jobs.context import JobContext, open_job
+from elt_llm_consumer.jobs.corpus import CorpusDocument, quote_hash
+from elt_llm_consumer.jobs.job_file import load_job
+from elt_llm_consumer.jobs.row_keys import SourceDocuments
+from elt_llm_consumer.runner.receipts import (
+    OUR_PACKAGES,
+    RECEIPT_SUFFIX,
+    OutputReceipt,
+    ReceiptDocument,
+    ReceiptQuote,
+    file_hash,
+    installed_versions,
+    receipt_documents,
+    receipt_settings,
+)
+from elt_llm_consumer.runner.run import recipe_number
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """The differences from the receipt, one sentence each; `libraries` alone do not invalidate an output."""
+
+    receipt: str
+    output: tuple[str, ...]
+    evidence: tuple[str, ...]
+    documents: tuple[str, ...]
+    settings: tuple[str, ...]
+    program: tuple[str, ...]
+    libraries: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether a run now would have the same inputs and outputs."""
+        return not (self.output or self.evidence or self.documents or self.settings or self.program)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def read_receipt(path: Path) -> OutputReceipt:
+    """Read a receipt. Raises UsageError for any other file."""
+    try:
+        return OutputReceipt.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"There is no file {path}.", hint=f"Receipts are beside outputs, as NAME{RECEIPT_SUFFIX}"
+        ) from error
+    except ValidationError as error:
+        raise UsageError(
+            f"{path} is not a receipt.", hint=f"Receipts are beside outputs, as NAME{RECEIPT_SUFFIX}"
+        ) from error
+
+
+def replay(
+    path: Path, loaded: LoadedSettings, *, embedding: EmbeddingModel | None = None, llm: "LLM | None" = None
+) -> ReplayReport:
+    """Compare a receipt with the current state, without making rows or calling a model.
+
+    Raises UsageError if the file is not a receipt.
+    """
+    receipt = read_receipt(path)
+    output, versions = _output_problems(path.parent / receipt.output, receipt), installed_versions()
+    changed = [f"{name}: {was}, now {now}" for name, was, now in _differences(receipt.versions, versions)]
+    ours = tuple(line for line in changed if line.startswith(OUR_PACKAGES))
+    libraries = tuple(line for line in changed if not line.startswith(OUR_PACKAGES))
+    try:
+        file = load_job(loaded.project / receipt.job_file, loaded)
+        with open_job(file, loaded, embedding=embedding, llm=llm) as opened:
+            evidence, documents, settings = _compare(receipt, opened.context)
+    except (EltError, OSError, ValueError) as error:  # ValueError: a path with a zero byte
+        return ReplayReport(path.name, output, (), (), (f"Its inputs cannot be read: {error}",), ours, libraries)
+    return ReplayReport(path.name, output, evidence, documents, settings, ours, libraries)
+
+
+def _compare(receipt: OutputReceipt, context: JobContext) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    documents = SourceDocuments(context).documents
+    evidence = [_quote_problem(quote, documents.get((quote.collection, quote.document_id))) for quote in receipt.quotes]
+    settings = receipt_settings(context, receipt.kind, recipe_number(receipt.kind))
+    return (
+        tuple(filter(None, evidence)),
+        tuple(_document_changes(receipt.documents, receipt_documents(context))),
+        tuple(
+            f"{name}: {_shortened(was)}, now {_shortened(now)}"
+            for name, was, now in _differences(_with_current_names(receipt.settings), settings)
+        ),
+    )
+
+
+def _output_problems(path: Path, receipt: OutputReceipt) -> tuple[str, ...]:
+    if not path.is_file():
+        return (f"{path.name} is gone",)
+    return () if file_hash(path) == receipt.output_hash else (f"{path.name} was changed after it was written",)
+
+
+def _quote_problem(quote: ReceiptQuote, document: CorpusDocument | None) -> str:
+    """Why a quote is no longer in its document; empty if it is."""
+    where = f"{quote.collection}: {quote.source}, characters {quote.span[0]} to {quote.span[1]}"
+    start, end = quote.span
+    if document is None:
+        return f"{where}: the document is missing"
+    if quote_hash(document.text[start:end]) != quote.quote_hash:
+        return f"{where}: the text at its span has changed"
+    page = document.outline.page_at(start)
+    return "" if page == quote.page else f"{where}: on page {page}, no longer on page {quote.page}"
+
+
+def _document_changes(before: tuple[ReceiptDocument, ...], after: tuple[ReceiptDocument, ...]) -> list[str]:
+    old, new = ({(it.collection, it.document_id): it for it in listed} for listed in (before, after))
+    lines = [(it, "vanished") for identity, it in old.items() if identity not in new]
+    lines += [(it, "new") for identity, it in new.items() if identity not in old]
+    lines += [
+        (it, "changed")
+        for identity, it in new.items()
+        if identity in old and old[identity].document_hash != it.document_hash
+    ]
+    return sorted(f"{it.collection}: {it.source}: {what}" for it, what in lines)
+
+
+def _with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a receipt with former names of query keys replaced by the current ones."""
+    former = {old: name for name, old in FORMER_QUERY_KEYS.items()}
+    query = {former.get(name, name): value for name, value in settings.get("query", {}).items()}
+    return {**settings, "query": query}
+
+
+def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
+    """Full names of keys with different values; None marks a missing key."""
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return [] if before == after else [(prefix, before, after)]
+    found = []
+    for key in sorted({*before, *after}):
+        name = f"{prefix}.{key}" if prefix else key
+        found += _differences(before.get(key), after.get(key), name)
+    return found
+
+
+def _shortened(value: object) -> str:
+    text = "none" if value in (None, "") else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

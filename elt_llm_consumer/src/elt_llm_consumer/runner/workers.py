@@ -1,0 +1,88 @@
+"""Run work in daemon threads; the caller may stop at any moment."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_JOIN_TIMEOUT = 0.5  # seconds to wait for threads at the end
+
+
+class WorkOutcome(Generic[Item, Result]):
+    """The outcome of one item: `done`, or the error that `value` raises."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.error: BaseException | None = None
+        self.done: list[Result] = []
+
+    def value(self) -> Result:
+        """Return the result, or raise the error of the work."""
+        if self.error is not None:
+            raise self.error
+        return self.done[0]
+
+
+def in_parallel(
+    items: Sequence[Item], work: Callable[[Item], Result], at_once: int, over: threading.Event
+) -> Generator[WorkOutcome[Item, Result], None, None]:
+    """Yield outcomes as they finish, of at most `at_once` items at a time, started in order.
+
+    When the caller stops iterating, also by an interruption, `over` is set: no item is started any more, and work that
+    is unfinished half a second later is abandoned. Its threads do not keep the process alive.
+    """
+    waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[WorkOutcome[Item, Result]] = queue.SimpleQueue()
+    for item in items:
+        waiting.put(item)
+    threads = [
+        threading.Thread(target=_worker, args=(waiting, finished, work, over), name="row", daemon=True)
+        for _ in range(min(at_once, len(items)))
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in items:
+            yield finished.get()
+    finally:
+        over.set()
+        deadline = time.monotonic() + _JOIN_TIMEOUT
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _worker(
+    waiting: "queue.SimpleQueue[Item]",
+    finished: "queue.SimpleQueue[WorkOutcome[Item, Result]]",
+    work: Callable[[Item], Result],
+    over: threading.Event,
+) -> None:
+    while not over.is_set():
+        try:
+            item = waiting.get_nowait()
+        except queue.Empty:
+            return
+        outcome: WorkOutcome[Item, Result] = WorkOutcome(item)
+        with _CaptureError(outcome):
+            outcome.done.append(work(item))
+        finished.put(outcome)
+
+
+class _CaptureError:
+    """Captures any error for the consumer of the outcome, so that no failure is lost in a thread."""
+
+    def __init__(self, outcome: "WorkOutcome[Item, Result]") -> None:
+        self._outcome = outcome
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._outcome.error = error
+        return True

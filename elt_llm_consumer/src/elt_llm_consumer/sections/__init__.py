@@ -1,1 +1,0 @@
-"""What a job file may say, a section a file."""

@@ -1,0 +1,1 @@
+"""Rule-based reading of English and German sentences: words, noun phrases, clauses and statements."""

@@ -1,0 +1,110 @@
+"""Check sentences that a model wrote: whether they claim anything, and use the words of their quotes.
+
+Grounding compares meaning and words over many chunks. For a short sentence a single shared word can be enough:
+"Obey the club." beside "What does that mean for a club?". A cell needs more than that. "D4 Size of squads" occurs in
+the texts word for word, and claims nothing.
+"""
+# ruff: noqa: SIM905 - word lists are easier to read as text.
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final
+
+from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.grounding.citations import strip_citation_marks
+from elt_llm_query.grounding.grounding import GroundedSentence
+from elt_llm_query.grounding.sentences import strip_markup
+from elt_llm_query.understanding.question import question_language
+
+from elt_llm_consumer.sentences.statements import bare_title
+from elt_llm_consumer.sentences.words import finite_verbs, listed_verbs
+
+_WORD: Final = re.compile(r"[^\W\d_]{1,60}")
+_MAX_HEADING_WORDS: Final = 8
+_MIN_GERMAN_VERB: Final = 4  # letters
+_DETERMINERS: Final = frozenset(
+    """
+    the a an this that these those each every any all no its their his her one der die das den dem ein eine einen jeder
+    jede jedes
+    """.split()
+)
+_PRONOUNS: Final = frozenset("it they he she we who es sie er wir".split())
+_BEFORE_NOUN: Final = _DETERMINERS | {"of", "for", "on", "in", "by", "to", "with", "from", "and", "or", "about"}
+_SHORT_SENTENCE = 4  # stems
+_MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5
+
+
+def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
+    """Whether `text` makes a statement; `titles` are the headings over the chunks it rests on."""
+    bare = strip_markup(text).strip()
+    if _folded_title(bare) in {_folded_title(title) for title in titles} - {""}:
+        return False
+    words = _WORD.findall(bare)
+    if len(words) > _MAX_HEADING_WORDS and bare.endswith((".", "!", "\u201d", '"')):
+        return True
+    if finite_verbs().spans(bare):
+        return True
+    if question_language(bare) == "de":
+        return any(word.islower() and len(word) >= _MIN_GERMAN_VERB and word.endswith(("t", "en")) for word in words)
+    return any(_is_verb(words, at, is_whole=bare.endswith((".", "!"))) for at in range(1, len(words)))
+
+
+def separate_headings(reply: str) -> str:
+    """The reply with an empty line after each line that claims nothing, so that no sentence starts with it."""
+    lines = reply.splitlines()
+    following = [*lines[1:], ""]
+    return "\n".join(
+        f"{line}\n" if _is_separate(line.strip(), after.strip()) else line
+        for line, after in zip(lines, following, strict=True)
+    )
+
+
+def _is_separate(line: str, following: str) -> bool:
+    bare = strip_citation_marks(strip_markup(line)).strip()
+    short = len(bare.split()) <= _MAX_HEADING_WORDS and not bare.endswith((",", ";"))
+    return bool(bare) and following[:1].isupper() and short and not makes_claim(bare)
+
+
+def _folded_title(text: str) -> str:
+    return fold(bare_title(text)).strip(" .:")
+
+
+def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
+    """Whether a word is a verb of the words before it.
+
+    A plural may look like a verb. It is a verb before "the", "each" or "its", and in a sentence that ends in a full
+    stop and starts with one of these; so is the verb of a plural.
+    """
+    word, before, first = words[at], words[at - 1].casefold(), words[0].casefold()
+    following = words[at + 1].casefold() if at + 1 < len(words) else ""
+    if not word.islower() or before in _BEFORE_NOUN:
+        return False
+    if word.endswith("ed") or listed_verbs().base(word, "past", "participle"):
+        return True
+    is_base, ends_in_s = listed_verbs().base(word, "base") is not None, word.endswith("s")
+    if before in _PRONOUNS or following in _DETERMINERS:
+        return is_base or ends_in_s
+    return is_whole and (before.endswith("s") if is_base else ends_in_s and first in _DETERMINERS)
+
+
+def check_word_overlap(sentences: Sequence[GroundedSentence], tokeniser: KeywordTokeniser) -> list[GroundedSentence]:
+    """The sentences with verdicts that the words of their quotes allow.
+
+    A sentence of at most four stems is unsupported unless one of its quotes has three quarters of them; a longer one
+    is supported in part unless its quotes together have half of its stems.
+    """
+    return [_check_sentence(sentence, tokeniser) for sentence in sentences]
+
+
+def _check_sentence(sentence: GroundedSentence, tokeniser: KeywordTokeniser) -> GroundedSentence:
+    stems = frozenset(tokeniser.stems(sentence.text))
+    if sentence.verdict not in {"supported", "partly"} or not stems:
+        return sentence
+    quotes = [frozenset(tokeniser.stems(f"{one.chunk.section or ''} {one.words}")) for one in sentence.quotes]
+    if len(stems) <= _SHORT_SENTENCE:
+        most = max((len(stems & quote) for quote in quotes), default=0)
+        return sentence if most >= _MIN_SHARE_SHORT * len(stems) else replace(sentence, verdict="unsupported")
+    enough = len(stems & frozenset().union(*quotes)) >= _MIN_SHARE * len(stems)
+    return sentence if enough else replace(sentence, verdict="partly")

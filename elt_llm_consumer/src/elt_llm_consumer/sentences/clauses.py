@@ -1,0 +1,90 @@
+"""The role of a mention in its sentence: whether a verb describes it, and whether it is party to a rule."""
+
+import re
+from typing import Final
+
+Span = tuple[int, int]
+
+# Not the German "an", which is an English article.
+_PREPOSITIONS: Final = frozenset(
+    """
+    of in at for from to with by on under within without after before into about between than during von auf bei mit
+    nach vor aus zu für
+    """.split()  # noqa: SIM905
+)
+_NEAR_BEFORE, _OBJECT_WORDS = 3, 8
+_STOPS = re.compile(r"[,;:.()|]")
+_PRONOUNS = frozenset({"it", "they", "he", "she", "this", "es", "er", "sie"})
+_DETERMINERS = frozenset(
+    """
+    the a an each every any no its their his her another all some nobody der die das ein eine jeder jede jedes kein
+    keine
+    """.split()  # noqa: SIM905
+)
+# After these another clause starts; its subject follows, unless it is a pronoun.
+_SUBORDINATE = re.compile(
+    r"(?<!\w)(?:before|after|when|whenever|until|till|if|where|unless|because|while|once|as soon as|bevor|nachdem|wenn"
+    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # "if lost, ..." has none
+    re.IGNORECASE,
+)
+_COORDINATE = re.compile(r"[,;]\s{1,3}(?:and|but|or|und|aber|oder)?\s{0,3}(\w{1,30})", re.IGNORECASE)
+_MODAL = re.compile(
+    r"(?<!\w)(?:must|shall|may|should|cannot|can|need|needs|muss|müssen|darf|dürfen|soll|sollen|kann|können)(?!\w)"
+)
+_RELATIVE = re.compile(r"(?<!\w)(?:that|which|who|where|whose)\s{1,3}$", re.IGNORECASE)
+
+
+def follows_preposition(before: str, allowed: frozenset[str] = frozenset()) -> bool:
+    """Whether one of the last words of `before` is a preposition, but for those `allowed`."""
+    return any(word.casefold() in _PREPOSITIONS - allowed for word in before.split()[-_NEAR_BEFORE:])
+
+
+def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> bool:
+    """Whether a word describes what happens to the mentioned, and to nothing else in the sentence.
+
+    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe a loan; "opened with a Loan Card",
+    "a Book without a Loan Card must be closed" and "the Reader pays before work starts" describe neither the card
+    nor the reader. `start` is that of the sentence after its number.
+    """
+    if word[1] <= mention[0]:
+        between = text[word[1] : mention[0]]
+        near = len(between.split()) <= _OBJECT_WORDS and not _STOPS.search(between)
+        return near and not _has_preposition(between) and not _SUBORDINATE.search(f"{between} it")
+    if follows_preposition(_last_clause(text[start : mention[0]]), frozenset({"of"})):
+        return False
+    return not _has_other_subject(text[mention[1] : word[1]], word[0] - mention[1])
+
+
+def is_party_to_rule(text: str, mention: Span, start: int = 0) -> bool:
+    """Whether the mentioned is subject or object of a clause that demands, allows or forbids."""
+    for modal in _MODAL.finditer(text, start):
+        if _RELATIVE.search(text[max(start, modal.start() - 10) : modal.start()]):
+            continue
+        if modal.end() <= mention[0]:
+            between = text[modal.end() : mention[0]]
+            near = len(between.split()) <= _OBJECT_WORDS and not _STOPS.search(between)
+            if near and not _has_preposition(between, "of"):
+                return True
+        elif mention[1] <= modal.start() and describes_mention(text, mention, modal.span(), start):
+            return not follows_preposition(_last_clause(text[start : mention[0]]))
+    return False
+
+
+def _has_preposition(between: str, also: str = "") -> bool:
+    words = {word.casefold() for word in between.split()}
+    return not words.isdisjoint((_PREPOSITIONS - {"of"}) | {also})
+
+
+def _last_clause(before: str) -> str:
+    return re.split(r"[,;:]", before)[-1]
+
+
+def _has_other_subject(between: str, word: int) -> bool:
+    """Whether a clause with a subject of its own starts before the word at that offset."""
+    for clause in _SUBORDINATE.finditer(between):
+        if clause.start(1) < word and clause[1].casefold() not in _PRONOUNS:
+            return True
+    return any(
+        clause.start(1) < word and (clause[1].casefold() in _DETERMINERS or clause[1][0].isupper())
+        for clause in _COORDINATE.finditer(between)
+    )

@@ -1,0 +1,550 @@
+"""Reads sentences by rules: noun phrases, and clauses with their subjects, verb, modality and targets."""
+# ruff: noqa: SIM905 - word lists are easier to read as text.
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from elt_llm_consumer.sentences.words import (
+    ADVERBS,
+    ASIDES,
+    BE,
+    CONDITIONALS,
+    CONJUNCTIONS,
+    DETERMINERS,
+    DO,
+    HAVE,
+    ING_NOUNS,
+    MODALS,
+    NAME_PREPOSITIONS,
+    NEGATIONS,
+    PERFECT_PARTICIPLES,
+    PERMISSIONS,
+    PLAIN_ADJECTIVES,
+    PREPOSITIONS,
+    PRONOUNS,
+    QUANTIFIERS,
+    RELATIVES,
+    SUBORDINATORS,
+    SentenceWord,
+    VerbLexicon,
+)
+
+_MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
+_AHEAD = 8  # words within which a further verb of the same subject may follow
+_NEVER_IN_PHRASE = (
+    ADVERBS | BE | CONJUNCTIONS | DO | HAVE | MODALS | NEGATIONS | PREPOSITIONS | PRONOUNS | RELATIVES | CONDITIONALS
+)
+_BOUNDS = _NEVER_IN_PHRASE | SUBORDINATORS | DETERMINERS
+_BEFORE_CLAUSES = SUBORDINATORS - PREPOSITIONS - RELATIVES
+# Before one of these a word that may be noun or verb is a noun: "configuration files by".
+_NO_OBJECT = PREPOSITIONS | RELATIVES | SUBORDINATORS | BE | CONJUNCTIONS
+_COUNTING = tuple(
+    tuple(words.split("-"))
+    for words in """
+    one-or-more at-least at-most no-more-than not-more-than up-to not-fewer-than no-fewer-than
+    """.split()
+)
+_LY_NOUNS = frozenset("family reply supply assembly anomaly ally monthly weekly daily early".split())
+_LY_VERBS = frozenset(["apply", "supply", "reply", "comply", "rely", "fly", "imply"])
+_ALSO_NOUNS = frozenset(
+    """
+    files issues documents licenses places processes comments uses records lists reports reviews appeals changes
+    charges claims forms grants guides limits loads marks measures names notices offers orders plays questions requests
+    supports tests transfers updates views visits votes awards bans links loans fines grades labels moves stops starts
+    signs shows sets runs reads needs copies covers controls contacts checks permits invoices witnesses dates terms
+    """.split()
+)
+_ANAPHORIC_PRONOUNS, _PLURAL_PRONOUN = frozenset({"it", "they"}), "they"
+_GERMAN_MODALS = frozenset("muss müssen darf dürfen soll sollen kann können".split())
+_GERMAN_PREPOSITIONS = PREPOSITIONS | {"an"}
+_GERMAN_INFINITIVES = ("en", "ern", "eln")
+_FUNCTION_WORDS = PREPOSITIONS | DETERMINERS | PRONOUNS | CONJUNCTIONS | SUBORDINATORS | BE | MODALS
+
+Modality = Literal["must", "must not", "may", "may not", "should", "should not", "will", "will not", "does", "does not"]
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """The words of a noun phrase without its article: words[first:last] of a sentence."""
+
+    words: tuple[SentenceWord, ...]
+    first: int
+    last: int
+    count: str = ""
+    """The quantity before the words: "each", "one or more", "nine"."""
+    determined: bool = False
+    owner: "NounPhrase | None" = field(default=None, repr=False)
+    """The phrase with a possessive before this one: of "the club's secretary" the club."""
+
+    @property
+    def head(self) -> str:
+        """The last word, which names the kind of thing, in lower case."""
+        return self.words[-1].low
+
+    @property
+    def written(self) -> str:
+        """The phrase with single spaces."""
+        return " ".join(word.written for word in self.words)
+
+
+@dataclass(frozen=True)
+class VerbTarget:
+    """A phrase after a verb; `by` is the preposition before the phrase, empty before an object."""
+
+    phrase: NounPhrase
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class SentenceClause:
+    """A clause whose subjects do `verb` (in its base form) to `targets`, or have it done to them if `passive`.
+
+    `verb` is "be" where subject and target are the same, and "have" where the subject has the target.
+    """
+
+    subjects: tuple[NounPhrase, ...]
+    verb: str
+    modality: Modality
+    passive: bool
+    targets: tuple[VerbTarget, ...]
+    again: bool = False
+    """Whether the subject is "it" or "they": the subject of the sentence before."""
+
+
+class SentenceReader:
+    """Reads noun phrases and clauses of sentences; `verbs` are the words that may be verbs."""
+
+    def __init__(self, verbs: VerbLexicon) -> None:
+        self._verbs = verbs
+
+    def phrases(self, words: Sequence[SentenceWord]) -> Iterator[NounPhrase]:
+        """All noun phrases of a sentence, in order."""
+        at = 0
+        while at < len(words):
+            phrase = self.phrase(words, at)
+            if phrase is not None:
+                yield phrase
+            at = max(phrase.last, at + 1) if phrase else at + 1
+
+    def clauses(self, words: Sequence[SentenceWord]) -> list[SentenceClause]:
+        """The clauses of a sentence whose subject and verb are beyond doubt, in order."""
+        found: list[SentenceClause] = []
+        at = 0
+        while at < len(words):
+            may_start = _may_start_clause(words, at, after_clause=bool(found))
+            subject = self._subject(words, at) if may_start else None
+            if subject is None:
+                at += 1
+                continue
+            subjects, again, verb = subject
+            clauses, at = self._predicates(words, subjects, verb, again=again)
+            found += clauses
+        return found
+
+    # Noun phrases.
+
+    def phrase(self, words: Sequence[SentenceWord], at: int) -> NounPhrase | None:
+        """The noun phrase that starts at a word, with its articles and quantities; None if there is none."""
+        first, count, determined = _determiners(words, at)
+        last = first
+        while last < len(words) and last - first < _MAX_PHRASE_WORDS and self._continues_phrase(words, first, last):
+            last += 1
+            if words[last - 1].possessive:
+                break
+        if last == first or (last == first + 1 == at + 1 and self._is_lone_participle(words[first])):
+            return None
+        own = tuple(words[first:last])
+        while own and own[0].low in PLAIN_ADJECTIVES and not (own[0].capital and own[0].start > words[0].start):
+            own = own[1:]
+        while len(own) > 1 and own[-1].low in PLAIN_ADJECTIVES and not own[-1].capital:
+            own = own[:-1]
+        if not own:
+            return None
+        phrase = NounPhrase(own, at, last, count, determined)
+        if own[-1].possessive:
+            owned = self.phrase(words, last) if last < len(words) and not words[last].separator else None
+            if owned is not None:
+                return NounPhrase(owned.words, at, owned.last, owned.count, True, owned.owner or phrase)
+        return self._with_of(words, phrase)
+
+    def _continues_phrase(self, words: Sequence[SentenceWord], first: int, at: int) -> bool:
+        word, is_first = words[at], at == first
+        if (word.separator and not is_first) or word.low in _BOUNDS or not any(map(str.isalpha, word.written)):
+            return False
+        if word.low.endswith("ly") and word.low not in _LY_NOUNS and not (word.capital and not is_first):
+            return False
+        return is_first or word.capital or not self._is_verb_after_noun(words, at)
+
+    def _is_verb_after_noun(self, words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a word that may be a verb is one, as the word after it starts an object."""
+        low = words[at].low
+        participle = self._verbs.base(low, "participle", "past")
+        if self._verbs.base(low, "third") is None and participle is None:
+            return False
+        following = words[at + 1] if at + 1 < len(words) else None
+        if following is None or following.separator:
+            return participle is not None and low.endswith(("ed", "wn", "en", "ent", "pt", "ld", "id"))
+        if participle is not None:
+            return following.low in _BOUNDS
+        return following.low in _BOUNDS - {"of"} or following.capital or following.low.isdigit()
+
+    def _is_lone_participle(self, word: SentenceWord) -> bool:
+        return not word.capital and self._verbs.base(word.low, "participle", "past") is not None
+
+    def _with_of(self, words: Sequence[SentenceWord], phrase: NounPhrase) -> NounPhrase:
+        """The phrase, or "Register" with "of Interests": capitals without an article between make one name."""
+        at = phrase.last
+        if not phrase.words[-1].capital or at + 1 >= len(words) or words[at].separator:
+            return phrase
+        nearest = words[at + 1]
+        joined = words[at].low in NAME_PREPOSITIONS and not nearest.separator and nearest.capital
+        other = self.phrase(words, at + 1) if joined and nearest.low not in _BOUNDS else None
+        if other is None or other.owner is not None:
+            return phrase
+        own = (*phrase.words, words[at], *other.words)
+        return NounPhrase(own, phrase.first, other.last, phrase.count, phrase.determined, phrase.owner)
+
+    # Subjects.
+
+    def _subject(self, words: Sequence[SentenceWord], at: int) -> tuple[tuple[NounPhrase, ...], bool, int] | None:
+        """The subjects that start at a word, whether they are "it" or "they", and the number of their verb.
+
+        None if no verb follows the subjects at once.
+        """
+        if words[at].low in _ANAPHORIC_PRONOUNS and at == 0 and len(words) > 1 and not words[1].separator:
+            verb = words[at].low == _PLURAL_PRONOUN and self._verbs.base(words[1].low, "base")
+            if verb or self._is_verb_at(words, 1):
+                return (), True, 1
+        subjects, at = self._listed_subjects(words, at)
+        if not subjects or at >= len(words) or not self._is_verb_at(words, at):
+            return None
+        if self._is_verb_after_noun(words, at) and not self._is_verb_of(subjects, words, at):
+            return None
+        return tuple(subjects), False, at
+
+    def _listed_subjects(self, words: Sequence[SentenceWord], at: int) -> tuple[list[NounPhrase], int]:
+        """Phrases joined by "and", or by commas and an "and", and the number of the word after their details."""
+        found: list[NounPhrase] = []
+        details = False
+        while at < len(words) and (phrase := self.phrase(words, at)) is not None:
+            found += [] if details else [phrase]
+            at = self._after_details(words, phrase.last)
+            details = details or at > phrase.last
+            if at < len(words) and words[at].low in CONJUNCTIONS and self._starts_phrase(words, at + 1):
+                at += 1
+            elif not (at < len(words) and self._is_listed(words, at)):
+                break
+        return found, at
+
+    def _after_details(self, words: Sequence[SentenceWord], at: int) -> int:
+        """The word after "of the Board", "under Written Contract" and "who owes a fine", details of a subject."""
+        if at + 1 < len(words) and not words[at].separator and words[at + 1].low in PREPOSITIONS:
+            at += self._verbs.base(words[at].low, "participle") is not None
+        while at + 1 < len(words) and words[at].low in PREPOSITIONS and not words[at].separator:
+            phrase = self.phrase(words, at + 1)
+            if phrase is None or words[at + 1].separator:
+                return at
+            at = phrase.last
+        if at < len(words) and words[at].low in RELATIVES and not words[at].separator:
+            return _after_relative(words, at)
+        return at
+
+    def _is_verb_of(self, subjects: Sequence[NounPhrase], words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a word in the third person is a verb: its subject is one certain thing, and an object follows.
+
+        Words that are nouns too, as in "configuration files by", are verbs only before an article or a name.
+        """
+        only = subjects[0]
+        certain = only.determined or (only.words[0].capital and only.first > 0)
+        plural = only.head.endswith("s") and not only.head.endswith(("ss", "us", "is", "ics"))
+        following = words[at + 1] if at + 1 < len(words) else None
+        plainly = following is not None and not following.separator and following.low not in _NO_OBJECT
+        noun = self._verbs.base(words[at].low, "base") is not None or words[at].low in _ALSO_NOUNS
+        return len(subjects) == 1 and certain and not plural and not words[at].capital and (plainly or not noun)
+
+    # Coordination.
+
+    def _is_verb_at(self, words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a word may be the verb of the subject before it."""
+        if at >= len(words) or (words[at].separator and words[at - 1].low not in PRONOUNS):
+            return False
+        low = words[at].low
+        return low in MODALS | BE | {"has", "have"} or self._verbs.base(low, "third") is not None
+
+    def _starts_phrase(self, words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a noun phrase starts at a word, and no verb."""
+        if at >= len(words) or self._verbs.base(words[at].low, "third"):
+            return False
+        return self.phrase(words, at) is not None
+
+    def _ends_in_target(self, words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a further object follows "and", and not the subject of another verb."""
+        phrase = self.phrase(words, at) if self._starts_phrase(words, at) else None
+        return phrase is not None and not self._is_verb_at(words, phrase.last)
+
+    def _is_listed(self, words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a comma continues a list of things, which an "and" ends."""
+        while at < len(words) and words[at].separator == ",":
+            if words[at].low in CONJUNCTIONS:
+                return self._starts_phrase(words, at + 1)
+            phrase = self.phrase(words, at)
+            if phrase is None or phrase.last >= len(words) or self._is_further_verb(words, at):
+                return False
+            at = phrase.last
+            if words[at].low in CONJUNCTIONS and not words[at].separator:
+                return self.phrase(words, at + 1) is not None
+        return False
+
+    def _is_further_verb(self, words: Sequence[SentenceWord], at: int) -> bool:
+        """Whether a word after a comma, such as "collects", is a verb, as its object follows."""
+        following = words[at + 1] if at + 1 < len(words) else None
+        object_follows = following is not None and not following.separator and following.low not in _NO_OBJECT
+        return object_follows and self._verbs.base(words[at].low, "third") is not None
+
+    # Verbs.
+
+    def _predicates(
+        self, words: Sequence[SentenceWord], subjects: tuple[NounPhrase, ...], at: int, *, again: bool
+    ) -> tuple[list[SentenceClause], int]:
+        """The clauses of the verbs that the subjects share, and the number of the word to continue at."""
+        found: list[SentenceClause] = []
+        modality: Modality | None = "does" if again and words[0].low == _PLURAL_PRONOUN else None
+        while at < len(words):
+            predicate = self._predicate(words, at, modality)
+            if predicate is None:
+                break
+            clause, at, modality = predicate
+            found.append(replace(clause, subjects=subjects, again=again))
+            following = self._next_predicate(words, at, bare=modality is not None)
+            if following is None:
+                break
+            at = following
+        return found, max(at, 1)
+
+    def _predicate(
+        self, words: Sequence[SentenceWord], verb: int, before: Modality | None
+    ) -> tuple[SentenceClause, int, Modality | None] | None:
+        """One verb with its targets, the word to continue at, and the modality of a bare verb that follows."""
+        low = words[verb].low
+        if low in _GERMAN_MODALS:
+            return self._german_predicate(words, verb)
+        modal = low in MODALS
+        negated, at = _skip_adverbs(words, verb + 1) if modal or low in BE | HAVE else (False, verb)
+        negated = negated or low == "cannot"
+        if modal:
+            modality = _modality(low, negated=negated)
+        else:
+            modality = before if before and self._verbs.base(low, "base") else ("does not" if negated else "does")
+        if at >= len(words) or (words[at].separator and at > verb):
+            return None
+        main = self._main_verb(words, verb, at, modal=modal, bare=before is not None)
+        if main is None:
+            return None
+        base, passive, after = main
+        targets, end = self._targets(words, after)
+        kept = modality if modal or (before and modality == before) else None
+        return SentenceClause((), base, modality, passive, targets), end, kept
+
+    def _german_predicate(
+        self, words: Sequence[SentenceWord], modal: int
+    ) -> tuple[SentenceClause, int, Modality | None] | None:
+        """As `_predicate`, for a German modal verb, whose infinitive ends the clause.
+
+        None if the clause does not end in an infinitive, and for "muss nicht", which demands nothing.
+        """
+        end = next((at for at in range(modal + 1, len(words)) if words[at].separator), len(words))
+        verb, low = words[end - 1], words[modal].low
+        negated = any(word.low in NEGATIONS for word in words[modal:end])
+        if verb.capital or not verb.low.endswith(_GERMAN_INFINITIVES) or end - 1 == modal:
+            return None
+        if negated and low in {"muss", "müssen"}:
+            return None
+        targets: list[VerbTarget] = []
+        by, at = "", modal + 1
+        while at < end - 1:
+            phrase = self.phrase(words[: end - 1], at)
+            if words[at].low in _GERMAN_PREPOSITIONS or phrase is None:
+                by = words[at].low if words[at].low in _GERMAN_PREPOSITIONS else by
+                at += 1
+                continue
+            targets += [VerbTarget(phrase, by)] if phrase.words[-1].capital else []
+            by, at = "", phrase.last
+        return SentenceClause((), verb.low, _modality(low, negated=negated), False, tuple(targets)), end, None
+
+    def _main_verb(
+        self, words: Sequence[SentenceWord], verb: int, at: int, *, modal: bool, bare: bool
+    ) -> tuple[str, bool, int] | None:
+        """The base form of the verb, whether it is passive, and the word after it."""
+        low = words[verb].low
+        if modal and words[at].low in {"be", "have"}:
+            _, after = _skip_adverbs(words, at + 1)
+            return self._after_be(words, after) if words[at].low == "be" else self._after_have(words, after)
+        if modal:
+            plain = words[at].low.isalpha() and words[at].low not in _FUNCTION_WORDS
+            return (words[at].low, False, at + 1) if plain else None
+        if low in BE:
+            return self._after_be(words, at)
+        if low in HAVE:
+            return self._after_have(words, at)
+        base = self._verbs.base(low, "third") or (self._verbs.base(low, "base") if bare else None)
+        return (base, False, verb + 1) if base else None
+
+    def _after_be(self, words: Sequence[SentenceWord], at: int) -> tuple[str, bool, int] | None:
+        if at >= len(words) or words[at].separator:
+            return None
+        participle = self._verbs.base(words[at].low, "participle")
+        if participle and not words[at].capital:
+            return participle, True, at + 1
+        if words[at].low == "responsible":
+            return "be responsible", False, at + 1
+        return ("be", False, at) if words[at].low in DETERMINERS or words[at].capital else None
+
+    def _after_have(self, words: Sequence[SentenceWord], at: int) -> tuple[str, bool, int] | None:
+        if at >= len(words) or words[at].separator:
+            return None
+        low = words[at].low
+        perfect = low in PERFECT_PARTICIPLES | {"to"} or low.endswith("ed") or self._verbs.base(low, "participle")
+        return None if perfect else ("have", False, at)
+
+    def _next_predicate(self, words: Sequence[SentenceWord], at: int, *, bare: bool) -> int | None:
+        """The number of a further verb of the same subject, after a comma, "and", "or" or "but"."""
+        for later in range(at, min(len(words), at + _AHEAD)):
+            if words[later].low in RELATIVES | SUBORDINATORS:
+                return None
+            joined = words[later].low in CONJUNCTIONS
+            if not joined and words[later].separator != ",":
+                continue
+            verb = later + 1 if joined else later
+            if (
+                verb < len(words)
+                and not (joined and words[verb].separator)
+                and self._is_joined_verb(words, verb, bare=bare)
+            ):
+                return verb
+        return None
+
+    def _is_joined_verb(self, words: Sequence[SentenceWord], at: int, *, bare: bool) -> bool:
+        low = words[at].low
+        following = words[at + 1] if at + 1 < len(words) else None
+        if low in MODALS | BE | {"has"}:
+            return True
+        if self._verbs.base(low, "third") and following is not None and not words[at].capital:
+            return not following.separator and low not in PREPOSITIONS
+        determined = following is not None and following.low in DETERMINERS
+        return bare and self._verbs.base(low, "base") is not None and determined
+
+    # Targets.
+
+    def _targets(self, words: Sequence[SentenceWord], at: int) -> tuple[tuple[VerbTarget, ...], int]:
+        """The objects after a verb, joined ones too, and phrases after prepositions, until something else starts."""
+        found: list[VerbTarget] = []
+        by = ""
+        while at < len(words) and len(found) < _MAX_TARGETS:
+            word = words[at]
+            if word.separator and (not found or not self._is_listed(words, at)):
+                break
+            if word.low in PREPOSITIONS and not word.separator and not _is_quantifier(words, at):
+                if at + 1 < len(words) and self._is_verbal(word, words[at + 1]):
+                    break
+                by = word.low
+                at += 1
+                continue
+            joins = word.low in CONJUNCTIONS and found and self._ends_in_target(words, at + 1)
+            if joins or (word.low in ADVERBS and not by):
+                at += 1
+                continue
+            phrase = self.phrase(words, at)
+            apart = found and not by and not word.separator and words[at - 1].low not in CONJUNCTIONS
+            if phrase is None or apart:
+                break
+            found.append(VerbTarget(phrase, by))
+            at = phrase.last
+        return tuple(found), at
+
+    def _is_verbal(self, preposition: SentenceWord, following: SentenceWord) -> bool:
+        """Whether a verb follows a preposition: "to agree", "by writing"."""
+        if following.capital:
+            return False
+        infinitive = preposition.low == "to" and self._verbs.base(following.low, "base") is not None
+        return infinitive or (following.low.endswith("ing") and following.low not in ING_NOUNS)
+
+
+def _determiners(words: Sequence[SentenceWord], at: int) -> tuple[int, str, bool]:
+    """The number of the first word of a phrase, its quantity, and whether anything determines the phrase."""
+    first, quantity = at, list[str]()
+    while first < len(words) and (first == at or not words[first].separator):
+        counting = next((one for one in _COUNTING if _words_match(words, first, one)), None)
+        low = words[first].low
+        if counting is not None:
+            quantity.append(" ".join(counting))
+            first += len(counting)
+        elif low in DETERMINERS or low.isdigit():
+            quantity += [low] if low in QUANTIFIERS or low.isdigit() else []
+            first += 1
+            if low in QUANTIFIERS and first < len(words) and words[first].low == "of":
+                first += 1
+        else:
+            break
+    return first, " ".join(quantity), first > at
+
+
+def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: bool) -> bool:
+    """Whether a clause may start at a word; after a mere "and" only if there was a clause before."""
+    if at == 0 or words[at].separator:
+        return True
+    before = words[at - 1]
+    if before.low in ADVERBS and (at == 1 or before.separator):
+        return True
+    if before.low == "that":
+        return at == 1 or words[at - 2].low not in PREPOSITIONS
+    if before.low in CONJUNCTIONS:
+        return after_clause or bool(before.separator)
+    return before.low in _BEFORE_CLAUSES
+
+
+def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
+    """The modal verb after a relative clause, if no other clause lies between, else `at`."""
+    for later in range(at + 1, min(len(words), at + _MAX_RELATIVE_WORDS)):
+        word = words[later]
+        if word.separator.strip(",") or word.low in SUBORDINATORS - RELATIVES:
+            return at
+        if word.low in MODALS and later > at + 2 and words[later - 1].low not in RELATIVES | PRONOUNS:
+            return later
+    return at
+
+
+def _is_quantifier(words: Sequence[SentenceWord], at: int) -> bool:
+    """Whether a preposition starts a quantity: "up to", "at least"."""
+    following = words[at + 1].low if at + 1 < len(words) else ""
+    return (words[at].low, following) in {("up", "to"), ("at", "least"), ("at", "most")}
+
+
+def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
+    """Whether "not" is at a word or among the adverbs after it, and the first word after them."""
+    negated = False
+    while at < len(words) and not words[at].separator:
+        low = words[at].low
+        aside = next((one for one in ASIDES if _words_match(words, at, one)), ())
+        at += max(0, len(aside) - 1)
+        if low in NEGATIONS:
+            negated = True
+        elif not aside and low not in ADVERBS and (not low.endswith("ly") or low in _LY_VERBS):
+            break
+        at += 1
+    return negated, at
+
+
+def _modality(low: str, *, negated: bool) -> Modality:
+    if low in PERMISSIONS or low == "cannot":
+        return "may not" if negated else "may"
+    if low in {"should", "soll", "sollen"}:
+        return "should not" if negated else "should"
+    if low == "will":
+        return "will not" if negated else "will"
+    return "must not" if negated else "must"
+
+
+def _words_match(words: Sequence[SentenceWord], at: int, expected: Sequence[str]) -> bool:
+    """Whether the words from `at` on are `expected`, which is in lower case."""
+    return tuple(word.low for word in words[at : at + len(expected)]) == tuple(expected)

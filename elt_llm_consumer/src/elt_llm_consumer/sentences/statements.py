@@ -1,0 +1,149 @@
+"""Split the texts of a job into statements: sentences, list items, and table rows with their column headers."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from elt_llm_query.grounding.sentences import TextPiece
+
+from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
+
+_LABEL = re.compile(r"^(?:(?:[A-Z]{0,3}\d[\w.]{0,10}|\(?\w{1,3}[.)]|#{1,6}|[-*\u2022\u2013])[.:)]?\s+){1,2}")
+_TITLE_LABEL = re.compile(r"^(?:[A-Za-z]+ \w{1,4}: |[A-Z]{0,3}\d[\w.]{0,10}[.:)]?\s+|[A-Z][.)]\s+|#{1,6}\s+)")
+_PAGE_NUMBER = re.compile(r"^[ivxlc\d]{1,6}$")
+# "A3 Definitions | 8", "Fees .......... 12": a row of a table of contents.
+_CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\s{0,3}\|?\s{0,3}$")
+_MIN_CONTENTS = 3  # rows
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """The words text[start:end] of a document in one column of a table."""
+
+    start: int
+    end: int
+    text: str
+    header: str
+
+
+@dataclass(frozen=True)
+class TextStatement:
+    """The words text[start:end] of a document; `content_start` is the start after the number or mark of the line.
+
+    `headings` are those above the statement, outermost first, without their numbers; `cells` those of a table row.
+    """
+
+    number: int
+    document: CorpusDocument = field(repr=False)
+    start: int
+    end: int
+    content_start: int
+    text: str
+    headings: tuple[str, ...] = ()
+    cells: tuple[TableCell, ...] = ()
+    same_paragraph: bool = False
+    """Whether the statement continues the paragraph of the statement before it."""
+    only_names: bool = False
+    """Whether the statement is a row of headers, which names things and states nothing."""
+
+    @property
+    def offset(self) -> int:
+        """Characters of the number or mark before the content in `text`."""
+        return self.content_start - self.start
+
+    @property
+    def content(self) -> str:
+        """The statement on one line without its number; a row as "first cell: the others"."""
+        cells = [cell for cell in self.cells if cell.text]
+        if not cells:
+            return " ".join(self.text[self.offset :].split())
+        headed = len(cells) > len(("first", "other"))
+        others = [f"{cell.header}: {cell.text}" if headed and cell.header else cell.text for cell in cells[1:]]
+        return " ".join(": ".join(filter(None, [cells[0].text, "; ".join(others)])).split())
+
+
+def read_statements(corpus: Corpus) -> list[TextStatement]:
+    """Every statement of the texts in order; headings, questions and tables of contents state nothing."""
+    found: list[TextStatement] = []
+    for document in corpus.documents:
+        for piece, cells in _with_cells(document):
+            label = _LABEL.match(piece.text)
+            content_start = piece.start + (label.end() if label and label.end() < len(piece.text) else 0)
+            found.append(
+                TextStatement(
+                    *(len(found), document, piece.start, piece.end, content_start, piece.text),
+                    tuple(map(bare_title, document.outline.section_path(piece.start))),
+                    tuple(cells),
+                    same_paragraph=not piece.new_paragraph and piece.kind == "prose" and label is None,
+                    only_names=bool(cells) and not any(cell.header for cell in cells),
+                )
+            )
+    return found
+
+
+def bare_title(title: str) -> str:
+    """A heading without its number: the words of "D7 Dual Registration" and "Schedule 1: Fees"."""
+    return _TITLE_LABEL.sub("", title).strip(" .:#*_")
+
+
+def is_contents_row(text: str) -> bool:
+    """Whether a line is a row of a table of contents: a title, and the number of a page."""
+    return bool(_CONTENTS_ROW.fullmatch(text.strip())) and text.count("|") <= 3
+
+
+def _with_cells(document: CorpusDocument) -> Iterator[tuple[TextPiece, list[TableCell]]]:
+    table: list[TextPiece] = []
+    headers: list[str] = []
+    ruled = False
+    for piece in (*document.pieces, None):
+        if piece is not None and piece.kind == "rule" and table:
+            ruled = ruled or len(table) == 1
+            continue
+        if table and (piece is None or piece.kind != "row" or piece.new_paragraph):
+            headers, rows = _rows(table, [] if ruled else headers)
+            yield from rows
+            table, ruled = [], False
+        if piece is not None and piece.kind == "row":
+            table.append(piece)
+        elif piece is not None and piece.kind in {"prose", "item"}:
+            headers = []  # the next table is another one; after the furniture of a page the same one continues
+            yield piece, []
+
+
+def _rows(table: Sequence[TextPiece], before: list[str]) -> tuple[list[str], list[tuple[TextPiece, list[TableCell]]]]:
+    """The headers of a table and its rows; `before` are those of the table above it, which a page may have cut."""
+    cells = [_cells(row) for row in table]
+    if _is_contents(cells):
+        return [], []
+    first = [text for text, _, _ in cells[0]]
+    continued = bool(before) and len(first) == len(before) and first != before
+    headers = before if continued else first
+    rows = []
+    for row, parts in zip(table, cells, strict=True):
+        has_headers = (continued or row is not table[0]) and len(parts) == len(headers)
+        named = zip(parts, headers if has_headers else [""] * len(parts), strict=True)
+        rows.append(
+            (row, [TableCell(row.start + start, row.start + end, text, name) for (text, start, end), name in named])
+        )
+    return headers, rows
+
+
+def _cells(row: TextPiece) -> list[tuple[str, int, int]]:
+    """Text, start and end of each cell within its row, empty cells included."""
+    text = row.text
+    found, position = [], 0
+    for part in re.split(r"\t" if "|" not in text else r"\|", text):
+        start = position + len(part) - len(part.lstrip())
+        found.append((part.strip(), start, start + len(part.strip())))
+        position += len(part) + 1
+    if text.lstrip().startswith("|"):
+        found = found[1:]
+    return found[:-1] if text.rstrip().endswith("|") else found
+
+
+def _is_contents(rows: Sequence[Sequence[tuple[str, int, int]]]) -> bool:
+    """Whether the rows are a table of contents: every last cell is a page number, in ascending order."""
+    numbers = [cells[-1][0] for cells in rows if cells]
+    pages = [int(number) for number in numbers if number.isdigit() and len(number) <= len("99999")]
+    numbered = sum(bool(_PAGE_NUMBER.match(number)) for number in numbers)
+    return len(rows) >= _MIN_CONTENTS and numbered == len(rows) and pages == sorted(pages)

@@ -1,0 +1,206 @@
+"""Words of a sentence: tokens, function words, verb forms, and matching of listed cue words."""
+# ruff: noqa: SIM905 - word lists are easier to read as text.
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal
+
+from elt_llm_core.text.languages import month_names
+from elt_llm_core.text.languages import words as language_words
+
+_WORD = re.compile(r"[^\W_]+(?:[-_\u2010\u2011/.][^\W_]+){0,6}(?:(?<=n)['\u2019]t(?!\w))?|&")
+_NEGATED = re.compile(r"n['\u2019]t$")
+_POSSESSIVE = re.compile(r"['\u2019]s(?!\w)|(?<=s)['\u2019](?!\w)")
+_ADDRESS = re.compile(r"(?:\b[a-z]{2,8}://|\bwww\.)[^\s|]{1,500}")
+_EMPHASIS = " \t\n\u00ad*_`\"'\u201c\u201d\u2018\u2019"
+
+
+@dataclass(frozen=True)
+class SentenceWord:
+    """The word text[start:end] of a sentence."""
+
+    start: int
+    end: int
+    written: str
+    low: str
+    """The word in lower case; "cannot" for "can't" and "not" for its like."""
+    separator: str
+    """The signs between this word and the word before, such as a comma; empty if the two belong together."""
+    possessive: bool
+    """Whether the word has a possessive ending: "the club's"."""
+
+    @property
+    def capital(self) -> bool:
+        """Whether the word is written with a capital."""
+        return self.written[:1].isupper()
+
+
+def sentence_words(text: str, start: int = 0) -> list[SentenceWord]:
+    """The words of a sentence from `start` on, without addresses of web pages.
+
+    Quotes and emphasis separate no words; all other signs do.
+    """
+    found: list[SentenceWord] = []
+    position = start
+    text = _ADDRESS.sub(lambda address: "|" * len(address.group()), text)
+    while match := _WORD.search(text, position):
+        separator = text[position : match.start()].strip(_EMPHASIS)
+        quoted = text[max(0, match.start() - 1) : match.start()] in {"'", "\u2018"}
+        possessive = None if quoted else _POSSESSIVE.match(text, match.end())
+        position = possessive.end() if possessive else match.end()
+        written, low = match.group(), match.group().casefold()
+        if _NEGATED.search(low):
+            low = "cannot" if low.startswith("ca") else "not"
+        found.append(SentenceWord(match.start(), match.end(), written, low, separator, possessive is not None))
+    return found
+
+
+ARTICLES: Final = language_words("articles")
+QUANTIFIERS: Final = language_words("quantifiers")
+DETERMINERS: Final = ARTICLES | QUANTIFIERS | language_words("determiners")
+PREPOSITIONS: Final = language_words("prepositions")
+CONJUNCTIONS: Final = language_words("conjunctions") | {"&"}
+SUBORDINATORS: Final = language_words("subordinators")
+RELATIVES: Final = language_words("relatives")
+PRONOUNS: Final = language_words("pronouns")
+PERMISSIONS: Final = language_words("permissions")
+MODALS: Final = language_words("modals")
+CONDITIONALS: Final = language_words("conditionals")
+BE: Final = language_words("be")
+HAVE: Final = language_words("have")
+DO: Final = language_words("do")
+NEGATIONS: Final = language_words("negations")
+ADVERBS: Final = language_words("adverbs")
+PLAIN_ADJECTIVES: Final = language_words("plain_adjectives")
+CALENDAR: Final = month_names() | language_words("weekdays")
+NAME_PREPOSITIONS: Final = frozenset({"of", "for"})
+"""Prepositions within names: "Register of Interests", "Fund for Members"."""
+PERFECT_PARTICIPLES: Final = frozenset("come become gone done been begun left happened got grown fallen".split())
+"""Participles after "has" that are no object of it."""
+ING_NOUNS: Final = frozenset("meeting hearing building training standing ruling finding filing housing grading".split())
+# Adverbial phrases between "may" and its verb.
+ASIDES: Final = tuple(
+    tuple(aside.split("-"))
+    for aside in """
+    at-any-time at-all-times at-once from-time-to-time in-writing if-necessary in-addition where-necessary as-well
+    """.split()
+)
+_OTHER_AUXILIARIES = {"need", "needs", "wird", "werden"}
+FINITE_VERBS: Final = BE - {"been", "being"} | HAVE - {"having"} | DO | MODALS | CONDITIONALS | _OTHER_AUXILIARIES
+"""Auxiliaries and modal verbs that show where the subject of a sentence ends."""
+
+
+VerbForm = Literal["base", "third", "participle", "past"]
+
+_VERBS: Final = tomllib.loads(files("elt_llm_consumer.sentences").joinpath("verbs.toml").read_text(encoding="utf-8"))
+_IRREGULAR: Final[Mapping[str, tuple[str, str]]] = _VERBS["irregular"]
+_DOUBLED: Final = frozenset(_VERBS["doubled"].split())
+_VOWELS: Final = frozenset("aeiou")
+
+
+class VerbLexicon:
+    """The words that may be verbs, with the base forms of the verbs.
+
+    `learned` are base forms found in the texts, added to those that are listed here.
+    """
+
+    def __init__(self, learned: Iterable[str] = ()) -> None:
+        self._forms: dict[str, dict[VerbForm, str]] = {}
+        for base in sorted({*_VERBS["regular"].split(), *_IRREGULAR, *learned}):
+            for form, written in _forms_of(base):
+                self._forms.setdefault(written, {}).setdefault(form, base)
+
+    def base(self, word: str, *forms: VerbForm) -> str | None:
+        """The base form of a word in lower case, if the word is one of these forms of a verb, else None."""
+        known = self._forms.get(word, {})
+        return next((known[form] for form in forms if form in known), None)
+
+
+@cache
+def listed_verbs() -> VerbLexicon:
+    """The lexicon of the listed verbs, without verbs learned from texts."""
+    return VerbLexicon()
+
+
+def past_participle(base: str) -> str:
+    """The participle of a verb, such as "kept" for "keep"."""
+    return dict(_forms_of(base))["participle"]
+
+
+def _third_person(base: str) -> str:
+    """The third person singular, such as "sends" for "send" and "carries" for "carry"."""
+    if base == "have":
+        return "has"
+    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return base + "es"
+    return base[:-1] + "ies" if base.endswith("y") and base[-2:-1] not in _VOWELS else base + "s"
+
+
+def _forms_of(base: str) -> Iterator[tuple[VerbForm, str]]:
+    past, participle = _IRREGULAR.get(base, (_past(base), _past(base)))
+    yield "base", base
+    yield "third", _third_person(base)
+    yield "participle", participle
+    yield "past", past
+
+
+def _past(base: str) -> str:
+    if base.endswith("e"):
+        return base + "d"
+    if base.endswith("y") and base[-2:-1] not in _VOWELS:
+        return base[:-1] + "ied"
+    return (base + base[-1] if base in _DOUBLED else base) + "ed"
+
+
+_ENDING = r"\w{0,20}"
+_WORDS_BETWEEN = r"(?:[^\s.;]{1,30}\s{1,3}){0,6}"
+_YEAR, _NUMBER = r"(?:1[5-9]|20)\d\d", r"\d{1,4}[a-zA-Z]{0,2}(?:\([a-z0-9]{1,4}\)){0,3}"
+_IN_NAME = re.compile(r"[ -][A-Z][a-z]")
+
+
+class CueMatcher:
+    """Finds listed words. `*` at the end of one matches any ending, ` ... ` between two matches up to six words.
+
+    `#` matches a number such as 12 or 4(a), `####` a year. Words in small letters match in any case, a word with a
+    capital only with it: an Act is no act.
+    """
+
+    def __init__(self, listed: Iterable[str]) -> None:
+        self.listed = tuple(dict.fromkeys(cue.strip() for cue in listed if cue.strip(" *")))
+        self._whole = frozenset(cue.casefold() for cue in self.listed if not cue.endswith("*"))
+        by_length = sorted(self.listed, key=lambda cue: (-len(cue), cue))
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_as_pattern, by_length))})(?!\w)")
+
+    def outside_names(self, text: str, sentence_start: int) -> list[tuple[int, int]]:
+        """The matches, except whole words that start a longer name: an "Authority Manager" is no authority.
+
+        A cue with `*` counts in names too: an "Appointments Officer" appoints. The first word of the sentence, at
+        `sentence_start`, has its capital anyway.
+        """
+        return [
+            (start, end)
+            for start, end in self.spans(text)
+            if start == sentence_start
+            or not (text[start].isupper() and _IN_NAME.match(text, end) and text[start:end].casefold() in self._whole)
+        ]
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """The spans of the listed words, in order."""
+        return [match.span() for match in self._pattern.finditer(text)] if self.listed else []
+
+
+@cache
+def finite_verbs() -> CueMatcher:
+    """A matcher of the words that end the subject of a sentence: finite verbs, and "not" in "Code: not required"."""
+    return CueMatcher(FINITE_VERBS | {"not"})
+
+
+def _as_pattern(cue: str) -> str:
+    parts = [r"\s{1,3}".join(map(re.escape, part.split())) for part in cue.rstrip("*").split(" ... ")]
+    pattern = (r"\s{1,3}" + _WORDS_BETWEEN).join(parts).replace(r"\#" * 4, _YEAR).replace(r"\#", _NUMBER)
+    pattern += _ENDING if cue.endswith("*") else ""
+    return f"(?i:{pattern})" if cue == cue.lower() else pattern
