@@ -1,4 +1,4 @@
-"""The samples: in the workspace, or carried by the installed package."""
+"""Locate the sample files, in the workspace or in the installed package."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ GOLD = "jobs/gold"
 
 
 def sample(name: str) -> Path:
-    """A file or folder of the samples. Raises UsageError if this installation does not carry it."""
+    """A file or folder of the samples. Raises UsageError if this installation does not contain it."""
     here = Path(__file__).resolve()
     for folder in (here.parent / "samples", here.parents[3] / "samples"):
         if (folder / name).exists():

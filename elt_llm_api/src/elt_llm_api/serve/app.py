@@ -1,86 +1,169 @@
-"""The app: every route, with everything that stands around them."""
+"""Create the ASGI app: routes, OpenAPI description, user interface and MCP mount, inside the middleware."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any
 
-from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.tree import ServeSettings
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, Field
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.types import ASGIApp
 
-from elt_llm_api.serve.asgi import App
-from elt_llm_api.serve.errors import add_error_handlers
-from elt_llm_api.serve.guards import gate_for, guarded
-from elt_llm_api.serve.jobs.running import running_jobs
+from elt_llm_api.serve.access.gate import AccessGate, CallerRegistry, Lockout, RateLimit
+from elt_llm_api.serve.errors import add_error_handlers, unexpected_error_response
+from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_api.serve.mcp.mount import mount_tools
-from elt_llm_api.serve.openapi import describe, name_of
+from elt_llm_api.serve.middleware.authentication import Authentication
+from elt_llm_api.serve.middleware.limits import BodyLimits
+from elt_llm_api.serve.middleware.origins import CorsPolicy, HostGuard, SecurityHeaders
+from elt_llm_api.serve.middleware.request_checks import RequestChecks
+from elt_llm_api.serve.middleware.request_log import ProxyHeaders, RequestLog, ShutdownResponse
 from elt_llm_api.serve.routes import (
-    asking,
-    batch_jobs,
+    ask,
     collections,
+    conversations,
     documents,
-    evaluate,
-    feedback,
     health,
-    ingest,
     jobs,
     login,
-    metrics,
     openai_chat,
-    openai_embeddings,
     openai_models,
-    profiles,
     rows,
-    sessions,
-    version,
 )
-from elt_llm_api.serve.services import open_services
-from elt_llm_api.serve.ui.mounting import Interface, InterfaceRoute
+from elt_llm_api.serve.services import Services, open_services
+from elt_llm_api.serve.ui.mounting import UserInterface, UserInterfaceRoute
 
-ROUTERS = (
-    health.router,
-    asking.router,
-    batch_jobs.router,
-    collections.router,
-    documents.router,
-    evaluate.router,
-    feedback.router,
-    ingest.router,
-    jobs.router,
-    login.router,
-    metrics.router,
-    openai_chat.router,
-    openai_embeddings.router,
-    openai_models.router,
-    profiles.router,
-    rows.router,
-    sessions.router,
-    version.router,
+
+def create_gate(services: Services, token: str | None) -> AccessGate:
+    """Return the gate that admits callers with the token or a key, and everybody while there is neither."""
+    serve = services.loaded.settings.serve
+    callers = CallerRegistry(token, services.key_cache.find, lambda: services.key_cache.has_keys)
+    return AccessGate(callers, Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute))
+
+
+def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASGIApp:
+    """Wrap the app in its middleware, from the outermost: log, headers, checks, hosts, origins, bodies, keys."""
+    inner: ASGIApp = Authentication(app, gate)
+    inner = BodyLimits(inner, serve.max_body_mb << 20, serve.max_upload_mb << 20)
+    inner = HostGuard(CorsPolicy(inner, serve.cors_origins), serve.allowed_hosts, serve.cors_origins)
+    # Errors outside the routes are returned in the same shape; they are raised again, and the server logs them.
+    inner = ServerErrorMiddleware(RequestChecks(inner), handler=unexpected_error_response)
+    inner = RequestLog(SecurityHeaders(ShutdownResponse(inner)))
+    return ProxyHeaders(inner) if serve.behind_proxy else inner
+
+
+OPEN_PATHS = frozenset({"/health"})
+ERRORS = MappingProxyType(
+    {
+        "400": "The request cannot be carried out.",
+        "401": "A valid key is required.",
+        "403": "The key does not allow the request, or the thing does not exist.",
+        "404": "Nothing has that name.",
+        "405": "The path does not accept this method.",
+        "408": "The body of the request came too slowly.",
+        "409": "Another process is writing, or the collection was built with another model.",
+        "413": "The request is larger than allowed.",
+        "415": "The type of the request is not supported.",
+        "416": "The request has more ranges than are served at once.",
+        "421": "The server does not answer for that host.",
+        "422": "The request does not match its schema.",
+        "429": "Too many requests; Retry-After gives the seconds to wait.",
+        "431": "The headers are too large.",
+        "500": "Only the operator of the server can fix the error.",
+        "502": "The model server failed.",
+        "503": "The server is overloaded, or something is unavailable; Retry-After gives the seconds to wait.",
+        "504": "The model took too long.",
+        "507": "The quota or the disk is full.",
+    }
 )
 
 
-def create_app(loaded: LoadedSettings, *, token: str | None = None) -> App:
-    """The app over the data directory of the settings; `token` is what callers must show, beside keys that were made.
+class ErrorContent(BaseModel):
+    """The error."""
 
-    Everything is opened when the server starts and closed when it ends. What comes back is the app with its guards
-    around it: there is no way to a route that does not lead through them.
+    type: str = Field(description="A name for programs.", examples=["unknown_collection"])
+    message: str = Field(description="One sentence.", examples=["There is no collection 'x'."])
+    hint: str = Field(description="The cure, or nothing.", examples=["Name another."])
+    request_id: str = Field(description="As in the header X-Request-ID.", examples=["b1946ac92492d2347c6235b4d2611184"])
+
+
+class ErrorResponse(BaseModel):
+    """The shape of every error of every route."""
+
+    error: ErrorContent
+
+
+def describe_api(app: FastAPI) -> None:
+    """Serve an OpenAPI description with our errors and security at /openapi.json."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _openapi_document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way that FastAPI documents
+
+
+def _openapi_document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=app.description)
+    components = document.setdefault("components", {})
+    schemas: dict[str, Any] = components.setdefault("schemas", {})
+    error_schema = ErrorResponse.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update({**error_schema.pop("$defs"), ErrorResponse.__name__: error_schema})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            _add_error_responses(operation)
+            if path not in OPEN_PATHS:
+                operation["security"] = [{"key": []}]
+    return document
+
+
+def _add_error_responses(operation: dict[str, Any]) -> None:
+    """Add every error status that the route does not describe itself."""
+    responses = operation.setdefault("responses", {})
+    own = responses.get("422", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    if own.get("$ref", "").endswith("/HTTPValidationError"):
+        del responses["422"]
+    for status, meaning in ERRORS.items():
+        content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorResponse.__name__}"}}}
+        responses.setdefault(status, {"description": meaning, "content": content})
+
+
+def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
+    """Create the app over the data directory of the settings; callers need `token`, or one of the stored keys.
+
+    Everything is opened when the server starts and closed when it stops. The returned app includes the middleware: no
+    route can be reached without it.
     """
     services = open_services(loaded)
-    interface = Interface(services)
+    interface = UserInterface(services)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with services, running_jobs(services.queue, lambda: services.loaded):
+        with services, run_queued_jobs(services.queue, lambda: services.loaded):
             async with tools, interface:
                 yield
 
     app = FastAPI(
-        title="elt-llm", lifespan=lifespan, docs_url=None, redoc_url=None, generate_unique_id_function=name_of
+        title="elt-llm",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.services = services
-    app.state.gate = gate_for(services, token)
+    app.state.gate = create_gate(services, token)
     add_error_handlers(app)
-    describe(app)
-    for router in ROUTERS:
-        app.include_router(router)
+    describe_api(app)
+    for module in (health, ask, collections, conversations, documents, jobs, login, openai_chat, openai_models, rows):
+        app.include_router(module.router)
     tools = mount_tools(app, services)
-    app.router.routes.append(InterfaceRoute(interface))
-    return guarded(app, app.state.gate, loaded.settings.serve)
+    app.router.routes.append(UserInterfaceRoute(interface))
+    return with_middleware(app, app.state.gate, loaded.settings.serve)

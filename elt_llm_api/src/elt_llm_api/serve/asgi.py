@@ -1,34 +1,28 @@
-"""The little of ASGI that middleware needs: types, headers, and an answer that goes nowhere near the app."""
+"""Helpers of ASGI middleware: request headers, and an error response that is sent without the app."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable
 from typing import Any
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
+from starlette.types import Scope, Send
 
 REQUEST_ID = "elt_llm_request_id"
 PRINCIPAL = "elt_llm_principal"
 
 
+def header_values(scope: Scope, name: str) -> list[str]:
+    """Return every value of a request header, in order; `name` is in lower case."""
+    wanted = name.encode("ascii")
+    return [value.decode("latin-1") for key, value in scope.get("headers", ()) if key.lower() == wanted]
+
+
 def header(scope: Scope, name: str) -> str | None:
-    """The only value of a header, or None. A header given twice has no value that could be trusted."""
-    wanted = name.lower().encode("ascii")
-    values = [value for key, value in scope.get("headers", ()) if key.lower() == wanted]
-    return values[0].decode("latin-1") if len(values) == 1 else None
+    """Return the value of a request header; None if it is missing, or was sent twice and cannot be trusted."""
+    values = header_values(scope, name)
+    return values[0] if len(values) == 1 else None
 
 
-def has_header(scope: Scope, name: str) -> bool:
-    """Whether a header was given at all, once or more."""
-    wanted = name.lower().encode("ascii")
-    return any(key.lower() == wanted for key, _ in scope.get("headers", ()))
-
-
-async def refuse(
+async def send_error(
     scope: Scope,
     send: Send,
     status: int,
@@ -37,18 +31,17 @@ async def refuse(
     hint: str = "",
     headers: Iterable[tuple[str, str]] = (),
 ) -> None:
-    """Answer with the one shape that errors have; a web socket is closed before it was opened."""
+    """Send an error response in the JSON shape of all errors; a web socket is closed before it opens."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": kind})
         return
     body = json.dumps(error_body(kind, message, hint, scope.get(REQUEST_ID, "")), ensure_ascii=False).encode()
-    given = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    length = str(len(body)).encode("ascii")
-    start = [(b"content-type", b"application/json"), (b"content-length", length), *given]
-    await send({"type": "http.response.start", "status": status, "headers": start})
+    content = [("content-type", "application/json"), ("content-length", str(len(body)))]
+    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*content, *headers)]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})
 
 
 def error_body(kind: str, message: str, hint: str, request_id: str) -> dict[str, Any]:
-    """`{"error": {"type", "message", "hint", "request_id"}}`."""
+    """Return `{"error": {"type", "message", "hint", "request_id"}}`, the JSON shape of all errors."""
     return {"error": {"type": kind, "message": message, "hint": hint, "request_id": request_id}}

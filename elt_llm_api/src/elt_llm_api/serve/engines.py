@@ -1,121 +1,225 @@
-"""Engines that are open, lent to who asks: each answers from one generation, and a newer one takes over by itself."""
+"""Open query engines and lend them to requests; check that collections and models can be used."""
 
+import logging
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition
+from pathlib import Path
+from threading import Condition, Lock
 
-from elt_llm_core.closeable import Closeable
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.errors import EltError, UnknownCollection
+from elt_llm_core.store.store import Store
+from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine
 
-Wanted = tuple[tuple[str, ...], str]
+EngineKey = tuple[tuple[str, ...], str]
 """Names of collections in order, and a profile."""
-Published = Callable[[Wanted], tuple[tuple[str, int], ...]]
-"""The published generation of each collection that is wanted, and whatever else an engine stands on; cheap."""
+VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
+"""Returns the published generation of each collection, and whatever else an engine depends on; cheap."""
 
 
 @dataclass
-class _Open:
-    """An engine with the generations it was opened on, and how many are asking it."""
+class _PooledEngine:
+    """An engine, the versions that it was opened on, and how many requests use it."""
 
     engine: Engine
-    published: tuple[tuple[str, int], ...]
-    asking: int = 0
+    versions: tuple[tuple[str, int], ...]
+    users: int = 0
     superseded: bool = False
 
 
-class Engines(Closeable):
-    """Opens an engine when it is first asked for, and keeps the `most` last used. Safe to use from many threads.
+class EnginePool(Closeable):
+    """Opens an engine at its first use, and keeps the `max_open` last used. Safe to use from many threads.
 
-    `open_one` opens an engine for what is wanted; it is never called twice at a time for the same.
+    `open_one` opens an engine; it is never called twice at a time for the same key.
     """
 
     def __init__(
-        self, open_one: Callable[[Wanted], Engine], published: Published, most: int = 8, patience: float = 30.0
+        self,
+        open_one: Callable[[EngineKey], Engine],
+        versions: VersionFunction,
+        max_open: int = 8,
+        close_seconds: float = 30.0,
     ) -> None:
-        """`patience`: seconds that closing waits for who asks."""
-        self._open_one, self._published, self._most, self._patience = open_one, published, most, patience
-        self._opened: OrderedDict[Wanted, _Open] = OrderedDict()
-        self._opening: set[Wanted] = set()
+        """`close_seconds`: how long `close` waits for engines in use."""
+        self._open_one, self._versions, self._max_open, self._close_seconds = (
+            open_one,
+            versions,
+            max_open,
+            close_seconds,
+        )
+        self._engines: OrderedDict[EngineKey, _PooledEngine] = OrderedDict()
+        self._opening: set[EngineKey] = set()
         self._changed = Condition()
         self._closed = False
 
     @contextmanager
     def lend(self, collections: Sequence[str], profile: str) -> Iterator[Engine]:
-        """An engine over what is published now; it stays open until the block ends, whatever is published meanwhile.
+        """Lend an engine over the published collections; it stays open until the block ends, whatever is published.
 
         Raises what opening an engine raises.
         """
-        wanted = tuple(collections), profile
-        one = self._taken(wanted)
+        pooled = self._acquire((tuple(collections), profile))
         try:
-            yield one.engine
+            yield pooled.engine
         finally:
-            self._given_back(one)
+            with self._changed:
+                pooled.users -= 1
+                is_idle = pooled.superseded and pooled.users == 0
+                self._changed.notify_all()
+            if is_idle:
+                pooled.engine.close()
 
     @property
     def open_count(self) -> int:
         """How many engines are kept open."""
         with self._changed:
-            return len(self._opened)
+            return len(self._engines)
 
     def close(self) -> None:
-        """Close every engine as soon as nobody asks it any more; lends none from now on.
+        """Close every engine that is not in use, and lend none from now on.
 
-        Waits for who asks, but not for ever: an engine that is still asked then is closed when it is given back.
+        Waits for engines in use, within limits: one that is in use even then is closed when it is returned.
         """
         with self._changed:
             self._closed = True
-            left = [self._opened.pop(key) for key in list(self._opened)]
-            self._changed.wait_for(lambda: not self._opening and all(one.asking == 0 for one in left), self._patience)
-            for one in left:
-                one.superseded = True
-            idle = [one for one in left if one.asking == 0]
-        for one in idle:
-            one.engine.close()
+            removed = [self._engines.pop(key) for key in list(self._engines)]
+            self._changed.wait_for(
+                lambda: not self._opening and all(pooled.users == 0 for pooled in removed), self._close_seconds
+            )
+            idle = _supersede(removed)
+        for engine in idle:
+            engine.close()
 
-    def _taken(self, wanted: Wanted) -> _Open:
-        now = self._published(wanted)
+    def _acquire(self, key: EngineKey) -> _PooledEngine:
+        versions = self._versions(key)
         with self._changed:
-            self._changed.wait_for(lambda: wanted not in self._opening)
+            self._changed.wait_for(lambda: key not in self._opening)
             if self._closed:
                 raise RuntimeError("the engines are closed")
-            known = self._opened.get(wanted)
-            if known and known.published == now:
-                self._opened.move_to_end(wanted)
-                known.asking += 1
-                return known
-            self._opening.add(wanted)
-        fresh: _Open | None = None
+            pooled = self._engines.get(key)
+            if pooled and pooled.versions == versions:
+                self._engines.move_to_end(key)
+                pooled.users += 1
+                return pooled
+            self._opening.add(key)
+        opened: _PooledEngine | None = None
         try:
-            fresh = _Open(self._open_one(wanted), now, asking=1)
+            opened = _PooledEngine(self._open_one(key), versions, users=1)
         finally:
-            self._keep(wanted, fresh)
-        return fresh
+            self._finish_opening(key, opened)
+        return opened
 
-    def _keep(self, wanted: Wanted, fresh: _Open | None) -> None:
-        """Have what was opened lent to others, in one step with its not being opened any more: none opens it again."""
+    def _finish_opening(self, key: EngineKey, opened: _PooledEngine | None) -> None:
+        """Add an engine to the pool and mark its key as open in one step, so that no thread opens it again."""
         with self._changed:
-            left = [self._opened.pop(wanted)] if fresh and wanted in self._opened else []
-            if fresh and self._closed:
-                left.append(fresh)
-            elif fresh:
-                self._opened[wanted] = fresh
-            while len(self._opened) > self._most:
-                left.append(self._opened.popitem(last=False)[1])
-            for one in left:
-                one.superseded = True
-            idle = [one for one in left if one.asking == 0]
-            self._opening.discard(wanted)
+            removed = [self._engines.pop(key)] if opened and key in self._engines else []
+            if opened and self._closed:
+                removed.append(opened)
+            elif opened:
+                self._engines[key] = opened
+            while len(self._engines) > self._max_open:
+                removed.append(self._engines.popitem(last=False)[1])
+            idle = _supersede(removed)
+            self._opening.discard(key)
             self._changed.notify_all()
-        for one in idle:
-            one.engine.close()
+        for engine in idle:
+            engine.close()
 
-    def _given_back(self, one: _Open) -> None:
-        with self._changed:
-            one.asking -= 1
-            last = one.superseded and one.asking == 0
-            self._changed.notify_all()
-        if last:
-            one.engine.close()
+
+def _supersede(removed: Sequence[_PooledEngine]) -> list[Engine]:
+    """Mark engines that left the pool; return those that nobody uses, to be closed now."""
+    for pooled in removed:
+        pooled.superseded = True
+    return [pooled.engine for pooled in removed if pooled.users == 0]
+
+
+_log = logging.getLogger(__name__)
+FileState = tuple[tuple[str, int, int, int], ...]
+
+
+def file_state(paths: Iterable[Path]) -> FileState:
+    """Return path, modification time in ns, size and inode of each file that exists; equal as long as none changes."""
+    entries: list[tuple[str, int, int, int]] = []
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if path.is_file():
+            entries.append((str(path), status.st_mtime_ns, status.st_size, status.st_ino))
+    return tuple(entries)
+
+
+class CollectionHealthCache:
+    """Opens published collections as a question does, and remembers the outcome until their files change.
+
+    Opening compares the files that answers depend on with their hashes: the first check takes seconds for much data,
+    later ones read no file. Safe to use from many threads.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = Lock()
+        self._checked: dict[str, tuple[tuple[object, ...], EltError | None]] = {}
+
+    def fault(self, name: str) -> EltError | None:
+        """Return why a published collection cannot be read; None if it can, and if nothing is published."""
+        try:
+            record = self._store.collections.get(name)
+        except UnknownCollection:
+            return None  # dropped meanwhile
+        if record.published is None:
+            return None
+        folder = self._store.folder(name) / str(record.published)
+        # The files that a question reads, and none that opening a collection writes.
+        state = (record.id, record.published, file_state(sorted([*folder.glob("*"), *folder.glob("fields/**/*")])))
+        with self._lock:
+            checked = self._checked.get(name)
+            if checked is None or checked[0] != state:
+                checked = self._checked[name] = state, self._open(name)
+            return checked[1]
+
+    def _open(self, name: str) -> EltError | None:
+        try:
+            open_generation(self._store, name).close()
+        except UnknownCollection:
+            return None
+        except EltError as error:
+            _log.error("The collection '%s' cannot be searched: %s %s", name, error, error.hint)
+            return error
+        return None
+
+
+MODEL_CHECK_SECONDS = 30.0
+
+
+class ModelAvailability:
+    """Remembers for each profile whether a model answers, for `seconds`. Safe to use from many threads.
+
+    `check` finds out for the profile of a name, and may take as long as a connection takes. For a profile that was
+    checked before it runs in one thread at a time, while the others use the last result.
+    """
+
+    def __init__(
+        self, check: Callable[[str], bool], seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._check, self._seconds, self._clock = check, seconds, clock
+        self._results: dict[str, tuple[float, bool]] = {}
+        self._lock = Lock()
+
+    def is_available(self, profile: str) -> bool:
+        """Whether a model answers. Raises what the check raises."""
+        with self._lock:
+            checked_at, available = self._results.get(profile, (float("-inf"), False))
+            if self._clock() - checked_at < self._seconds:
+                return available
+            if profile in self._results:
+                self._results[profile] = self._clock(), available
+        available = self._check(profile)
+        with self._lock:
+            self._results[profile] = self._clock(), available
+        return available

@@ -1,11 +1,11 @@
-"""Every failure as one shape: `{"error": {"type", "message", "hint", "request_id"}}`, with the status that fits."""
+"""The server's errors, their HTTP status, and the JSON shape in which they are returned."""
 
 import logging
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from elt_llm_consumer.review.deciding import RowChanged
+from elt_llm_consumer.review.reviews import RowChanged
 from elt_llm_core.errors import (
     CorruptIndex,
     EltError,
@@ -26,14 +26,40 @@ from starlette.routing import Match
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, error_body
-from elt_llm_api.serve.refusals import NoRoom, NotInstalled, NotThere, NotYet, TooLarge, UnsupportedUpload
-from elt_llm_api.serve.workers import Overloaded, retry_after
+from elt_llm_api.serve.workers import ServerOverloaded, retry_after_seconds
+
+
+class NotFound(EltError):
+    """404: the requested thing does not exist, or no longer."""
+
+
+class NotReady(EltError):
+    """409: the result is not ready yet."""
+
+    retryable = True
+
+
+class TooLarge(EltError):
+    """413: the request is larger than allowed."""
+
+
+class UnsupportedUpload(EltError):
+    """415: the type of the file, or of the request, is not supported."""
+
+
+class NotInstalled(UsageError):
+    """501: this part of the server needs an extra that is not installed."""
+
+
+class NoRoom(EltError):
+    """507: the quota of the collection, or the disk, is full."""
+
 
 _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (Forbidden, 403),
-    (Overloaded, 503),
-    (NotThere, 404),
-    (NotYet, 409),
+    (ServerOverloaded, 503),
+    (NotFound, 404),
+    (NotReady, 409),
     (RowChanged, 409),
     (TooLarge, 413),
     (UnsupportedUpload, 415),
@@ -50,88 +76,84 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (ModelError, 502),
 )
 logger = logging.getLogger(__name__)
-_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def status_of(error: EltError) -> int:
-    """The HTTP status of a failure; 500 for one that only the operator can mend."""
+    """Return the HTTP status of an error; 500 for errors that only the operator can fix."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def headers_of(status: int) -> dict[str, str] | None:
-    """When to try again, where that helps."""
-    return {"retry-after": str(retry_after())} if status == 503 else None
+def headers_of(status: int) -> dict[str, str]:
+    """Return the Retry-After header for status 503, no header otherwise."""
+    return {"retry-after": str(retry_after_seconds())} if status == 503 else {}
 
 
-def error_of(error: EltError, request_id: str) -> dict[str, Any]:
-    """A failure in the one shape, for where the status was sent already."""
-    return error_body(_kind(error), str(error), error.hint, request_id)
+def error_content(error: EltError, request_id: str) -> dict[str, Any]:
+    """Return an error in the JSON shape of all errors, for streams whose status was sent already."""
+    return error_body(_error_type(error), str(error), error.hint, request_id)
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Have every failure of every route told in the one shape."""
-    app.add_exception_handler(EltError, _elt_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, unexpected)
+    """Return every error of every route in the same JSON shape."""
+    app.add_exception_handler(EltError, _elt_error_response)
+    app.add_exception_handler(RequestValidationError, _validation_error_response)
+    app.add_exception_handler(HTTPException, _http_error_response)
+    app.add_exception_handler(Exception, unexpected_error_response)
 
 
-async def unexpected(request: Request, error: Exception) -> JSONResponse:
-    """What nobody thought of: told without a word of what happened, which may be text of documents. The log has it."""
-    name = request.scope.get(REQUEST_ID, "")
-    logger.error("Request %s failed unexpectedly: %s", name, type(error).__name__)
-    return _answer(request, 500, "unexpected", "The server failed.", f"Its log says more, of request {name}.")
+async def unexpected_error_response(request: Request, error: Exception) -> JSONResponse:
+    """Return 500 without the error's message, which may quote documents; the log has its type and the request id."""
+    request_id = request.scope.get(REQUEST_ID, "")
+    logger.error("Request %s failed unexpectedly: %s", request_id, type(error).__name__)
+    hint = f"The operator finds the reason in the server's log, at request {request_id}."
+    return _error_response(request, 500, "internal_error", "The server failed.", hint)
 
 
-async def _elt_error(request: Request, error: Exception) -> JSONResponse:
+async def _elt_error_response(request: Request, error: Exception) -> JSONResponse:
+    """Return the error; on status 500 message and hint, which name paths and commands, only to administrators."""
     assert isinstance(error, EltError)  # noqa: S101 - it is registered for these alone
-    status = status_of(error)
+    status, message, hint = status_of(error), str(error), error.hint
     principal = request.scope.get(PRINCIPAL)
     if status == 500 and not (isinstance(principal, Principal) and principal.administers):
-        return _for_the_operator(request, error)
-    return _answer(request, status, _kind(error), str(error), error.hint, headers_of(status))
+        request_id = request.scope.get(REQUEST_ID, "")
+        logger.error("Request %s failed: %s %s", request_id, message, hint)
+        message = "The server cannot do this at present."
+        hint = f"The operator finds the cure in the server's log, at request {request_id}."
+    return _error_response(request, status, _error_type(error), message, hint, headers_of(status))
 
 
-def _for_the_operator(request: Request, error: EltError) -> JSONResponse:
-    """What names paths and commands of this machine is told to those who run it, and to others by its id."""
-    name = request.scope.get(REQUEST_ID, "")
-    logger.error("Request %s failed: %s %s", name, error, error.hint)
-    hint = f"Whoever runs it finds in its log what mends it, of request {name}."
-    return _answer(request, 500, _kind(error), "The server cannot do this at present.", hint)
-
-
-async def _invalid(request: Request, error: Exception) -> JSONResponse:
+async def _validation_error_response(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
-    told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
-    return _answer(request, 422, "invalid_request", f"The request is not as described: {told}.", "See /openapi.json")
+    mistakes = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
+    message = f"The request does not match its schema: {mistakes}."
+    return _error_response(request, 422, "invalid_request", message, "See /openapi.json")
 
 
-async def _http_error(request: Request, error: Exception) -> JSONResponse:
+async def _http_error_response(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
     kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    headers = {**(error.headers or {}), **({"allow": allowed(request)} if error.status_code == 405 else {})}
-    return _answer(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", headers)
+    headers = {**(error.headers or {}), **({"allow": allowed_methods(request)} if error.status_code == 405 else {})}
+    return _error_response(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", headers)
 
 
-def allowed(request: Request) -> str:
-    """The methods of a path, of all its routes together: each route alone knows its own."""
+def allowed_methods(request: Request) -> str:
+    """Return the methods that any route accepts for the path of a request; Starlette names those of one route."""
     scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": [], "path_params": {}}
     routes = request.app.router.routes
-    known = [
+    return ", ".join(
         method
         for method in ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
         if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
-    ]
-    return ", ".join(known)
+    )
 
 
-def _answer(
+def _error_response(
     request: Request, status: int, kind: str, message: str, hint: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    body = error_body(kind, message, hint, request.scope.get(REQUEST_ID, ""))
-    return JSONResponse(body, status, dict(headers or {}))
+    return JSONResponse(error_body(kind, message, hint, request.scope.get(REQUEST_ID, "")), status, headers)
 
 
-def _kind(error: EltError) -> str:
-    """Such as `unknown_collection`."""
-    return _WORD.sub("_", type(error).__name__).lower()
+def _error_type(error: EltError) -> str:
+    """Return the class name in snake case, such as `unknown_collection`."""
+    return _WORD_START.sub("_", type(error).__name__).lower()

@@ -1,7 +1,7 @@
-"""Draws one page of a PDF: `python -m elt_llm_api.serve.page_image_child MEGABYTES SECONDS HASH PAGE < FILE > PNG`.
+"""Render one page of a PDF: `python -m elt_llm_api.serve.page_image_child MEGABYTES SECONDS HASH PAGE < FILE > PNG`.
 
-Files are made by others: before this looks at one, it gives up memory, time, writing and the network. It draws only a
-file that has the bytes that were read once.
+Files come from others: before the process reads one, it limits its memory and time, and gives up writing and the
+network. It renders a file only if its bytes have not changed since it was ingested.
 """
 
 import hashlib
@@ -10,17 +10,22 @@ import zlib
 from typing import NoReturn
 
 CHANGED, DAMAGED = 3, 4
-"""Exit codes: the file has other bytes than HASH says; it, or the page, cannot be drawn."""
-_MOST_DOTS = 1600  # the longer side of the picture
-_POINTS_PER_INCH, _DOTS_PER_INCH = 72, 144
+"""Exit codes: the sha256 of the file is not HASH; the file or the page cannot be rendered."""
+_MAX_PIXELS = 1600  # of the longer side
+_POINTS_PER_INCH, _PIXELS_PER_INCH = 72, 144
 
 
 def main() -> NoReturn:
-    """Read the file on standard input, and write its page to standard output."""
-    from elt_llm_ingest.sandbox.guards import give_up_privileges, leave_network, limit_computing, limit_resources
-    from elt_llm_ingest.sandbox.landlock import give_up_writing
+    """Read the file from standard input, and write the page to standard output."""
+    from elt_llm_ingest.sandbox.guards import (
+        give_up_privileges,
+        give_up_writing,
+        leave_network,
+        limit_computing,
+        limit_resources,
+    )
 
-    megabytes, seconds, wanted, page = sys.argv[1:]
+    megabytes, seconds, expected_hash, page = sys.argv[1:]
     import pypdfium2
 
     leave_network()
@@ -29,31 +34,33 @@ def main() -> NoReturn:
     limit_resources(int(megabytes))
     limit_computing(int(seconds))
     data = sys.stdin.buffer.read()
-    if hashlib.sha256(data).hexdigest() != wanted:
+    if hashlib.sha256(data).hexdigest() != expected_hash:
         sys.exit(CHANGED)
     try:
-        picture = _drawn(data, int(page))
+        image = _render_page(data, int(page))
     except (pypdfium2.PdfiumError, MemoryError, IndexError):
         sys.exit(DAMAGED)
-    sys.stdout.buffer.write(picture)
+    sys.stdout.buffer.write(image)
     sys.stdout.buffer.flush()
     sys.exit(0)
 
 
-def _drawn(data: bytes, number: int) -> bytes:
-    """Page `number`, from 1, as PNG."""
+def _render_page(data: bytes, number: int) -> bytes:
+    """Return page `number`, from 1, as PNG."""
     import pypdfium2
 
     page = pypdfium2.PdfDocument(data)[number - 1]
     longest = max(page.get_width(), page.get_height(), 1.0)
-    bitmap = page.render(scale=min(_DOTS_PER_INCH / _POINTS_PER_INCH, _MOST_DOTS / longest), rev_byteorder=True)
+    bitmap = page.render(scale=min(_PIXELS_PER_INCH / _POINTS_PER_INCH, _MAX_PIXELS / longest), rev_byteorder=True)
     width, height, stride, channels = bitmap.width, bitmap.height, bitmap.stride, bitmap.n_channels
-    dots = memoryview(bytes(bitmap.buffer))
-    return png([dots[row * stride : row * stride + width * channels] for row in range(height)], width, channels)
+    pixels = memoryview(bytes(bitmap.buffer))
+    return encode_png(
+        [pixels[row * stride : row * stride + width * channels] for row in range(height)], width, channels
+    )
 
 
-def png(rows: "list[memoryview]", width: int, channels: int) -> bytes:
-    """A picture of 1 (grey), 3 (red, green, blue) or 4 (with opacity) bytes a dot, row by row, as PNG (RFC 2083)."""
+def encode_png(rows: "list[memoryview]", width: int, channels: int) -> bytes:
+    """Encode rows of pixels as PNG (RFC 2083); `channels`: 1 (grey), 3 (red, green, blue) or 4 (with opacity) bytes."""
     colour = {1: 0, 3: 2, 4: 6}[channels]
     header = width.to_bytes(4, "big") + len(rows).to_bytes(4, "big") + bytes((8, colour, 0, 0, 0))
     content = zlib.compress(b"".join(b"\0" + row for row in rows), 6)

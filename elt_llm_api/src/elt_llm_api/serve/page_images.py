@@ -1,29 +1,29 @@
-"""Pictures of pages, drawn in a process of its own that can do little else."""
+"""Render a page of a PDF as PNG in a restricted child process."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from elt_llm_api.serve.errors import NotFound
 from elt_llm_api.serve.page_image_child import CHANGED
-from elt_llm_api.serve.refusals import NotThere
 
 _MEGABYTES, _SECONDS = 1536, 20
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
-_INSTEAD = "Its text is there: GET /v1/documents/COLLECTION/ID/text?page=N"
+_TEXT_HINT = "Its text is available: GET /v1/documents/COLLECTION/ID/text?page=N"
 
 
-def page_image(path: Path, document_hash: str, page: int) -> bytes:
-    """A page of a PDF as PNG; `document_hash` is the sha256 of the bytes that were read, in hex digits.
+def render_page(path: Path, document_hash: str, page: int) -> bytes:
+    """Return a page of a PDF as PNG; `document_hash` is the sha256 of the file when it was read, in hex digits.
 
-    Raises NotThere if the file is gone or has changed since, or cannot be drawn within 20 seconds.
+    Raises NotFound if the file is gone or has changed since, or cannot be rendered within 20 seconds.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise NotThere("The file is not there any more.", hint=_INSTEAD) from error
+        raise NotFound("The file does not exist any more.", hint=_TEXT_HINT) from error
     try:
-        ended = subprocess.run(  # noqa: S603 - this interpreter, on a module of this package
+        child = subprocess.run(  # noqa: S603 - this interpreter, on a module of this package
             [
                 *(sys.executable, "-s", "-P", "-m", "elt_llm_api.serve.page_image_child"),
                 *map(str, (_MEGABYTES, _SECONDS, document_hash, page)),
@@ -37,11 +37,11 @@ def page_image(path: Path, document_hash: str, page: int) -> bytes:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotThere("The page takes too long to draw.", hint=_INSTEAD) from error
+        raise NotFound("The page takes too long to render.", hint=_TEXT_HINT) from error
     finally:
         os.close(descriptor)
-    if ended.returncode == CHANGED:
-        raise NotThere("The file has changed since it was read.", hint=_INSTEAD)
-    if ended.returncode != 0 or not ended.stdout:
-        raise NotThere("The page cannot be drawn.", hint=_INSTEAD)
-    return ended.stdout
+    if child.returncode == CHANGED:
+        raise NotFound("The file has changed since it was read.", hint=_TEXT_HINT)
+    if child.returncode != 0 or not child.stdout:
+        raise NotFound("The page cannot be rendered.", hint=_TEXT_HINT)
+    return child.stdout

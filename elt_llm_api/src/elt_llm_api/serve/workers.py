@@ -1,4 +1,4 @@
-"""Where questions are worked on: a bounded number of threads, a bounded queue before them, and a clear no beyond."""
+"""Run blocking work in a bounded number of threads with a bounded queue; reject more."""
 
 import asyncio
 import random
@@ -8,94 +8,93 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore, Event, Lock
 from typing import TypeVar
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import EltError
+from elt_llm_core.utilities import Closeable
 
 T = TypeVar("T")
-_RETRY_AFTER = range(1, 5)  # seconds: what a short queue takes to empty
-COMPUTING = 2  # threads: of Python one runs at a time; with more, whoever is to be refused waits for all of them
-_SECONDS_BETWEEN_LOOKS = 0.2
+_RETRY_AFTER = range(1, 5)  # seconds: a short queue is empty by then
+COMPUTE_THREADS = 2
+"""Threads that compute at once: Python runs one at a time, and with more even rejecting a request has to wait."""
+_POLL_SECONDS = 0.2
 
 
-class Overloaded(EltError):
-    """Every place is taken and the queue is full; trying again later helps."""
+class ServerOverloaded(EltError):
+    """Every thread is busy and the queue is full; trying again later helps."""
 
     retryable = True
 
 
 class Workers(Closeable):
-    """Runs blocking work beside the event loop: `places` at once, `queue` waiting; more is refused at once."""
+    """Runs blocking work beside the event loop: `threads` at once, `queue` waiting; more is rejected at once."""
 
-    def __init__(self, places: int, queue: int) -> None:
-        self._threads = ThreadPoolExecutor(places, thread_name_prefix="question")
-        self._free = places + queue
+    def __init__(self, threads: int, queue: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="question")
+        self._free = threads + queue
         self._lock = Lock()
-        self._computing = BoundedSemaphore(COMPUTING)
+        self._computing = BoundedSemaphore(COMPUTE_THREADS)
 
     @property
     def is_full(self) -> bool:
-        """Whether the next piece of work would be refused."""
+        """Whether the next work would be rejected."""
         return self._free <= 0
 
     @property
     def free(self) -> int:
-        """How many pieces of work would be taken now, to be done at once or to wait."""
+        """How many more calls of `run` would be accepted now, to run at once or to wait."""
         return self._free
 
     async def run(self, work: Callable[[Event], T]) -> T:
-        """The result of `work`, which is given an event that is set when nobody waits for it any more.
+        """Return the result of `work`, which is called with an event that is set when its caller was cancelled.
 
-        Raises Overloaded, and what the work raises. Work that nobody waits for before it was begun is never begun.
+        Work whose caller is cancelled before it starts never starts. Raises ServerOverloaded, and what the work raises.
         """
-        self._take()
-        gone = Event()
-        running = self._threads.submit(work, gone)
-        running.add_done_callback(self._give_back)
-        waited_for = asyncio.wrap_future(running)
+        with self._lock:
+            if self._free <= 0:
+                message = "The server has as many questions as it can take."
+                raise ServerOverloaded(message, hint="Try again in a few seconds.")
+            self._free -= 1
+        abandoned = Event()
+        running = self._threads.submit(work, abandoned)
+        running.add_done_callback(self._release)
+        result = asyncio.wrap_future(running)
         try:
-            return await asyncio.shield(waited_for)
+            return await asyncio.shield(result)
         except asyncio.CancelledError:
-            gone.set()  # the place is given back when the work has noticed, not before: it still takes a thread
-            waited_for.add_done_callback(_unheard)
-            running.cancel()  # does nothing to work that was begun
+            abandoned.set()  # the thread stays taken until the work has noticed
+            result.add_done_callback(_ignore_result)
+            running.cancel()  # has no effect on work that has started
             raise
 
     @contextmanager
-    def computing(self, gone: Event) -> Iterator[None]:
-        """A turn for work that computes all the time, waited for unless `gone` is set meanwhile.
+    def computing(self, abandoned: Event) -> Iterator[None]:
+        """Wait for a turn to compute, unless `abandoned` is set first.
 
-        Work that waits for a model needs none: it would keep the turn from others and not use it.
+        Work that waits for a model server needs no turn: it would hold the turn without using it.
         """
-        taken = False
-        while not taken and not gone.is_set():
-            taken = self._computing.acquire(timeout=_SECONDS_BETWEEN_LOOKS)
+        acquired = False
+        while not acquired and not abandoned.is_set():
+            acquired = self._computing.acquire(timeout=_POLL_SECONDS)
         try:
             yield
         finally:
-            if taken:
+            if acquired:
                 self._computing.release()
 
     def close(self) -> None:
-        """Take no more work, drop what waits, and wait for what is being done."""
+        """Accept no more work, drop waiting work, and wait for running work."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _take(self) -> None:
-        with self._lock:
-            if self._free <= 0:
-                raise Overloaded("The server has as many questions as it can take.", hint="Try again in a few seconds.")
-            self._free -= 1
-
-    def _give_back(self, _: Future[T]) -> None:
+    def _release(self, _: Future[T]) -> None:
         with self._lock:
             self._free += 1
 
 
-def retry_after() -> int:
-    """After how many seconds to try again: not the same for all, or whoever is refused together comes back together."""
-    return random.choice(_RETRY_AFTER)  # noqa: S311 - to spread them is all it is for
+def retry_after_seconds() -> int:
+    """Return a random delay, so that requests that were rejected together do not come back together."""
+    return random.choice(_RETRY_AFTER)  # noqa: S311 - it only spreads the requests
 
 
-def _unheard(ended: "asyncio.Future[T]") -> None:
-    """How work ended that nobody waited for is no news to anybody, the log included."""
+def _ignore_result(ended: "asyncio.Future[T]") -> None:
+    """Retrieve the exception of work without a caller, so that asyncio does not log it."""
     if not ended.cancelled():
         ended.exception()

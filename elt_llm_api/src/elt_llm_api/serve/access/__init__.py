@@ -1,1 +1,1 @@
-"""Who may do what."""
+"""Authentication and authorisation: callers, their keys, scopes and limits."""

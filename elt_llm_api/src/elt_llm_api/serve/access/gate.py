@@ -1,78 +1,190 @@
-"""Whether a request comes in: its key, how many wrong ones came from its address, and how often it asks."""
+"""Admit a request: look up its key, lock out repeated wrong keys, limit the request rate."""
 
+import hmac
 import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
+from urllib.parse import quote, unquote
 
-from elt_llm_api.serve.access.callers import Callers
-from elt_llm_api.serve.access.lockout import Lockout, RateLimit
-from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.asgi import Scope
+from elt_llm_core.state.keys import KeyRecord
+from starlette.types import Scope
+
+from elt_llm_api.serve.access.principal import LOCAL, Principal
+from elt_llm_api.serve.asgi import header, header_values
+
+_MAX_CALLERS = 10_000
+
+
+class Lockout:
+    """Locks out an address after `tries` failures within `seconds`, until the first of them is that old."""
+
+    def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tries, self._seconds, self._clock = tries, seconds, clock
+        self._failures: OrderedDict[str, list[float]] = OrderedDict()
+        self._lock = Lock()
+
+    def seconds_left(self, address: str) -> float:
+        """Return the seconds until this address may try again; 0 if it may now."""
+        with self._lock:
+            recent = self._recent(address)
+            return recent[0] + self._seconds - self._clock() if len(recent) >= self._tries else 0.0
+
+    def add_failure(self, address: str) -> None:
+        """Count a wrong key."""
+        with self._lock:
+            self._failures[address] = [*self._recent(address), self._clock()][-self._tries :]
+            self._failures.move_to_end(address)
+            while len(self._failures) > _MAX_CALLERS:
+                self._failures.popitem(last=False)
+
+    def _recent(self, address: str) -> list[float]:
+        since = self._clock() - self._seconds
+        return [moment for moment in self._failures.get(address, ()) if moment > since]
+
+
+class RateLimit:
+    """A token bucket for each caller: `per_minute` requests, refilled evenly, a full minute's worth at once."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second, self._capacity, self._clock = per_minute / 60, float(per_minute), clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, caller: str) -> float:
+        """Count a request; return the seconds to wait before it is allowed, 0 if it is allowed now."""
+        with self._lock:
+            now = self._clock()
+            tokens, since = self._buckets.pop(caller, (self._capacity, now))
+            tokens = min(self._capacity, tokens + (now - since) * self._per_second)
+            wait = 0.0 if tokens >= 1 else (1 - tokens) / self._per_second
+            self._buckets[caller] = (tokens if wait else tokens - 1, now)
+            while len(self._buckets) > _MAX_CALLERS:
+                self._buckets.popitem(last=False)
+            return wait
+
+
+_SCHEME = "bearer "
+COOKIE = "elt_llm_key"
+
+
+class CallerRegistry:
+    """Identifies callers by the token of the server and by the keys in the state database.
+
+    Without a token and without keys every caller is the local user: the server then listens on this machine only.
+    `find` returns the key of a secret, `has_keys` whether there are keys; both run in the event loop for each request
+    and must not block.
+    """
+
+    def __init__(
+        self, token: str | None, find: Callable[[str], KeyRecord | None], has_keys: Callable[[], bool]
+    ) -> None:
+        self._token, self._find, self._has_keys = token, find, has_keys
+
+    @property
+    def requires_key(self) -> bool:
+        """Whether a request without a key is refused."""
+        return self._token is not None or self._has_keys()
+
+    def identify(self, secret: str | None) -> Principal | None:
+        """Return the caller with this secret, None meaning no secret; None if a key is required and this is not one."""
+        if secret is not None:
+            if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):
+                return LOCAL
+            if record := self._find(secret):
+                return Principal(record.name, record.read, record.write, administers=record.administers)
+        # Any secret is accepted while no key is required: clients of chat models always send one.
+        return None if self.requires_key else LOCAL
+
+
+def presented_secret(scope: Scope) -> str | None:
+    """Return the bearer token of a request, or its key cookie; None without either, "" for a malformed header."""
+    if header_values(scope, "authorization"):
+        value = header(scope, "authorization") or ""
+        return value[len(_SCHEME) :].strip() if value[: len(_SCHEME)].lower() == _SCHEME else ""
+    for part in (header(scope, "cookie") or "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return unquote(value)
+    return None
+
+
+def set_cookie_header(secret: str | None, scope: Scope) -> str:
+    """Return the Set-Cookie header that keeps a secret until the browser closes, or deletes it (None).
+
+    Scripts cannot read the cookie, requests of other sites do not carry it, and under TLS it is sent encrypted only.
+    """
+    value = f"{COOKIE}={quote(secret or '', safe='')}; Path=/; HttpOnly; SameSite=Strict"
+    secure = "; Secure" if scope.get("scheme") == "https" else ""
+    return value + secure + ("" if secret else "; Max-Age=0")
+
 
 _KEY_HINT = "Send the header Authorization: Bearer KEY. Make a key with: elt-llm keys add NAME"
 
 
 @dataclass(frozen=True)
-class Refused:
-    """Why a request does not come in; `wait`: after how many whole seconds it may, where that helps."""
+class AccessRefusal:
+    """Why a request is refused; `retry_after` in whole seconds, where waiting helps."""
 
     status: int
     kind: str
     message: str
     hint: str
-    wait: int | None = None
+    retry_after: int | None = None
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """What goes with the refusal: when to come again, or what to show."""
-        return (("www-authenticate", "Bearer"),) if self.wait is None else (("retry-after", str(self.wait)),)
+        """The Retry-After header, or the scheme to authenticate with."""
+        if self.retry_after is None:
+            return (("www-authenticate", "Bearer"),)
+        return (("retry-after", str(self.retry_after)),)
 
 
-class Gate:
-    """Lets callers in. Wrong keys count against the network they come from, requests against caller and network.
+class AccessGate:
+    """Admits callers. Wrong keys count against the client's network, requests against caller and network.
 
-    A right key does not undo wrong ones: who has a key could guess at others' for ever otherwise.
+    A right key does not reset the count of wrong ones: otherwise the owner of one key could guess others for ever.
     """
 
-    def __init__(self, callers: Callers, lockout: Lockout, rate: RateLimit) -> None:
+    def __init__(self, callers: CallerRegistry, lockout: Lockout, rate: RateLimit) -> None:
         self._callers, self._lockout, self._rate = callers, lockout, rate
 
-    def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | Refused:
-        """Who shows the secret, or why it is refused: 401 for a wrong key, 429 for too many, or for too much.
+    def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | AccessRefusal:
+        """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
 
-        `counted`: whether it is one of the requests that a caller may make in a minute.
+        `counted`: whether the request counts towards the requests per minute of its caller.
         """
-        network = network_of(scope)
-        if (seconds := self._lockout.waits(network)) > 0:
-            return _wait(seconds, "locked_out", "Too many wrong keys came from this address.")
-        principal = self._callers.of(secret)
+        network = network_key(scope)
+        if (seconds := self._lockout.seconds_left(network)) > 0:
+            return _refuse_until(seconds, "locked_out", "Too many wrong keys came from this address.")
+        principal = self._callers.identify(secret)
         if principal is None and secret is not None:
-            self._lockout.failed(network)
+            self._lockout.add_failure(network)
         caller = f"{principal.name if principal else ''}@{network}"
-        if (counted or principal is None) and (seconds := self._rate.waits(caller)) > 0:
-            return _wait(seconds, "too_many_requests", "This caller asks too often.")
+        if (counted or principal is None) and (seconds := self._rate.take(caller)) > 0:
+            return _refuse_until(seconds, "too_many_requests", "This caller sends too many requests.")
         if principal is None:
-            return Refused(401, "unauthenticated", "A key is needed here, and this is none.", _KEY_HINT)
+            return AccessRefusal(401, "unauthenticated", "A valid key is required.", _KEY_HINT)
         return principal
 
-    def demands_key(self) -> bool:
+    def requires_key(self) -> bool:
         """Whether a request without a key is refused."""
-        return self._callers.demands_key
+        return self._callers.requires_key
 
 
-def network_of(scope: Scope) -> str:
-    """Whom wrong keys are held against: an IPv4 address, or the 64 bits of an IPv6 network, which one person has."""
-    address = str((scope.get("client") or ("unknown", 0))[0])
+def network_key(scope: Scope) -> str:
+    """Return the network that wrong keys count against: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        address = ipaddress.ip_address(str((scope.get("client") or ("unknown", 0))[0]).partition("%")[0])
     except ValueError:
         return "unknown"
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Network((found, 64), strict=False))
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or ipaddress.IPv6Network((address, 64), strict=False))
 
 
-def _wait(seconds: float, kind: str, message: str) -> Refused:
+def _refuse_until(seconds: float, kind: str, message: str) -> AccessRefusal:
     whole = max(1, int(seconds + 0.999))
-    return Refused(429, kind, message, f"Try again in {whole} s.", whole)
+    return AccessRefusal(429, kind, message, f"Try again in {whole} s.", whole)

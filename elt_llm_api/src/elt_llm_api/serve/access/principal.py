@@ -1,4 +1,4 @@
-"""Who asks, and which collections they may read and write: the one place where that is decided."""
+"""The caller of a request, and which collections it may read and write."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from elt_llm_core.errors import EltError
 
 
 class Forbidden(EltError):
-    """The caller's key does not allow it."""
+    """The caller's key does not allow the request."""
 
 
 @dataclass(frozen=True)
 class Principal:
-    """A caller. `read` and `write` are names of collections, or patterns such as `hr_*`; who writes also reads."""
+    """A caller. `read` and `write` are collection names, or patterns such as `hr_*`; write access includes reading."""
 
     name: str
     read: tuple[str, ...] = ("*",)
@@ -22,41 +22,40 @@ class Principal:
     """Whether it may see settings, metrics and the state of the whole server."""
 
     def may_read(self, collection: str) -> bool:
-        """Whether it may see anything of a collection, its name included."""
+        """Whether the caller may see anything of a collection, its name included."""
         return _matches(collection, self.read) or self.may_write(collection)
 
     def may_write(self, collection: str) -> bool:
-        """Whether it may change a collection."""
+        """Whether the caller may change a collection."""
         return _matches(collection, self.write)
 
     def require_write(self, collection: str) -> None:
-        """Raises Forbidden unless it may change a collection, which it may read then, or which is to be made."""
+        """Raise Forbidden unless the caller may change this collection, which exists and is readable, or is new."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Those of the collections it may read, in their order."""
+        """Return the collections that the caller may read, in their order."""
         return [name for name in collections if self.may_read(name)]
 
 
 LOCAL = Principal("local", administers=True)
-"""Whoever asks from this machine where no key is demanded."""
+"""The caller of requests from this machine while no key is required."""
 
 
-def collections_for(
-    principal: Principal, named: Sequence[str], prefixes: Sequence[str], known: Sequence[str]
+def requested_collections(
+    principal: Principal, names: Sequence[str], prefixes: Sequence[str], existing: Sequence[str]
 ) -> list[str]:
-    """The collections a request is about: those it names, and those whose names begin with its prefixes.
+    """Return the collections of a request: those in `names`, then the others whose names start with a prefix.
 
-    Scopes bind after prefixes are expanded: a prefix reaches what the caller may read and nothing else, as if the rest
-    were not there; what is named and may not be read is refused as what does not exist is, so that nobody learns names.
-    Raises Forbidden.
+    A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or that
+    the caller may not read, with the same message, so that nobody learns names.
     """
-    matched = [name for prefix in prefixes for name in known if name.startswith(prefix) and principal.may_read(name)]
-    for name in named:
-        if name not in known or not principal.may_read(name):
+    matched = [name for prefix in prefixes for name in existing if name.startswith(prefix) and principal.may_read(name)]
+    for name in names:
+        if name not in existing or not principal.may_read(name):
             raise Forbidden(f"There is no collection '{name}', or this key may not read it.")
-    return list(dict.fromkeys([*named, *matched]))
+    return list(dict.fromkeys([*names, *matched]))
 
 
 def _matches(collection: str, patterns: Iterable[str]) -> bool:

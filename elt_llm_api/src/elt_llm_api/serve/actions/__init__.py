@@ -1,1 +1,1 @@
-"""What can be done with the server, for routes, the user interface and agents alike: each asks as somebody."""
+"""What a caller can do with the server, shared by routes, user interface and MCP tools, within its scope."""

@@ -1,127 +1,219 @@
-"""Collections for callers: what there is, how it is, whether it is as it was published, and going back."""
+"""Collections: list, describe, verify, roll back; and the neighbours of an entity in their enterprise models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import Literal
 
-from elt_llm_core.collection import collect_garbage, roll_back
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.store.lock import holder, writer_lock
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.lifecycle import collect_garbage, roll_back
+from elt_llm_core.collection.verification import GenerationDamage, repair, verify_collection
+from elt_llm_core.enterprise import EnterpriseModel, Entity, ModelGraph, Relationship
+from elt_llm_core.errors import UsageError
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.results import ResultModel
+from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.records import CollectionRecord
-from elt_llm_core.store.status import CollectionStatus, collection_status
-from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import Damage, examine, heal
+from elt_llm_core.store.store import CollectionStatus, collection_status, open_store
+from elt_llm_core.text.normalise import words
+from elt_llm_core.utilities import nearest_names
+from elt_llm_query.extractive.confidence import ProfileCalibration
+from pydantic import BaseModel, Field
 
-from elt_llm_api.calibration_lines import calibrations_of
+from elt_llm_api.display.calibration import load_calibrations
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.actions.batch_jobs import BatchJobActions
+from elt_llm_api.serve.services import ServiceActions
 
-if TYPE_CHECKING:
-    from elt_llm_query.calibration import ProfileCalibration
+CollectionHealth = Literal["ok", "empty", "another model", "damaged", "unfinished", "files failed"]
+"""Whether questions are answered from the whole collection.
 
-Health = Literal["ok", "empty", "another model", "damaged", "unfinished", "files failed"]
-"""Whether questions are answered from all of it.
-
-empty: nothing is published; another model: its vectors are not of the server's model; damaged: files of it are not as
-they were published, and no question is answered until that is mended; unfinished: an ingest goes on, or was cut off;
-files failed: some could not be read."""
+empty: nothing is published; another model: its vectors come from another model than the server's; damaged: files differ
+from the published ones, and no question is answered until they are repaired; unfinished: an ingest is running, or was
+interrupted; files failed: some could not be read."""
 
 
-@dataclass(frozen=True)
-class Described:
-    """A collection, whether it can be asked, whether something is being written, and what was fitted to it."""
+class CollectionSummary(BaseModel):
+    """A collection in one line."""
+
+    name: str = Field(examples=["handbook"])
+    documents: int = Field(ge=0, examples=[12])
+    chunks: int = Field(ge=0, examples=[340])
+    generation: int | None = Field(description="Number of the published generation.", examples=[3])
+    model: str = Field(description="Provider and name of the embedding model.", examples=["embedded minilm"])
+    built_at: str | None = Field(description="UTC, ISO 8601.", examples=["2026-11-22T10:00:00+00:00"])
+    health: CollectionHealth = Field(description="Whether questions are answered from all of it.", examples=["ok"])
+
+
+class CollectionOverview(BaseModel):
+    """A collection as in `elt-llm status --json`."""
 
     status: CollectionStatus
-    health: Health
-    being_written: bool
-    calibrations: "tuple[ProfileCalibration, ...]"
+    health: CollectionHealth
+    being_written: bool = Field(description="Whether a process is writing into the data directory now.")
+    calibrations: tuple[ProfileCalibration, ...] = Field(description="Profiles whose confidence was calibrated for it.")
 
 
-@dataclass(frozen=True)
-class Verified:
-    """What a check found, and which generations were built anew: (damaged number, number in its place)."""
+class VerifyReport(BaseModel):
+    """The result of a verification."""
 
-    damage: tuple[Damage, ...]
-    unchecked: tuple[str, ...]
-    healed: tuple[tuple[int, int], ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether all is as published by now."""
-        return not self.damage or bool(self.healed)
+    ok: bool = Field(description="Whether everything is as published, after repairs.")
+    damage: tuple[GenerationDamage, ...]
+    unchecked: tuple[str, ...] = Field(description="What could not be checked.")
+    healed: tuple[tuple[int, int], ...] = Field(description="Damaged generations and the ones rebuilt in their place.")
 
 
-class Collections:
+class RollbackReport(BaseModel):
+    """The generations before and after a rollback."""
+
+    collection: str = Field(examples=["handbook"])
+    left: int = Field(examples=[3])
+    now: int = Field(examples=[2])
+
+
+class CollectionActions(ServiceActions):
     """What callers may do with collections as a whole."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    def all(self, principal: Principal) -> list[tuple[CollectionStatus, Health]]:
-        """Every collection that the caller may read, by name."""
-        names = set(principal.readable(self._services.known()))
-        store = self._services.store
-        statuses = [self._status(principal, one) for one in store.collections.all() if one.name in names]
+    def all(self, principal: Principal) -> list[tuple[CollectionStatus, CollectionHealth]]:
+        """Return every collection that the caller may read, by name."""
+        names = set(principal.readable(self._services.collection_names()))
+        records = self._services.store.collections.all()
+        statuses = [self._status(principal, record) for record in records if record.name in names]
         return [(status, self._health(status)) for status in statuses]
 
-    def one(self, principal: Principal, name: str) -> Described:
-        """How a collection is. Raises Forbidden."""
+    def get(self, principal: Principal, name: str) -> CollectionOverview:
+        """Return the state of a collection. Raises Forbidden."""
         record = self._record(principal, name)
         status = self._status(principal, record)
-        fitted = calibrations_of(self._services.loaded, self._services.store, record)
-        writing = holder(self._services.loaded.data_dir) is not None
-        return Described(status, self._health(status), writing, tuple(fitted))
+        return CollectionOverview(
+            status=status,
+            health=self._health(status),
+            being_written=lock_holder(self._services.loaded.data_dir) is not None,
+            calibrations=tuple(load_calibrations(self._services.loaded, self._services.store, record)),
+        )
 
-    async def verify(self, principal: Principal, name: str, *, deep: bool, mend: bool) -> Verified:
-        """Hold a collection against its record; with `mend` build anew what is damaged, without embedding.
+    async def verify(self, principal: Principal, name: str, *, deep: bool, mend: bool) -> VerifyReport:
+        """Compare a collection with its record; with `mend` rebuild damaged generations, without embedding.
 
-        `deep` looks at every row and every generation that is kept. Raises Forbidden without the right to write,
-        Overloaded, StoreError if the store itself is damaged, LockHeld while somebody else writes.
+        `deep` checks every row and every kept generation. Raises Forbidden without write access, ServerOverloaded,
+        StoreError if the store itself is damaged, LockHeld while another process writes.
         """
-        self._writable(principal, name)
+        self._record(principal, name)
+        principal.require_write(name)
         return await self._services.workers.run(lambda _: self._verify(name, deep=deep, mend=mend))
 
-    def roll_back(self, principal: Principal, name: str, to: int | None, *, again: bool) -> tuple[int, int]:
-        """Show readers an earlier generation; the numbers of the one left and of the one now seen.
-
-        Raises Forbidden without the right to write, UsageError if there is no such generation, LockHeld.
-        """
-        self._writable(principal, name)
+    def roll_back(self, principal: Principal, name: str, to: int | None, *, again: bool) -> RollbackReport:
+        """Publish an earlier generation. Raises Forbidden without write access, UsageError if it is gone, LockHeld."""
+        self._record(principal, name)
+        principal.require_write(name)
         data_dir = self._services.loaded.data_dir
         with writer_lock(data_dir, f"serve: rollback -c {name}"), open_store(data_dir, for_writing=True) as store:
-            return roll_back(store, name, to, again=again)
+            left, now = roll_back(store, name, to, again=again)
+        return RollbackReport(collection=name, left=left, now=now)
 
-    def _verify(self, name: str, *, deep: bool, mend: bool) -> Verified:
-        found = examine(self._services.store, name, deep=deep)
-        healed: Sequence[tuple[int, int]] = ()
+    def _verify(self, name: str, *, deep: bool, mend: bool) -> VerifyReport:
+        found = verify_collection(self._services.store, name, deep=deep)
+        healed: tuple[tuple[int, int], ...] = ()
         if mend and found.damage:
             data_dir, keep = self._services.loaded.data_dir, self._services.loaded.settings.storage.keep_generations
             with writer_lock(data_dir, f"serve: verify -c {name}"), open_store(data_dir, for_writing=True) as store:
-                healed = heal(store, examine(store, name, deep=deep).damage, SilentProgress())
+                healed = tuple(repair(store, verify_collection(store, name, deep=deep).damage, SilentListener()))
                 collect_garbage(store, keep)
-        return Verified(found.damage, found.unchecked, tuple(healed))
+        ok = not found.damage or bool(healed)
+        return VerifyReport(ok=ok, damage=found.damage, unchecked=found.unchecked, healed=healed)
 
     def _record(self, principal: Principal, name: str) -> CollectionRecord:
-        [known] = self._services.collections(principal, [name])
-        return self._services.store.collections.get(known)
-
-    def _writable(self, principal: Principal, name: str) -> None:
-        self._record(principal, name)
-        principal.require_write(name)
+        [readable] = self._services.collections(principal, [name])
+        return self._services.store.collections.get(readable)
 
     def _status(self, principal: Principal, record: CollectionRecord) -> CollectionStatus:
-        """The status; where on this machine its files lie is told to those who administer it."""
+        """Return the status; only administrators see the folders of the collection on this machine."""
         status = collection_status(self._services.store, record)
         return status if principal.administers else replace(status, roots=())
 
-    def _health(self, status: CollectionStatus) -> Health:
+    def _health(self, status: CollectionStatus) -> CollectionHealth:
         fingerprint = self._services.embedding.fingerprint
         if status.generation is None:
             return "empty"
         if status.embedding != f"{fingerprint.provider} {fingerprint.model}":
             return "another model"
-        if self._services.soundness.fault(status.collection):
+        if self._services.health.fault(status.collection):
             return "damaged"
         if status.unfinished_run:
             return "unfinished"
         return "files failed" if status.files_in_trouble else "ok"
+
+
+LARGEST_RADIUS = 3
+MOST_ENTITIES = 500
+_ARTEFACT = "enterprise_model"
+_PROFILE = "default"
+
+
+class EntityNeighbourhood(ResultModel):
+    """An entity with the part of its model around it."""
+
+    collection: str = Field(description="Collection that holds the model.")
+    entity: Entity = Field(description="The requested entity.")
+    neighbours: tuple[Entity, ...] = Field(description="Entities within the radius, in the order of the model.")
+    relationships: tuple[Relationship, ...] = Field(description="Every relationship among these entities.")
+    left_out: int = Field(description="Number of further entities within the radius, beyond the most returned.")
+
+
+class NeighbourActions(ServiceActions):
+    """Reads the published enterprise models."""
+
+    def around(
+        self, principal: Principal, entity: str, collection: str | None, job: str | None, *, radius: int, directed: bool
+    ) -> EntityNeighbourhood:
+        """Return what is within `radius` relationships of an entity, named by id or name.
+
+        The model is that of a collection or of a job. Raises Forbidden, and UsageError unless exactly one of both is
+        named, and there is a model with exactly one such entity.
+        """
+        if (collection is None) == (job is None):
+            raise UsageError("The model of one collection is searched.", hint="Name either a collection or a job.")
+        if job is not None:
+            collection = BatchJobActions(self._services).get(principal, job).spec.sources.model
+            if not collection:
+                raise UsageError(f"Job '{job}' has no model among its sources.", hint="Name a collection that has one.")
+        [name] = self._services.collections(principal, [collection or ""])
+        with self._services.engines.lend([name], _PROFILE) as engine:
+            return _neighbourhood(name, _load_models(engine.generations[0]), entity, radius, directed=directed)
+
+
+def _load_models(generation: Generation) -> list[EnterpriseModel]:
+    models = generation.artefacts(_ARTEFACT) if _ARTEFACT in generation.artefact_names else {}
+    if not models:
+        message = f"'{generation.collection}' contains no enterprise model."
+        raise UsageError(message, hint="Name the collection that one was read into.")
+    return [EnterpriseModel.from_json(value) for value in models.values()]
+
+
+def _neighbourhood(
+    collection: str, models: Sequence[EnterpriseModel], wanted: str, radius: int, *, directed: bool
+) -> EntityNeighbourhood:
+    pairs = [(model, entity) for model in models for entity in model.entities]
+    matches = [pair for pair in pairs if pair[1].id == wanted]
+    matches = matches or [pair for pair in pairs if words(pair[1].name) == words(wanted)]
+    if len(matches) != 1:
+        raise _entity_error(wanted, [entity for _, entity in matches], [entity.name for _, entity in pairs])
+    [(model, centre)] = matches
+    near = ModelGraph(model).ego_graph(centre.id, radius, directed=directed)
+    others = tuple(entity for entity in near.entities if entity.id != centre.id)
+    shown = others[:MOST_ENTITIES]
+    ids = {centre.id, *(entity.id for entity in shown)}
+    relationships = (one for one in near.relationships if one.source.entity_id in ids and one.target.entity_id in ids)
+    return EntityNeighbourhood(
+        collection=collection,
+        entity=centre,
+        neighbours=shown,
+        relationships=tuple(relationships),
+        left_out=len(others) - len(shown),
+    )
+
+
+def _entity_error(wanted: str, matches: Sequence[Entity], names: Sequence[str]) -> UsageError:
+    if not matches:
+        return UsageError(f"The model has no entity '{wanted}'.", hint=nearest_names(wanted, sorted(set(names))))
+    ids = ", ".join(f"{one.id} ({one.type or 'entity'}, {one.domain or 'no domain'})" for one in matches[:10])
+    return UsageError(f"{len(matches)} entities are named '{wanted}'.", hint=f"Give an id: {ids}.")

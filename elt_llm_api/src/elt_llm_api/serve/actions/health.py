@@ -1,6 +1,8 @@
-"""How the server fares: whether it can answer, what it measured, what is wrong and how that is mended."""
+"""Readiness, metrics, doctor findings and versions of the server."""
 
+import importlib.metadata
 import os
+import platform
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,71 +10,68 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from elt_llm_api.diagnosis.check import Facts
+from elt_llm_api.doctor.check import DoctorFacts
 from elt_llm_api.serve.access.principal import Forbidden, Principal
-from elt_llm_api.serve.monitoring.measures import Measures
-from elt_llm_api.serve.monitoring.prometheus import MeasuresCollector, exposition
-from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.monitoring.exporters import PrometheusCollector, prometheus_text
+from elt_llm_api.serve.monitoring.measures import QuestionMeasures
+from elt_llm_api.serve.services import ServiceActions, Services
 
 
-class Ready(BaseModel):
-    """Whether questions can be answered; `reasons` why not, or not from everything."""
+class Readiness(BaseModel):
+    """Whether questions can be answered; `reasons` why not, or why not from every collection."""
 
     ready: bool
     reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])
 
 
-class Finding(BaseModel):
-    """What one check of `elt-llm doctor` found, and what mends it."""
+class DoctorFinding(BaseModel):
+    """The outcome of one check of `elt-llm doctor`, and the cure."""
 
     name: str
     outcome: str = Field(description="ok, warn or FAIL.", examples=["ok"])
     detail: str
-    hint: str = Field(description="The command or change that mends it; empty where nothing needs mending.")
+    hint: str = Field(description="The command or edit that cures it; empty where nothing is wrong.")
 
 
-class Disk(BaseModel):
-    """Room on the disk, in bytes."""
+class DiskSpace(BaseModel):
+    """Space on the disk, in bytes."""
 
     used_by_data: int = Field(description="All files of the data directory.")
     free: int
     size: int
 
 
-class Point(BaseModel):
+class MeasurePoint(BaseModel):
     """The measures of an hour or a day."""
 
-    start: str = Field(description="When it began, in UTC.", examples=["2026-01-31T12:00Z", "2026-01-31"])
-    measures: dict[str, Any] = Field(description="As `total` has them.")
+    start: str = Field(description="Start of the hour or day, in UTC.", examples=["2026-01-31T12:00Z", "2026-01-31"])
+    measures: dict[str, Any] = Field(description="The same keys as in `total`.")
 
 
-class Monitoring(BaseModel):
-    """What was measured since ever, and by the hour and the day."""
+class MonitoringReport(BaseModel):
+    """Measures of all time, and by hour and day."""
 
     total: dict[str, Any] = Field(
-        description="Questions, successes, failures by type, mean confidence, abstentions, caches, legs, and times of"
-        " questions and stages in milliseconds: mean, p50, p95 and a moving average."
+        description="Questions, successes, failures by type, mean confidence, unanswered questions, caches, retrievers,"
+        " and times of questions and stages in milliseconds: mean, p50, p95 and a moving average."
     )
-    hours: list[Point] = Field(description="The last hours in which something was asked, the oldest first.")
-    days: list[Point] = Field(description="The last days on which something was asked, the oldest first.")
+    hours: list[MeasurePoint] = Field(description="The last hours with questions, the oldest first.")
+    days: list[MeasurePoint] = Field(description="The last days with questions, the oldest first.")
     jobs: dict[str, int] = Field(description="Jobs by status.")
-    places_free: int = Field(description="Questions that would be taken now, to be answered at once or to wait.")
-    engines_open: int = Field(description="Combinations of collections and profile that are kept open.")
-    lost_traces: int = Field(description="Questions that were counted and not written down.")
-    settings_version: int = Field(description="Grows whenever changed settings were taken.")
-    notes: list[str] = Field(description="What the settings say and is not in force, in sentences.")
+    places_free: int = Field(description="Questions that would be accepted now, to run at once or to wait.")
+    engines_open: int = Field(description="Open engines, one for each combination of collections and profile.")
+    lost_traces: int = Field(description="Questions that were counted without writing their trace.")
+    settings_version: int = Field(description="Grows with each change of settings that was applied.")
+    notes: list[str] = Field(description="Changes of settings that are not active, in sentences.")
 
 
-class HealthOf:
-    """Looks at one server. All but `ready` is for those who administer."""
+class HealthActions(ServiceActions):
+    """Reports the state of the server. All but `ready` is for administrators."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def ready(self, principal: Principal) -> Readiness:
+        """Report whether a question can be answered: a worker is free, and a collection is undamaged.
 
-    def ready(self, principal: Principal) -> Ready:
-        """Whether a question could be answered now: there is room, and a collection that is sound.
-
-        Questions leave out what is damaged beside it, and say so. Collections are named to who may read them.
+        Answers leave damaged collections out, with a note. Reasons name only collections that the caller may read.
         """
         published = [record.name for record in self._services.store.collections.all() if record.published]
         faults = [fault for name in published if (fault := self._fault(principal, name))]
@@ -81,83 +80,129 @@ class HealthOf:
             reasons.append("Nothing was ingested yet. Run: elt-llm ingest PATH -c NAME")
         if is_full := self._services.workers.is_full:
             reasons.append("The server has as many questions as it can take.")
-        return Ready(ready=len(faults) < len(published) and not is_full, reasons=reasons)
+        return Readiness(ready=len(faults) < len(published) and not is_full, reasons=reasons)
 
-    def monitoring(self, principal: Principal, hours: int = 48, days: int = 60) -> Monitoring:
-        """What was measured, with the last hours and days. Raises Forbidden."""
-        _must_administer(principal)
+    def monitoring(self, principal: Principal, hours: int = 48, days: int = 60) -> MonitoringReport:
+        """Return the measures, with the last hours and days. Raises Forbidden."""
+        _require_admin(principal)
         services, series = self._services, self._services.recorder.series
-        return Monitoring(
+        return MonitoringReport(
             total=series.total().summary(),
-            hours=_points(series.hours(hours)),
-            days=_points(series.days(days)),
+            hours=_measure_points(series.hours(hours)),
+            days=_measure_points(series.days(days)),
             jobs=services.queue.counts(),
             places_free=services.workers.free,
             engines_open=services.engines.open_count,
             lost_traces=services.recorder.lost,
-            settings_version=services.in_force.version,
+            settings_version=services.active.version,
             notes=list(services.reloader.notes),
         )
 
     def metrics(self, principal: Principal) -> bytes:
-        """The same for Prometheus. Raises Forbidden."""
-        _must_administer(principal)
-        return exposition(MeasuresCollector(self._services.recorder.series.total, self._gauges))
+        """Return the measures for Prometheus. Raises Forbidden."""
+        _require_admin(principal)
+        return prometheus_text(PrometheusCollector(self._services.recorder.series.total, self._gauges))
 
-    def findings(self, principal: Principal) -> list[Finding]:
-        """What `elt-llm doctor` says of this machine and these data; takes a second or two. Raises Forbidden."""
-        _must_administer(principal)
-        from elt_llm_api.diagnosis.examination import examine
+    def findings(self, principal: Principal) -> list[DoctorFinding]:
+        """Run the checks of `elt-llm doctor` in a second or two. Raises Forbidden."""
+        _require_admin(principal)
+        from elt_llm_api.doctor.examine import examine
 
         loaded = self._services.loaded
-        verdicts = examine(Facts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
+        verdicts = examine(DoctorFacts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
         return [
-            Finding(name=name, outcome=it.outcome.value, detail=it.detail, hint=it.hint)
+            DoctorFinding(name=name, outcome=it.outcome.value, detail=it.detail, hint=it.hint)
             for name, it in verdicts.items()
         ]
 
-    def disk(self, principal: Principal) -> Disk:
-        """How much room the data take, and how much there is. Raises Forbidden."""
-        _must_administer(principal)
+    def disk(self, principal: Principal) -> DiskSpace:
+        """Return how much space the data take, and how much is free. Raises Forbidden."""
+        _require_admin(principal)
         folder = self._services.loaded.data_dir
         usage = shutil.disk_usage(folder)
-        return Disk(used_by_data=sum(map(_size, folder.rglob("*"))), free=usage.free, size=usage.total)
+        return DiskSpace(used_by_data=sum(map(_file_size, folder.rglob("*"))), free=usage.free, size=usage.total)
 
     def _fault(self, principal: Principal, name: str) -> str:
-        """Why a collection cannot be asked, and what mends it; paths and commands for those who run the server."""
-        fault = self._services.soundness.fault(name)
+        """Return why a collection cannot be searched; only administrators see paths and the cure."""
+        fault = self._services.health.fault(name)
         if fault is None:
             return ""
         if principal.administers:
-            return f"The collection '{name}' cannot be asked: {fault} {fault.hint}".strip()
-        return f"The collection '{name}' cannot be asked." if principal.may_read(name) else "A collection is damaged."
+            return f"The collection '{name}' cannot be searched: {fault} {fault.hint}".strip()
+        return (
+            f"The collection '{name}' cannot be searched." if principal.may_read(name) else "A collection is damaged."
+        )
 
     def _gauges(self) -> Mapping[str, tuple[str, float]]:
         services, jobs = self._services, self._services.queue.counts()
-        refused, free = bool(services.reloader.notes), shutil.disk_usage(services.loaded.data_dir).free
+        rejected, free = bool(services.reloader.notes), shutil.disk_usage(services.loaded.data_dir).free
         return {
-            "elt_llm_places_free": ("Questions that would be taken now.", services.workers.free),
+            "elt_llm_places_free": ("Questions that would be accepted now.", services.workers.free),
             "elt_llm_engines_open": ("Engines kept open.", services.engines.open_count),
             "elt_llm_jobs_queued": ("Jobs that wait.", jobs.get("queued", 0)),
-            "elt_llm_jobs_running": ("Jobs at work.", jobs.get("running", 0)),
-            "elt_llm_traces_lost": ("Questions counted and not written down.", services.recorder.lost),
-            "elt_llm_settings_refused": ("Whether settings were changed that are not in force.", float(refused)),
-            "elt_llm_disk_free_bytes": ("Room on the disk of the data.", free),
+            "elt_llm_jobs_running": ("Jobs that run.", jobs.get("running", 0)),
+            "elt_llm_traces_lost": ("Questions counted without a trace.", services.recorder.lost),
+            "elt_llm_settings_refused": ("Whether changed settings are not active.", float(rejected)),
+            "elt_llm_disk_free_bytes": ("Space on the disk of the data.", free),
         }
 
 
-def _must_administer(principal: Principal) -> None:
+def _require_admin(principal: Principal) -> None:
     if not principal.administers:
-        raise Forbidden("This key may not see how the server fares.", hint="Use a key that administers.")
+        raise Forbidden("This key may not see the state of the server.", hint="Use a key that administers.")
 
 
-def _points(series: Mapping[str, Measures]) -> list[Point]:
-    return [Point(start=start, measures=measures.summary()) for start, measures in series.items()]
+def _measure_points(series: Mapping[str, QuestionMeasures]) -> list[MeasurePoint]:
+    return [MeasurePoint(start=start, measures=measures.summary()) for start, measures in series.items()]
 
 
-def _size(path: Path) -> int:
-    """The size of a file; 0 for what is none, or has gone meanwhile."""
+def _file_size(path: Path) -> int:
+    """Return the size of a file; 0 for other entries, and for files deleted meanwhile."""
     try:
         return path.stat().st_size if path.is_file() and not path.is_symlink() else 0
     except OSError:
         return 0
+
+
+_PACKAGES = ("elt-llm-core", "elt-llm-ingest", "elt-llm-query", "elt-llm-consumer", "elt-llm-api")
+_EXTRAS = {
+    "ui": "gradio",
+    "mcp": "mcp",
+    "otel": "opentelemetry-exporter-otlp-proto-http",
+    "llama-cpp": "xllamacpp",
+    "openai-like": "llama-index-llms-openai-like",
+}
+
+
+class VersionInfo(BaseModel):
+    """Versions of the program and its parts."""
+
+    version: str = Field(description="Version of the program.", examples=["0.1.0"])
+    packages: dict[str, str] = Field(description="Version of each of its packages.")
+    python: str = Field(examples=["3.11.9"])
+    extras: dict[str, str | None] = Field(
+        description="Version of each optional part; null where it is not installed.",
+        examples=[{"ui": "6.31.0", "mcp": None}],
+    )
+    paths: dict[str, str] | None = Field(None, description="Folders in use; for administrators only.")
+
+
+def version_info(services: Services, principal: Principal) -> VersionInfo:
+    """Return versions, and for administrators paths."""
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    loaded = services.loaded
+    paths = {"project": loaded.project, "configuration": loaded.config_dir, "data": loaded.data_dir}
+    return VersionInfo(
+        version=packages["elt-llm-api"],
+        packages=packages,
+        python=platform.python_version(),
+        extras={name: _installed_version(brings) for name, brings in _EXTRAS.items()},
+        paths={name: str(path) for name, path in paths.items()} if principal.administers else None,
+    )
+
+
+def _installed_version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,63 +1,66 @@
-"""Profiles for callers: which there are, what they say, and saving one of one's own beside those that are shipped."""
+"""Profiles: list, read, save; search with unsaved settings."""
 
+import asyncio
 import os
 import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.profiles import BUILT_IN_PROFILES
-from elt_llm_core.settings import Profile
-from elt_llm_core.settings_loader import profile_names
-from elt_llm_core.settings_mistakes import validated
-from elt_llm_core.settings_template import profile_as_yaml
+from elt_llm_core.settings.loader import validate_model
+from elt_llm_core.settings.profiles import BUILT_IN_PROFILES, profile_names
+from elt_llm_core.settings.template import profile_as_yaml
+from elt_llm_core.settings.tree import Profile
+from elt_llm_query.engine import open_engine
+from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
-from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.actions.questions import QuestionActions, SearchRequest
+from elt_llm_api.serve.services import ServiceActions, Services
+
+if TYPE_CHECKING:
+    from elt_llm_query.search import SearchResult
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-@dataclass(frozen=True)
-class ProfileSummary:
-    """A profile by name, what it is for in a sentence, and whether it comes with the program."""
+class ProfileSummary(BaseModel):
+    """One profile."""
 
-    name: str
-    description: str
-    shipped: bool
+    name: str = Field(examples=["fast"])
+    description: str = Field(examples=["Fused and not reranked."])
+    shipped: bool = Field(description="Whether it comes with the program.")
 
 
-class Profiles:
-    """Lists, reads and saves profiles. Everybody may ask with each; only who administers saves one."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
+class ProfileActions(ServiceActions):
+    """Lists, reads and saves profiles. Every caller may use each of them; only administrators save one."""
 
     def all(self) -> list[ProfileSummary]:
-        """Every profile in force, the default first, then by name."""
-        found = self._services.in_force.profiles
-        names = sorted(found, key=lambda name: (name != "default", name))
-        return [ProfileSummary(name, found[name].description, name in BUILT_IN_PROFILES) for name in names]
+        """Return every active profile, the default first, then by name."""
+        profiles = self._services.active.profiles
+        return [
+            ProfileSummary(name=name, description=profiles[name].description, shipped=name in BUILT_IN_PROFILES)
+            for name in sorted(profiles, key=lambda name: (name != "default", name))
+        ]
 
     def get(self, principal: Principal, name: str) -> Profile:
-        """A profile, without the collections and prefixes that the caller may not know of.
+        """Return a profile, without the collections and prefixes that the caller may not know of.
 
-        Raises UsageError if there is none of that name, SettingsError for a file that is none.
+        Raises UsageError if it does not exist, SettingsError if its file is invalid.
         """
         profile = self._services.profile(name)
         prefixes = profile.collection_prefixes if principal.administers else ()
         readable = tuple(principal.readable(profile.collections))
         return profile.model_copy(update={"collections": readable, "collection_prefixes": prefixes})
 
-    def save(self, principal: Principal, name: str, given: Mapping[str, Any], *, replace: bool = False) -> Path:
-        """Keep a profile as `config/profiles/NAME.yaml`, whole or not at all; the file says what each key means.
+    def save(self, principal: Principal, name: str, content: Mapping[str, Any], *, replace: bool = False) -> Path:
+        """Write a profile to `config/profiles/NAME.yaml`, atomically, with a comment for each key.
 
-        `given` has the keys of a profile (description, query, ...), and is held to what they accept. One that is there,
-        or comes with the program, is replaced only where that is said. Raises Forbidden, UsageError, SettingsError.
+        `content` has the keys of a profile (description, query, ...) and is validated. An existing or shipped profile
+        is replaced only with `replace`. Raises Forbidden, UsageError, SettingsError.
         """
         if not principal.administers:
             raise Forbidden("This key may not change settings.", hint="Use a key that administers.")
@@ -67,31 +70,67 @@ class Profiles:
                 hint="Small letters, digits, - and _, at most 63, the first a letter or a digit.",
             )
         if not replace and name in profile_names(self._services.loaded):
-            shipped = " comes with the program" if name in BUILT_IN_PROFILES else " is there already"
-            raise UsageError(f"The profile '{name}'{shipped}.", hint="Give another name, or say to replace it.")
-        profile = validated(Profile, given, {}, f"profile {name}")
+            reason = " comes with the program" if name in BUILT_IN_PROFILES else " exists already"
+            raise UsageError(f"The profile '{name}'{reason}.", hint="Give another name, or choose to replace it.")
+        profile = validate_model(Profile, content, {}, f"profile {name}")
         path = self._services.loaded.config_dir / "profiles" / f"{name}.yaml"
-        _write_whole(path, profile_as_yaml(profile))
-        self._services.reloader.look()
+        try:
+            _write_atomically(path, profile_as_yaml(profile))
+        except OSError as error:
+            hint = "Check that config/profiles is a writable folder."
+            raise UsageError(f"The profile cannot be written: {error.strerror}.", hint=hint) from error
+        self._services.reloader.check_now()
         return path
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside it and put it in place: a reader sees the former file or this one. Raises UsageError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".new", delete=False) as file:
-            try:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-                Path(file.name).chmod(0o644)
-                Path(file.name).replace(path)
-            except OSError:
-                with suppress(OSError):
-                    Path(file.name).unlink()
-                raise
-    except OSError as error:
-        raise UsageError(
-            f"The profile cannot be written: {error.strerror}.", hint="Is config/profiles a folder one may write to?"
-        ) from error
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file beside the path and move it there: readers see the former file or this one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".new", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).chmod(0o644)
+            Path(file.name).replace(path)
+        except OSError:
+            with suppress(OSError):
+                Path(file.name).unlink()
+            raise
+
+
+class SearchTrial:
+    """Opens an engine for one search and closes it. One search runs at a time; others wait without taking a thread."""
+
+    def __init__(self, services: Services) -> None:
+        self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()
+
+    async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> "SearchResult":
+        """Search with a profile of these keys, explained; `request.profile` provides collections if none are named.
+
+        Raises SettingsError for invalid keys, Forbidden, ServerOverloaded, and search errors.
+        """
+        profile = validate_model(Profile, content, {}, "these settings")
+        scope = await asyncio.to_thread(self._questions.scope, principal, request)
+        async with self._one_at_a_time:
+            return await self._services.workers.run(lambda _: self._search(scope, request, profile))
+
+    def _search(self, scope: tuple[str, ...], request: SearchRequest, profile: Profile) -> "SearchResult":
+        active = self._services.active
+        with open_engine(
+            profile.apply_to(active.loaded.settings),
+            active.loaded.data_dir,
+            scope,
+            embedding=self._services.embedding,
+            aliases=active.aliases,
+            prompts=active.prompts,
+        ) as engine:
+            return engine.search(request.question, top_k=request.top_k, where=request.where, explain=True)
+
+
+def apply_changes(profile: Profile, query: Mapping[str, Any], unchanged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a profile with those values of `query` that differ from `unchanged`."""
+    content: dict[str, Any] = profile.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    changed = {key: value for key, value in query.items() if unchanged.get(key) != value}
+    section = {**content.get("query", {}), **changed}
+    return {**content, "query": section} if section else content

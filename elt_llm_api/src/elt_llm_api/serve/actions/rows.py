@@ -1,170 +1,447 @@
-"""Rows that jobs made, for callers who may read all that they were made from: browsing and reviewing them."""
+"""Rows that jobs wrote: filter, show with evidence, review; download their exports."""
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from elt_llm_consumer.job_file import JobFile
-from elt_llm_consumer.kinds import Kind
-from elt_llm_consumer.review.deciding import LONGEST_REVIEWER, review_row
-from elt_llm_consumer.review.merging import review_of
-from elt_llm_consumer.review.overview import overview
-from elt_llm_consumer.review.stale import read_sources, stale_rows
-from elt_llm_consumer.rows import Review, Row
-from elt_llm_core.state.reviews import JobReviews, KeptReview
-from elt_llm_core.state.rows import JobName, JobRows, Place, Quoted, ShownRow
+from elt_llm_consumer.evidence import Evidence, Review, ReviewStatus, Row, Value, Verdict
+from elt_llm_consumer.jobs.job_file import JobFile
+from elt_llm_consumer.jobs.tasks import JobKind
+from elt_llm_consumer.review.reviews import (
+    MAX_COMMENT_LENGTH,
+    MAX_REVIEWER_LENGTH,
+    ReviewedRow,
+    current_review,
+    review_overview,
+    save_review,
+)
+from elt_llm_consumer.review.stale import StaleRow, read_sources, stale_rows
+from elt_llm_consumer.runner.receipts import RECEIPT_SUFFIX
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, QuotedDocument, RowId, StoredReview
+from elt_llm_core.store.store import Store
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
-from elt_llm_api.serve.actions.batch_jobs import BatchJobs
-from elt_llm_api.serve.actions.exports import Exports
-from elt_llm_api.serve.actions.quotes import QuoteReader
-from elt_llm_api.serve.actions.row_filters import NOBODY, is_wanted, reads_contents
-from elt_llm_api.serve.actions.row_shapes import (
-    CellShown,
-    ReviewRequest,
-    ReviewShown,
-    ReviewStanding,
-    RowDetail,
-    RowFilter,
-    RowPage,
-    RowShown,
-    StaleRows,
-    StaleShown,
-)
-from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.actions.batch_jobs import BatchJobActions
+from elt_llm_api.serve.services import ServiceActions, Services
 
-Shown = Mapping[Place, ShownRow]
+LONGEST_KEY = 2000  # characters
+MOST_ON_A_PAGE = 500
+ReviewState = Literal["fresh", "stale", "none"]
 
 
-class Rows:
-    """The rows of a job, as they were last written, with what reviewers said of them since.
+def _to_upper(value: object) -> object:
+    return value.upper().replace(" ", "_").replace("-", "_") if isinstance(value, str) else value
 
-    A row joins what several collections say: the job is there for those alone who may read all that its file names,
-    and a row for those who may read every collection that it quotes, whatever the file names by now.
+
+Status = Annotated[ReviewStatus, BeforeValidator(_to_upper)]
+
+
+class RowFilter(BaseModel):
+    """Which rows to return, and which page of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str | None = Field(None, max_length=200, description="Rows of this table only.")
+    status: Status | None = Field(None, description="Rows whose review has this status; PENDING: without a review.")
+    review: ReviewState | None = Field(
+        None, description="fresh: unchanged since its review; stale: changed since; none: without a review."
+    )
+    verdict: Verdict | None = Field(None, description="Rows with a cell of this verdict.")
+    text: str | None = Field(None, max_length=1000, description="Rows with these words in their name, key or values.")
+    offset: int = Field(0, ge=0, le=10_000_000, description="Number of rows to skip.")
+    limit: int = Field(50, ge=1, le=MOST_ON_A_PAGE, description="Most rows to return.")
+
+
+class CellView(BaseModel):
+    """A cell in a list, without its evidence."""
+
+    value: Value
+    verdict: Verdict
+    evidence: int = Field(ge=0, description="Number of quotes that support it.")
+
+
+class RowView(BaseModel):
+    """A row in a list."""
+
+    table: str
+    key: str
+    name: str
+    group: tuple[str, ...]
+    cells: dict[str, CellView]
+    review: Review
+
+
+class RowPage(BaseModel):
+    """A page of the rows of a job, in the order in which they were written."""
+
+    job: str
+    kind: JobKind
+    tables: dict[str, int] = Field(description="Number of rows by table.", examples=[{"terms": 40}])
+    statuses: dict[str, int] = Field(description="Number of rows by review status.", examples=[{"PENDING": 40}])
+    total: int = Field(description="Number of rows that match the filter.")
+    offset: int
+    rows: list[RowView]
+
+
+class QuoteView(BaseModel):
+    """A quote that supports a cell, with the surrounding text of its document as it is now."""
+
+    field: str = Field(description="The cell that it supports.")
+    evidence: Evidence
+    found: bool = Field(description="Whether the document still has the quote in its place.")
+    before: str = Field(description="Text before the quote; empty if it is not found.")
+    after: str = Field(description="Text after the quote; empty if it is not found.")
+
+
+class ReceiptView(BaseModel):
+    """What an export that contains the row was made from."""
+
+    file: str = Field(validation_alias=AliasChoices("file", "output"))  # MCP validates its own results
+    file_hash: str = Field(
+        validation_alias=AliasChoices("file_hash", "output_hash"), description="SHA-256 of its bytes, 64 hex digits."
+    )
+    written_at: str = Field(description="ISO 8601, UTC.")
+    generations: tuple[str, ...]
+    model: str = Field(description="The language model that wrote; empty if none did.")
+    versions: dict[str, str]
+
+
+class RowDetail(BaseModel):
+    """One row with all its evidence. `digest` identifies what a reviewer sees of it."""
+
+    table: str
+    row: Row
+    digest: str = Field(description="Send it back as `seen` with a review.")
+    quotes: list[QuoteView]
+    receipts: list[ReceiptView]
+
+
+class ReviewRequest(BaseModel):
+    """A review of a row."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str = Field(max_length=200, description="Table of the row.", examples=["terms"])
+    key: str = Field(max_length=LONGEST_KEY, description="Key of the row.", examples=["appeal"])
+    status: Status = Field(description="Status of the row; PENDING withdraws an earlier review.")
+    reviewer: str = Field(
+        "", max_length=MAX_REVIEWER_LENGTH, description="The reviewer; shown with the name of the key, its default."
+    )
+    comment: str = Field("", max_length=MAX_COMMENT_LENGTH, description="Why, in words.")
+    seen: str = Field(
+        "", max_length=64, description="Digest of the row as it was shown; if it has changed, the response is 409."
+    )
+
+
+class ReviewOverview(BaseModel):
+    """The state of the reviews of a job."""
+
+    job: str
+    kind: JobKind
+    rows: int
+    counts: dict[str, int] = Field(description="Rows by status.", examples=[{"APPROVED": 3, "PENDING": 37}])
+    reviews: list[ReviewedRow]
+
+
+class StaleRows(BaseModel):
+    """Every stale row of a job."""
+
+    job: str
+    kind: JobKind
+    stale: list[StaleRow]
+
+
+NO_REVIEW = Review()
+
+
+def needs_row_content(filters: RowFilter) -> bool:
+    """Whether a filter depends on the content of rows, beyond their table and review."""
+    return filters.verdict is not None or filters.text is not None
+
+
+def row_matches(filters: RowFilter, row: OutputRow, review: Review) -> bool:
+    """Whether a row passes a filter; its content is parsed only if `needs_row_content`."""
+    state = "none" if review == NO_REVIEW else "stale" if review.stale else "fresh"
+    return (
+        filters.table in {None, row.place.table}
+        and filters.status in {None, review.status}
+        and filters.review in {None, state}
+        and (not needs_row_content(filters) or _content_matches(filters, json.loads(row.content)))
+    )
+
+
+def _content_matches(filters: RowFilter, content: Mapping[str, Any]) -> bool:
+    cells = content["cells"].values()
+    if filters.verdict is not None and all(cell["verdict"] != filters.verdict for cell in cells):
+        return False
+    values = [cell["value"] for cell in cells]
+    texts = [content["name"], content["key"], *content["group"]]
+    texts += [
+        str(part) for value in values for part in (value if isinstance(value, list) else [value]) if part is not None
+    ]
+    text = "\n".join(texts).casefold()
+    return all(word in text for word in (filters.text or "").casefold().split())
+
+
+CONTEXT_CHARACTERS = 240  # on either side of a quote
+
+
+class QuoteReader:
+    """Reads the published documents that rows quote, each document once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._versions: dict[str, dict[str, int]] = {}
+        self._texts: dict[int, str] = {}
+
+    def quotes_of(self, row: Row) -> list[QuoteView]:
+        """Return every quote of a row with its context, in the order of its cells."""
+        return [self._view(field, it) for field, cell in row.cells.items() for it in cell.evidence]
+
+    def _view(self, field: str, evidence: Evidence) -> QuoteView:
+        text = self._text(evidence.collection, evidence.document_id)
+        start, end = evidence.span
+        found = text[start:end] == evidence.quote
+        before = text[max(0, start - CONTEXT_CHARACTERS) : start] if found else ""
+        after = text[end : end + CONTEXT_CHARACTERS] if found else ""
+        return QuoteView(field=field, evidence=evidence, found=found, before=before, after=after)
+
+    def _text(self, collection: str, document_id: str) -> str:
+        """Return the text of a document; "" if it is gone."""
+        if collection not in self._versions:
+            record, documents = self._store.collections.find(collection), []
+            if record is not None and record.published is not None:
+                documents = self._store.documents.in_generation(record.id, record.published)
+            self._versions[collection] = {document.document_id: document.version for document in documents}
+        version = self._versions[collection].get(document_id)
+        if version is None:
+            return ""
+        if version not in self._texts:
+            self._texts[version] = self._store.documents.text(version)
+        return self._texts[version]
+
+
+_CATALOG_FORMATS = ("purview", "openmetadata", "datahub")
+_MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".yaml": "application/yaml",
+}
+
+
+class ExportFile(BaseModel):
+    """A file that a job wrote."""
+
+    file: str = Field(examples=["glossary.xlsx"])
+    format: str = Field(examples=["xlsx"])
+    bytes: int
+    written_at: str = Field(description="ISO 8601, UTC.")
+    before_reviews: bool = Field(description="Whether it lacks later reviews: running the job again adds them.")
+
+
+class _ReceiptDocument(BaseModel):
+    """A document that a receipt names."""
+
+    collection: str
+
+
+class _Receipt(ReceiptView):
+    """The used fields of a receipt; its quotes, which may be tens of thousands, are not parsed."""
+
+    job: str
+    kind: str
+    documents: tuple[_ReceiptDocument, ...]
+
+
+class ExportActions(ServiceActions):
+    """Lists the exports of jobs. A caller's file name is looked up in that list and never becomes part of a path."""
+
+    def all(self, principal: Principal, job: str, kind: JobKind) -> list[ExportFile]:
+        """Return every file of a job, by name. Raises Forbidden."""
+        file = BatchJobActions(self._services).get(principal, job)
+        reviews = JobReviewTable(self._services.state).all(JobName(file.name, kind)).values()
+        last_review = max((review.reviewed_at for review in reviews), default="")
+        return [
+            ExportFile(
+                file=path.name,
+                format=_format_name(path),
+                bytes=path.stat().st_size,
+                written_at=receipt.written_at,
+                before_reviews=receipt.written_at <= last_review,  # both in whole seconds
+            )
+            for path, receipt in self._exports(principal, file, kind)
+        ]
+
+    def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
+        """Return path and media type of the file of that name, or of the main one of that format. Raises Forbidden."""
+        file = BatchJobActions(self._services).get(principal, job)
+        paths = [path for path, _ in self._exports(principal, file, kind)]
+        matches = [path for path in paths if path.name == wanted] or sorted(
+            (path for path in paths if _format_name(path) == wanted),
+            key=lambda path: (".evidence." in path.name, len(path.name), path.name),
+        )
+        if not matches:
+            raise Forbidden(
+                f"There is no file '{wanted}' of this job, or this key may not read it.",
+                hint=f"List the files: GET /v1/rows/{file.name}/{kind}/files",
+            )
+        return matches[0], _MEDIA_TYPES.get(matches[0].suffix, "application/octet-stream")
+
+    def receipts(self, principal: Principal, file: JobFile, kind: JobKind) -> list[ReceiptView]:
+        """Return what each file of a job was made from, without paths and settings."""
+        return [receipt for _, receipt in self._exports(principal, file, kind)]
+
+    def _exports(self, principal: Principal, file: JobFile, kind: JobKind) -> Iterator[tuple[Path, _Receipt]]:
+        """Yield the files with a receipt of this job that names only collections which the caller may read."""
+        folder = file.folder / file.spec.outputs.folder
+        for receipt_path in sorted(folder.glob(f"*{RECEIPT_SUFFIX}")):
+            path = receipt_path.with_name(receipt_path.name.removesuffix(RECEIPT_SUFFIX))
+            if not path.is_file() or path.is_symlink():
+                continue
+            try:
+                receipt = _Receipt.model_validate_json(receipt_path.read_bytes())
+            except (OSError, ValidationError):  # it is being written, or comes from a version with other receipts
+                continue
+            is_of_job = (receipt.job, receipt.kind, receipt.file) == (file.name, kind, path.name)
+            if is_of_job and all(principal.may_read(document.collection) for document in receipt.documents):
+                yield path, receipt
+
+
+def _format_name(path: Path) -> str:
+    """Return the format as job files name it."""
+    parts = path.name.split(".")
+    return next((name for name in _CATALOG_FORMATS if name in parts[-2:]), parts[-1])
+
+
+class RowActions:
+    """The rows of a job as last written, with their current reviews.
+
+    A row combines several collections: a caller sees the job if it may read all collections that the job file names,
+    and a row if it may read every collection that the row quotes, even if the file does not name it any more.
     """
 
     def __init__(self, services: Services) -> None:
-        self._services, self._jobs, self._state = services, BatchJobs(services), services.state
-        self._known = JobRows(services.state)
+        self._services, self._jobs, self._state = services, BatchJobActions(services), services.state
+        self._rows = JobRowTable(services.state)
+        self._reviews = JobReviewTable(services.state)
 
-    def page(self, principal: Principal, job: str, kind: Kind, asked: RowFilter) -> RowPage:
-        """The rows that a filter lets through, a page of them. Raises Forbidden."""
-        file = self._jobs.get(principal, job)
-        name, shown = self._shown(principal, file, kind, contents=reads_contents(asked))
-        kept = JobReviews(self._state).all(name)
-        reviews = {place: _review(kept.get(place), row) for place, row in shown.items()}
-        found = [place for place, row in shown.items() if is_wanted(asked, row, reviews[place])]
+    def page(self, principal: Principal, job: str, kind: JobKind, filters: RowFilter) -> RowPage:
+        """Return a page of the rows that match a filter. Raises Forbidden."""
+        name, rows = self._visible_rows(principal, job, kind, contents=needs_row_content(filters))
+        stored = self._reviews.all(name)
+        reviews = {row_id: _current_review(stored.get(row_id), row) for row_id, row in rows.items()}
+        matches = [row_id for row_id, row in rows.items() if row_matches(filters, row, reviews[row_id])]
         return RowPage(
             job=name.job,
             kind=kind,
-            tables=dict(Counter(place.table for place in shown)),
+            tables=dict(Counter(row_id.table for row_id in rows)),
             statuses=dict(sorted(Counter(review.status for review in reviews.values()).items())),
-            total=len(found),
-            offset=asked.offset,
+            total=len(matches),
+            offset=filters.offset,
             rows=[
-                _in_list(row, _review(kept.get(place), row))
-                for place in found[asked.offset : asked.offset + asked.limit]
-                # It may have been written anew meanwhile, from other documents.
-                if (row := self._known.shown_at(name, place)) is not None and _may_read(principal, row.documents)
+                _row_view(row, _current_review(stored.get(row_id), row))
+                for row_id in matches[filters.offset : filters.offset + filters.limit]
+                # The row may have been written again meanwhile, from other documents.
+                if (row := self._rows.shown_at(name, row_id)) is not None
+                and _may_read_documents(principal, row.documents)
             ],
         )
 
-    def one(self, principal: Principal, job: str, kind: Kind, place: Place) -> RowDetail:
-        """A row with its quotes in their context and the receipts of the exports it is in. Raises Forbidden."""
+    def get(self, principal: Principal, job: str, kind: JobKind, row_id: RowId) -> RowDetail:
+        """Return a row with its quotes in their context and the receipts of its exports. Raises Forbidden."""
         file = self._jobs.get(principal, job)
         name = JobName(file.name, kind)
-        return self._detail(principal, file, kind, self._at(principal, name, place), JobReviews(self._state).all(name))
+        return self._detail(
+            principal, file, kind, self._row(principal, name, row_id), self._reviews.all(name).get(row_id)
+        )
 
-    def review(self, principal: Principal, job: str, kind: Kind, asked: ReviewRequest) -> RowDetail:
-        """Keep what somebody says of a row. Raises Forbidden, and RowChanged where it is not as it was shown."""
-        file = self._jobs.to_change(principal, job)
+    def review(self, principal: Principal, job: str, kind: JobKind, request: ReviewRequest) -> RowDetail:
+        """Store a review. Raises Forbidden, and RowChanged if the row is not as it was shown."""
+        file = self._jobs.get_writable(principal, job)
         name = JobName(file.name, kind)
-        row = self._at(principal, name, Place(asked.table, asked.key))
-        reviewer = _reviewer(principal, asked.reviewer)
-        kept = review_row(self._state, name, row, asked.status, reviewer, asked.comment, asked.seen)
-        return self._detail(principal, file, kind, row, {row.place: kept})
+        row = self._row(principal, name, RowId(request.table, request.key))
+        reviewer = request.reviewer.strip() or principal.name
+        if reviewer != principal.name and principal != LOCAL:  # nobody reviews under another name alone
+            reviewer = f"{reviewer} (key {principal.name})"[:MAX_REVIEWER_LENGTH]
+        stored = save_review(self._state, name, row, request.status, reviewer, request.comment, request.seen)
+        return self._detail(principal, file, kind, row, stored)
 
-    def standing(self, principal: Principal, job: str, kind: Kind) -> ReviewStanding:
-        """How the reviews stand, those of rows that are there no more included. Raises Forbidden."""
-        name, shown = self._shown(principal, self._jobs.get(principal, job), kind)
-        kept = JobReviews(self._state).all(name)
-        visible = {place for place, review in kept.items() if _may_read(principal, review.documents)}
-        found = overview(self._state, name)
-        counts = Counter(kept[place].status if place in kept else "PENDING" for place in shown)
-        return ReviewStanding(
+    def review_overview(self, principal: Principal, job: str, kind: JobKind) -> ReviewOverview:
+        """Return the state of the reviews, including those of rows that no longer exist. Raises Forbidden."""
+        name, rows = self._visible_rows(principal, job, kind)
+        stored = self._reviews.all(name)
+        visible = {row_id for row_id, review in stored.items() if _may_read_documents(principal, review.documents)}
+        counts = Counter(stored[row_id].status if row_id in stored else "PENDING" for row_id in rows)
+        return ReviewOverview(
             job=name.job,
             kind=kind,
-            rows=len(shown),
+            rows=len(rows),
             counts=dict(sorted(counts.items())),
             reviews=[
-                ReviewShown(**asdict(one))
-                for one in found.reviews
-                for place in [Place(one.table, one.key)]
-                if place in shown or (one.state == "without a row" and place in visible)
+                one
+                for one in review_overview(self._state, name).reviews
+                for row_id in [RowId(one.table, one.key)]
+                if row_id in rows or (one.state == "without a row" and row_id in visible)
             ],
         )
 
-    async def stale(self, principal: Principal, job: str, kind: Kind) -> StaleRows:
-        """Rows whose source text changed since. Reads all sources of the job: one of the bounded threads does it.
+    async def stale(self, principal: Principal, job: str, kind: JobKind) -> StaleRows:
+        """Return rows whose source text has changed; it reads all sources of the job, in a worker thread.
 
-        Raises Forbidden, Overloaded.
+        Raises Forbidden, ServerOverloaded.
         """
         return await self._services.workers.run(lambda _: self._stale(principal, job, kind))
 
-    def _stale(self, principal: Principal, job: str, kind: Kind) -> StaleRows:
-        file = self._jobs.get(principal, job)
-        name, shown = self._shown(principal, file, kind)
-        found = stale_rows(self._state, name, read_sources(file, self._services.loaded))
-        told = [StaleShown(**asdict(one)) for one in found if Place(one.table, one.key) in shown]
-        return StaleRows(job=name.job, kind=kind, stale=told)
+    def _stale(self, principal: Principal, job: str, kind: JobKind) -> StaleRows:
+        name, rows = self._visible_rows(principal, job, kind)
+        stale = stale_rows(self._state, name, read_sources(self._jobs.get(principal, job), self._services.loaded))
+        visible = [one for one in stale if RowId(one.table, one.key) in rows]
+        return StaleRows(job=name.job, kind=kind, stale=visible)
 
-    def _shown(
-        self, principal: Principal, file: JobFile, kind: Kind, *, contents: bool = False
-    ) -> tuple[JobName, Shown]:
-        name = JobName(file.name, kind)
-        rows = self._known.shown(name, contents=contents)
-        return name, {place: row for place, row in rows.items() if _may_read(principal, row.documents)}
+    def _visible_rows(
+        self, principal: Principal, job: str, kind: JobKind, *, contents: bool = False
+    ) -> tuple[JobName, Mapping[RowId, OutputRow]]:
+        name = JobName(self._jobs.get(principal, job).name, kind)
+        rows = self._rows.shown(name, contents=contents)
+        return name, {row_id: row for row_id, row in rows.items() if _may_read_documents(principal, row.documents)}
 
-    def _at(self, principal: Principal, name: JobName, place: Place) -> ShownRow:
-        row = self._known.shown_at(name, place)
-        if row is None or not _may_read(principal, row.documents):
-            raise Forbidden(f"There is no row '{place.key}' in '{place.table}', or this key may not read it.")
+    def _row(self, principal: Principal, name: JobName, row_id: RowId) -> OutputRow:
+        row = self._rows.shown_at(name, row_id)
+        if row is None or not _may_read_documents(principal, row.documents):
+            raise Forbidden(f"There is no row '{row_id.key}' in '{row_id.table}', or this key may not read it.")
         return row
 
     def _detail(
-        self, principal: Principal, file: JobFile, kind: Kind, kept: ShownRow, reviews: Mapping[Place, KeptReview]
+        self, principal: Principal, file: JobFile, kind: JobKind, output: OutputRow, review: StoredReview | None
     ) -> RowDetail:
-        row = Row.model_validate_json(kept.content)
-        row = row.model_copy(update={"review": _review(reviews.get(kept.place), kept)})
+        row = Row.model_validate_json(output.content)
+        row = row.model_copy(update={"review": _current_review(review, output)})
         return RowDetail(
-            table=kept.place.table,
+            table=output.place.table,
             row=row,
-            digest=kept.digest,
-            quotes=QuoteReader(self._services.store).of(row),
-            receipts=Exports(self._services).receipts(principal, file, kind),
+            digest=output.digest,
+            quotes=QuoteReader(self._services.store).quotes_of(row),
+            receipts=ExportActions(self._services).receipts(principal, file, kind),
         )
 
 
-def _may_read(principal: Principal, documents: Iterable[Quoted]) -> bool:
+def _may_read_documents(principal: Principal, documents: Iterable[QuotedDocument]) -> bool:
     return all(principal.may_read(collection) for collection, _, _ in documents)
 
 
-def _reviewer(principal: Principal, given: str) -> str:
-    """Nobody speaks under another's name: a name that is given is told with that of the key."""
-    said = given.strip()
-    if not said or said == principal.name or principal == LOCAL:
-        return said or principal.name
-    return f"{said} (key {principal.name})"[:LONGEST_REVIEWER]
+def _current_review(stored: StoredReview | None, row: OutputRow) -> Review:
+    return NO_REVIEW if stored is None else current_review(stored, row.digest)
 
 
-def _review(kept: KeptReview | None, row: ShownRow) -> Review:
-    return NOBODY if kept is None else review_of(kept, row.digest)
-
-
-def _in_list(kept: ShownRow, review: Review) -> RowShown:
-    row, place = Row.model_validate_json(kept.content), kept.place
+def _row_view(output: OutputRow, review: Review) -> RowView:
+    row, row_id = Row.model_validate_json(output.content), output.place
     cells = {
-        name: CellShown(value=cell.value, verdict=cell.verdict, evidence=len(cell.evidence))
+        name: CellView(value=cell.value, verdict=cell.verdict, evidence=len(cell.evidence))
         for name, cell in row.cells.items()
     }
-    return RowShown(table=place.table, key=place.key, name=row.name, group=row.group, cells=cells, review=review)
+    return RowView(table=row_id.table, key=row_id.key, name=row.name, group=row.group, cells=cells, review=review)

@@ -1,126 +1,240 @@
-"""Bringing documents: taken off the line into the data directory, then read by a job."""
+"""Receive uploaded files: parse the multipart body, check names and content, store, queue an ingest."""
 
 import asyncio
 import errno
 import os
+import re
 import shutil
+import unicodedata
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.state.job_queue import QueuedJob
+from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
-from elt_llm_core.store.fsync import sync_file
+from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploads_folder
+from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
-from elt_llm_api.serve.actions.jobs import Jobs
-from elt_llm_api.serve.actions.multipart import CameIn, Form, FormReader
-from elt_llm_api.serve.actions.upload_names import check_content, safe_name
-from elt_llm_api.serve.refusals import NoRoom
+from elt_llm_api.serve.actions.jobs import JobActions
+from elt_llm_api.serve.errors import NoRoom, TooLarge, UnsupportedUpload
 from elt_llm_api.serve.services import Services
 
 MOST_FILES = 100
-"""In one upload."""
-_PIECE = 256 * 1024  # bytes that are gathered before the disk is asked
+"""Most files of one upload."""
+_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # beside files
+
+
+class UploadParser(MultiPartParser):
+    """Starlette's parser of forms, which also limits the size of a file and requires the form to be complete."""
+
+    spool_max_size = 1 << 16  # bytes of a file that are kept in memory
+
+    def __init__(self, headers: Headers, body: AsyncGenerator[bytes, None], max_bytes: int) -> None:
+        """Raises UnsupportedUpload for a body that is no form with files."""
+        content_type = headers.get("content-type", "").lower()
+        if not content_type.startswith("multipart/form-data") or "boundary=" not in content_type:
+            raise UnsupportedUpload(
+                "Files are uploaded as multipart/form-data, and this is something else.",
+                hint="Send the fields collection and files; see /openapi.json",
+            )
+        super().__init__(headers, body, max_files=MOST_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_FIELD_BYTES)
+        self._max_bytes, self._part_bytes, self._complete = max_bytes, 0, False
+
+    def on_part_begin(self) -> None:
+        """Start to count the bytes of a part."""
+        self._part_bytes = 0
+        super().on_part_begin()
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        """Store a piece of a part. Raises TooLarge."""
+        self._part_bytes += end - start
+        if self._part_bytes > self._max_bytes:
+            message = f"A file may have {self._max_bytes} bytes."
+            raise TooLarge(message, hint="Split it, or have ingest.max_file_mb raised.")
+        super().on_part_data(data, start, end)
+
+    def on_end(self) -> None:
+        """Note that the last boundary was read."""
+        self._complete = True
+
+    async def parse(self) -> FormData:
+        """Return the form. Raises UsageError for a malformed one, TooLarge, and OSError if the disk fails."""
+        try:
+            form = await super().parse()
+        except MultiPartException as error:
+            if "maximum" in error.message.lower():
+                raise TooLarge(f"The form is too large: {error.message}", hint="Split the upload.") from error
+            raise UsageError("The body is not a form as its header declares.", hint=error.message) from error
+        if not self._complete:
+            await form.close()
+            raise UsageError("The body broke off before its end.", hint="Send it again.")
+        return form
+
+
+LONGEST_NAME = 120
+"""Most characters of a name, its suffix included."""
+_MAX_NAME_BYTES = 240
+_FORBIDDEN = re.compile(r'[<>:"|?*/\\]')
+_SPACES = re.compile(r"\s{1,100}")
+_RESERVED = frozenset(("con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(10))))
+_HEAD_BYTES = 8192  # read to recognize the type
+_ZIP, _OLE, _PDF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"%PDF-"
+_ZIPPED = frozenset(
+    (".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".xlsx", ".xlsm", ".ods", ".odt", ".ott")
+) | frozenset((".epub", *REFUSED_SUFFIXES))
+_BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # of text
+_BINARY_SIGNATURES = (
+    _ZIP,
+    _OLE,
+    _PDF,
+    b"\x7fELF",
+    b"\x89PNG",
+    b"GIF8",
+    b"\xff\xd8\xff",
+    b"MZ\x90",
+    b"\x1f\x8b",
+    b"SQLite format 3",
+)
+
+
+def safe_file_name(sent_name: str) -> str:
+    """Return the last part of a name in Unicode's composed form (NFC), at most 120 characters, with its suffix.
+
+    It has no characters with a meaning in paths or terminals. Raises UnsupportedUpload for an unsupported suffix.
+    """
+    last = unicodedata.normalize("NFC", sent_name.replace("\\", "/")).rsplit("/", 1)[-1]
+    # Category C: controls, format characters such as a change of direction, and halves of surrogate pairs.
+    plain = "".join("_" if unicodedata.category(character).startswith("C") else character for character in last)
+    name = _SPACES.sub(" ", _FORBIDDEN.sub("_", plain)).rstrip(" .")
+    stem, dot, ending = name.rpartition(".")
+    suffix = f"{dot}{ending}" if dot else ""
+    if suffix.lower() not in SUPPORTED_SUFFIXES:
+        readable = ", ".join(sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES))
+        what = f"files ending in {suffix[:20]}" if suffix else "files without a suffix"
+        raise UnsupportedUpload(
+            f"Files of this type are not supported: {what}.", hint=f"Files of these types are read: {readable}"
+        )
+    stem = stem.strip(" .") or "document"
+    if stem.split(".", 1)[0].strip().casefold() in _RESERVED:
+        stem = f"_{stem}"
+    stem = stem[: LONGEST_NAME - len(suffix)]
+    while len(f"{stem}{suffix}".encode()) > _MAX_NAME_BYTES:
+        stem = stem[:-1]
+    return f"{stem.rstrip(' .')}{suffix}"
+
+
+def check_content(path: Path, name: str) -> None:
+    """Raise UnsupportedUpload if the content of a file does not fit the suffix of its name."""
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix == ".pdf":
+        fits = _PDF in head[:1024]
+    elif suffix in _ZIPPED:
+        fits = head.startswith(_ZIP)
+    elif suffix == ".xls":
+        fits = head.startswith((_ZIP, _OLE)) or _is_text(head)
+    else:
+        fits = _is_text(head)
+    if head and not fits:
+        raise UnsupportedUpload(
+            f"'{name}' is no {suffix} file by its content.",
+            hint="Save it in the format of its suffix, or rename it; save older office files as .docx, .pptx.",
+        )
+
+
+def _is_text(head: bytes) -> bool:
+    if head.startswith(_BYTE_ORDER_MARKS):
+        return True
+    if head.startswith(_BINARY_SIGNATURES):
+        return False
+    # UTF-16 without a mark has zero bytes in either the even or the odd positions.
+    return b"\0" not in head or not (b"\0" in head[::2] and b"\0" in head[1::2])
 
 
 @dataclass(frozen=True)
-class Uploaded:
-    """Files that are on the disk, by the names they are shown by, and the job that will read them."""
+class UploadResult:
+    """The names under which files were stored, and the job that will ingest them."""
 
     names: tuple[str, ...]
     job: QueuedJob
 
 
-class Uploads:
-    """Takes files for callers, into collections that they may change."""
+class UploadActions:
+    """Stores uploads in collections that the caller may write."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._data_dir = services.loaded.data_dir
 
-    async def receive(self, principal: Principal, content_type: str, body: AsyncIterator[bytes]) -> Uploaded:
-        """Take the files of a form as they come, and queue a job that reads them.
+    async def receive(self, principal: Principal, headers: Headers, body: AsyncGenerator[bytes, None]) -> UploadResult:
+        """Store the files of a form, and queue a job that ingests them.
 
-        Raises Forbidden, UsageError, UnsupportedUpload, TooLarge, NoRoom, Overloaded; nothing is kept then.
+        Raises Forbidden, UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded; no file is kept then.
         """
         self.check_may_write_anything(principal)
-        reader = await asyncio.to_thread(self._reader, content_type)
+        parser = UploadParser(headers, body, self._services.loaded.settings.ingest.max_file_mb << 20)
         try:
-            pieces = bytearray()
-            async for piece in body:
-                pieces += piece
-                if len(pieces) >= _PIECE:
-                    await asyncio.to_thread(self._feed, reader, bytes(pieces))
-                    pieces.clear()
-            await asyncio.to_thread(self._feed, reader, bytes(pieces))
-            return await asyncio.to_thread(self._take, principal, reader.finished())
+            form = await parser.parse()
+        except OSError as error:
+            raise _no_room_error(error) from error
+        try:
+            files = [(file.filename or "", file.file) for _, file in form.multi_items() if isinstance(file, UploadFile)]
+            return await asyncio.to_thread(self._store, principal, str(form.get("collection", "")), files)
         finally:
-            await asyncio.to_thread(reader.close)
+            await form.close()
 
-    def add(self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]) -> Uploaded:
-        """Take copies of files that are on the disk already, each with what it is to be called. Raises as `receive`."""
+    def add(self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]) -> UploadResult:
+        """Store copies of files on the disk, each with its name. Raises what `receive` raises."""
         self.check_may_write_anything(principal)
-        incoming = self._incoming()
-        with ExitStack() as left:
-            came = []
-            for given, path in files:
-                copy = incoming / uuid.uuid4().hex
-                left.callback(copy.unlink, missing_ok=True)
-                try:
-                    shutil.copyfile(path, copy)
-                except OSError as error:
-                    raise _no_room(error) from error
-                came.append(CameIn(given, copy, copy.stat().st_size))
-            return self._take(principal, Form({"collection": collection}, came))
+        with ExitStack() as opened:
+            streams = [(name, opened.enter_context(path.open("rb"))) for name, path in files]
+            return self._store(principal, collection, streams)
 
     def check_may_write_anything(self, principal: Principal) -> None:
-        """Raises Forbidden before anything is read of the body for a caller who may change nothing."""
+        """Raise Forbidden, before the body is read, for a caller without any write access."""
         if not principal.write:
-            raise Forbidden("This key may read, and bring no documents.")
+            raise Forbidden("This key may read, and may not upload documents.")
 
-    def _reader(self, content_type: str) -> FormReader:
-        most = self._services.loaded.settings.ingest.max_file_mb << 20
-        return FormReader(content_type, self._incoming(), most, MOST_FILES)
-
-    def _incoming(self) -> Path:
-        incoming = self._data_dir / UPLOADS_FOLDER / INCOMING
-        for folder in (incoming.parent, incoming):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        return incoming
-
-    def _feed(self, reader: FormReader, piece: bytes) -> None:
-        try:
-            reader.feed(piece)
-        except OSError as error:
-            raise _no_room(error) from error
-
-    def _take(self, principal: Principal, form: Form) -> Uploaded:
-        collection = check_collection_name(form.fields.get("collection", ""))
-        principal.require_write(collection)
-        if not form.files:
+    def _store(self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]) -> UploadResult:
+        principal.require_write(check_collection_name(collection))
+        if not files:
             raise UsageError("There is no file in the form.", hint="Send files in the field files.")
-        named = _by_name(form.files)
-        for name, file in named.items():
-            check_content(file.path, name)
-        folder = uploads_folder(self._data_dir, collection)
-        with self._services.placing:
-            self._check_quota(folder, named)
-            Jobs(self._services).refuse_if_full(principal)
+        incoming, folder = self._data_dir / UPLOADS_FOLDER / INCOMING, uploads_folder(self._data_dir, collection)
+        named: dict[str, Path] = {}
+        with ExitStack() as leftovers:
             try:
-                _place(folder, named)
+                for sent_name, stream in files:
+                    name, path = safe_file_name(sent_name), incoming / uuid.uuid4().hex
+                    if name in named:
+                        raise UsageError(
+                            f"Two files of this upload would be called '{name}'.",
+                            hint="Rename one of them; in two uploads the later replaces the earlier.",
+                        )
+                    leftovers.callback(path.unlink, missing_ok=True)
+                    named[name] = path
+                    _copy(stream, path)
+                    check_content(path, name)
+                with self._services.upload_lock:
+                    self._check_quota(folder, named)
+                    JobActions(self._services).raise_if_full(principal)
+                    _move(named, folder)
             except OSError as error:
-                raise _no_room(error) from error
+                raise _no_room_error(error) from error
         arguments = {"collection": collection, "collections": [collection], "uploads": list(named)}
-        return Uploaded(tuple(named), Jobs(self._services).submit(principal, "ingest", arguments))
+        return UploadResult(tuple(named), JobActions(self._services).submit(principal, "ingest", arguments))
 
-    def _check_quota(self, folder: Path, named: dict[str, CameIn]) -> None:
-        kept = (path for path in folder.iterdir() if path.name not in named) if folder.is_dir() else iter(())
-        total = sum(path.stat().st_size for path in kept) + sum(file.size for file in named.values())
+    def _check_quota(self, folder: Path, named: dict[str, Path]) -> None:
+        kept = [path for path in folder.iterdir() if path.name not in named] if folder.is_dir() else []
+        total = sum(path.stat().st_size for path in (*kept, *named.values()))
         quota = self._services.loaded.settings.serve.upload_quota_mb
         if total > quota << 20:
             raise NoRoom(
@@ -129,30 +243,28 @@ class Uploads:
             )
 
 
-def _by_name(files: Sequence[CameIn]) -> dict[str, CameIn]:
-    """Files by what they will be called. Raises UsageError for two of one name: the first would be lost."""
-    named: dict[str, CameIn] = {}
-    for file in files:
-        if (name := safe_name(file.given)) in named:
-            raise UsageError(
-                f"Two files of this upload would be called '{name}'.",
-                hint="Call one of them otherwise; brought one after the other, the later replaces the earlier.",
-            )
-        named[name] = file
-    return named
+def _copy(stream: BinaryIO, path: Path) -> None:
+    """Write a stream to a new private file, and to the disk; its folders are created."""
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as target:
+        shutil.copyfileobj(stream, target)
+        target.flush()
+        os.fsync(target.fileno())
 
 
-def _place(folder: Path, named: dict[str, CameIn]) -> None:
-    """Move files to where they stay; one of the same name is replaced."""
-    folder.parent.mkdir(mode=0o700, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for name, file in named.items():
-        file.path.replace(folder / name)
+def _move(named: dict[str, Path], folder: Path) -> None:
+    """Move files into a folder; a file of the same name is replaced."""
+    for parent in (folder.parent, folder):
+        parent.mkdir(mode=0o700, exist_ok=True)
+    for name, path in named.items():
+        path.replace(folder / name)
     for parent in (folder, folder.parent):
         sync_file(parent)
 
 
-def _no_room(error: OSError) -> NoRoom:
+def _no_room_error(error: OSError) -> NoRoom:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return NoRoom("The disk of the server is full.", hint="Whoever runs the server can make room.")
-    return NoRoom(f"The server cannot keep the files: {os.strerror(error.errno or 0)}.", hint="Run: elt-llm doctor")
+        return NoRoom("The disk of the server is full.", hint="The operator of the server can free space.")
+    return NoRoom(f"The server cannot store the files: {os.strerror(error.errno or 0)}.", hint="Run: elt-llm doctor")

@@ -1,1 +1,1 @@
-"""Work that takes long: kept in the state database, and done by child processes, one job each."""
+"""Background jobs: queued in the state database, run by one child process each."""

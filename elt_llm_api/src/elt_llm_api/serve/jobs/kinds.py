@@ -1,34 +1,211 @@
-"""Every kind of job the server does: what runs it, and whether it needs the writer's lock."""
+"""The kinds of jobs the server runs: ingest, forget, evaluate and the row jobs."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from elt_llm_consumer.kinds import KINDS
+from elt_llm_consumer.jobs.tasks import JOB_KINDS
 from elt_llm_core.errors import UsageError
-from elt_llm_core.progress import Progress
-from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.profiles import load_profile
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.uploads import uploads_folder
 
-from elt_llm_api.serve.jobs.batch_kind import run_batch
-from elt_llm_api.serve.jobs.evaluate_kind import run_evaluation
-from elt_llm_api.serve.jobs.forget_kind import run_forget
-from elt_llm_api.serve.jobs.ingest_kind import run_ingest
+from elt_llm_api.serve.jobs.handover import AllPartsFailed
 
-Kind = Callable[[Mapping[str, Any], LoadedSettings, Progress], dict[str, Any]]
-"""Does a job by its arguments and returns its result as plain values."""
+if TYPE_CHECKING:
+    from elt_llm_consumer.jobs.job_file import JobFile
+    from elt_llm_consumer.runner.costs import RunCost
 
-WRITING: Mapping[str, Kind] = {"ingest": run_ingest, "forget": run_forget}
-"""These hold the writer's lock: one after the other."""
-READING: Mapping[str, Kind] = {
-    **{kind: partial(run_batch, kind) for kind in KINDS},
+
+def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Path, ...]:
+    """Return the resolved paths of files and folders below ingest.roots.
+
+    Raises UsageError for a path that may not be read; that includes the data directory, which holds uploads of others.
+    """
+    if not names:
+        return ()
+    if not loaded.settings.ingest.roots:
+        raise UsageError(
+            "Only uploads can be ingested: ingest.roots names no folder of the server.",
+            hint="The operator of the server can add folders to ingest.roots.",
+        )
+    from elt_llm_ingest.sources.allowed_paths import AllowedPaths
+
+    allowed = AllowedPaths.of(loaded)
+    paths = tuple(allowed.check(name) for name in names)
+    data_dir = loaded.data_dir.resolve()
+    for name, path in zip(names, paths, strict=True):
+        if path.is_relative_to(data_dir) or _contains_visibly(path, data_dir):
+            raise UsageError(f"{name!r} may not be read: the server keeps its own data there.", hint="Name another.")
+    return paths
+
+
+def _contains_visibly(folder: Path, data_dir: Path) -> bool:
+    """Whether reading a folder would reach the data directory; hidden folders in it are not read."""
+    if not data_dir.is_relative_to(folder):
+        return False
+    return not any(part.startswith(".") for part in data_dir.relative_to(folder).parts)
+
+
+_NAME = re.compile(r"[\w-]{1,100}")
+
+
+def run_batch(
+    kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
+) -> dict[str, Any]:
+    """Run the job file `job` of `config/consumer`, limited by `only`, `domain`, `limit`; `anew` makes rows again.
+
+    A handbook may have `topics` of its own. With `dry_run` the result is a `plan` of the work and its cost. The result
+    names files without their folders. Raises what `run_job` raises; LockHeld if the same job runs already.
+    """
+    from elt_llm_consumer.runner.plan import RowSelection
+    from elt_llm_consumer.runner.run import JobRequest, run_job
+
+    selection = RowSelection(
+        tuple(arguments.get("only", ())),
+        arguments.get("domain"),
+        arguments.get("limit"),
+        bool(arguments.get("anew", False)),
+    )
+    file = _load_job_file(kind, arguments, loaded)
+    costs: list[RunCost] = []
+    request = JobRequest(
+        kind,
+        file,
+        selection,
+        dry_run=bool(arguments.get("dry_run", False)),
+        on_cost=costs.append,
+        progress=lambda: nullcontext(progress),
+    )
+    report = run_job(request, loaded)
+    if report is None:
+        return {"job": file.name, "kind": kind, "plan": costs[0].to_json()}
+    return {**report.to_json(), "files": [Path(path).name for path in report.files]}
+
+
+def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings) -> "JobFile":
+    from elt_llm_consumer.jobs.job_file import find_job_file, load_job
+
+    name = str(arguments.get("job", ""))
+    if not _NAME.fullmatch(name):
+        raise UsageError("A job is named by the bare name of its file.", hint="Such files are in config/consumer.")
+    file = load_job(find_job_file(name, loaded, loaded.config_dir), loaded)
+    topics = tuple(arguments.get("topics", ()))
+    if kind != "handbook" or not topics:
+        return file
+    section = file.spec.handbook.model_copy(update={"topics": topics})
+    return replace(file, spec=file.spec.model_copy(update={"handbook": section}))
+
+
+def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
+    """Measure `profiles` (by default those of the comparison) on `collection`, with `questions` generated from `seed`.
+
+    Returns `{"reports": [...]}`, one for each profile. Raises UnknownCollection, SettingsError, and what asking raises.
+    """
+    from elt_llm_core.collection.lifecycle import open_generation
+    from elt_llm_core.models.factory import create_embedding
+    from elt_llm_core.store.store import open_store
+    from elt_llm_query.evaluate.generated_questions import DEFAULT_NUMBER, evaluation_questions, generate_questions
+    from elt_llm_query.evaluate.runner import comparison_profiles, measure_profiles
+
+    collection = str(arguments["collection"])
+    names = arguments.get("profiles", ())
+    profiles = {name: load_profile(name, loaded).apply_to(loaded.settings) for name in names}
+    embedding = create_embedding(loaded.settings)
+    with (
+        open_store(loaded.data_dir) as store,
+        open_generation(store, collection, embedding.fingerprint) as generation,
+    ):
+        number, seed = int(arguments.get("questions") or DEFAULT_NUMBER), int(arguments.get("seed", 1))
+        questions = evaluation_questions(generate_questions(generation, number, seed))
+        profiles = profiles or comparison_profiles(loaded.settings)
+        reports = measure_profiles(collection, questions, generation, embedding, profiles, progress)
+    return {"reports": [report.to_json() for report in reports]}
+
+
+def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
+    """Forget `document`, an id, in `collection`, and delete its upload, unless that is newer than `asked_at`.
+
+    Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
+    """
+    collection = str(arguments["collection"])
+    with writer_lock(loaded.data_dir, f"forget in {collection}"):
+        from elt_llm_core.collection.forgetting import forget
+        from elt_llm_core.store.store import open_store
+
+        with open_store(loaded.data_dir, for_writing=True) as store:
+            asked_at = float(arguments["asked_at"])
+            report = forget(store, collection, str(arguments["document"]), progress, asked_at=asked_at)
+    return {**asdict(report), "documents": len(report.documents)}
+
+
+def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
+    """Ingest the files `uploads` and `paths` into `collection`; without both, the sources of the last ingest.
+
+    An upload is read even if a document like it was forgotten before. Returns the report of the run. Uploads into a new
+    collection are deleted if none could be read. Raises what `IngestSession.run` raises, UsageError for paths that may
+    not be read, and AllPartsFailed if every file failed.
+    """
+    from elt_llm_ingest.session import CollectionTask, IngestSession
+
+    collection = str(arguments["collection"])
+    uploads = _existing_uploads(loaded.data_dir, collection, arguments.get("uploads", ()))
+    paths = check_server_paths(loaded, arguments.get("paths", ()))
+    flags = {"rebuild": bool(arguments.get("rebuild", False)), "remember": bool(uploads)}
+    task = CollectionTask(collection, (*uploads, *paths))
+    with IngestSession(task, loaded, flags, f"ingest into {collection}") as session:  # type: ignore[arg-type]  # Flags
+        [report] = session.run(lambda: nullcontext(progress))
+    result = report.to_json()
+    if uploads and result["generation"] is None:
+        for path in uploads:  # no collection exists in which they could be listed
+            path.unlink(missing_ok=True)
+        note = f"Nothing could be read: the collection '{collection}' was not created, and the uploads were deleted."
+        result["notes"] = [*result["notes"], f"{note} Upload files that can be read."]
+    _raise_if_all_failed(result)
+    return result
+
+
+def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
+    """Raise AllPartsFailed, with the report, if files were read and all of them failed; skipped files do not count."""
+    files = [file for file in result["files"] if file["status"] != "skipped"]
+    if files and all(file["status"] == "failed" for file in files):
+        first, number = files[0], f"{len(files)} files" if len(files) > 1 else "one file"
+        message = f"Nothing could be read of {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
+        raise AllPartsFailed(message, result, hint="Fix what the reasons name, and ingest the files again.")
+
+
+def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:
+    """Return the uploads that still exist. Raises UsageError if some were named and none exists."""
+    folder = uploads_folder(data_dir, collection)
+    existing = tuple(folder / name for name in names if (folder / name).is_file())
+    if names and not existing:
+        raise UsageError("The uploads were deleted before they were read.", hint="Upload them again.")
+    return existing
+
+
+JobFunction = Callable[[Mapping[str, Any], LoadedSettings, ProgressListener], dict[str, Any]]
+"""Runs a job with its arguments and returns its result as JSON values."""
+
+WRITING_KINDS: Mapping[str, JobFunction] = {"ingest": run_ingest, "forget": run_forget}
+"""Jobs that hold the writer lock: one at a time."""
+READING_KINDS: Mapping[str, JobFunction] = {
+    **{kind: partial(run_batch, kind) for kind in JOB_KINDS},
     "evaluate": run_evaluation,
 }
-"""These read what is published, beside the others; of them, too, one after the other."""
+"""Jobs that read published collections: one at a time, beside a writing job."""
 
 
-def run_kind(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: Progress) -> dict[str, Any]:
-    """Do a job. Raises UsageError for an unknown kind, and whatever doing it raises."""
-    known = {**WRITING, **READING}
-    if kind not in known:
-        raise UsageError(f"There are no jobs of the kind '{kind}'.", hint=f"Kinds are: {', '.join(known)}.")
-    return known[kind](arguments, loaded, progress)
+def run_kind(
+    kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
+) -> dict[str, Any]:
+    """Run a job. Raises UsageError for an unknown kind, and whatever the job raises."""
+    kinds = {**WRITING_KINDS, **READING_KINDS}
+    if kind not in kinds:
+        raise UsageError(f"There are no jobs of the kind '{kind}'.", hint=f"Kinds are: {', '.join(kinds)}.")
+    return kinds[kind](arguments, loaded, progress)

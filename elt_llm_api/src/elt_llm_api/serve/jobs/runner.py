@@ -1,4 +1,4 @@
-"""What has the jobs done: for each kind of work a thread that starts one child process after the other."""
+"""Run the queued jobs: one thread for each lane starts one child process after the other."""
 
 import logging
 import os
@@ -6,144 +6,124 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 from typing import IO, cast
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import EltError
-from elt_llm_core.failpoints import FAILPOINT_VARIABLE
-from elt_llm_core.settings_loader import LoadedSettings
-from elt_llm_core.state.job_queue import JobQueue, QueuedJob
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.state.jobs import JobQueue, QueuedJob
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable
 
-from elt_llm_api.serve.jobs.child import DONE, STOPPED, WAITS
-from elt_llm_api.serve.jobs.claim import forget_claim, is_claimed
-from elt_llm_api.serve.jobs.kinds import READING, WRITING
-from elt_llm_api.serve.jobs.order import order_of
+from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED
+from elt_llm_api.serve.jobs.handover import delete_claim, encode_settings, is_claimed
+from elt_llm_api.serve.jobs.kinds import READING_KINDS, WRITING_KINDS
 
-LoadNow = Callable[[], LoadedSettings]
-"""The settings as they are now: a job that begins has the latest."""
-_SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_RECOVERIES = 0.25, 5.0
+SettingsSource = Callable[[], LoadedSettings]
+"""Returns the current settings, so that a job starts with the latest."""
+_POLL_SECONDS, _RECOVERY_SECONDS = 0.25, 5.0
 _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
-_LONGEST_REST = 30.0
-_BEGAN = (DONE, WAITS, STOPPED)
-_MOST_STARTS = 3
+_MAX_DELAY = 30.0
+_STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
+_MAX_ATTEMPTS = 3
 _log = logging.getLogger(__name__)
 
 
 class JobRunner(Closeable):
-    """Does the jobs of a queue until it is closed: those that write one by one, and beside them those that read.
+    """Runs the jobs of a queue until it is closed: one writing job at a time, and beside it one reading job.
 
-    Several servers may do this over one data directory: who is at work on a job holds its lock.
+    Several servers may run the queue of one data directory: the process that runs a job holds the lock of the job.
     """
 
-    def __init__(self, queue: JobQueue, load_now: LoadNow) -> None:
+    def __init__(self, queue: JobQueue, current_settings: SettingsSource) -> None:
         self._stop = Event()
-        self._lanes = [Lane(queue, load_now, kinds, self._stop) for kinds in (tuple(WRITING), tuple(READING))]
-        self._threads = [Thread(target=lane.work, name=f"jobs-{number}") for number, lane in enumerate(self._lanes)]
+        lanes = (tuple(WRITING_KINDS), tuple(READING_KINDS))
+        self._threads = [
+            Thread(target=JobLane(queue, current_settings, kinds, self._stop).run, name=f"jobs-{number}")
+            for number, kinds in enumerate(lanes)
+        ]
 
     def start(self) -> None:
-        """Begin with what is queued, and with what a server left that was killed."""
+        """Start to run queued jobs, and jobs that a killed server left unfinished."""
         for thread in self._threads:
             thread.start()
 
     def close(self) -> None:
-        """Stop: what is being done is queued again, and goes on from there when somebody runs the queue."""
+        """Stop: running jobs are queued again and continue when the queue is run again."""
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
 
 
-@dataclass
-class _Rests:
-    """Jobs that could not begin, by id: how often that was, and until when they are left alone (monotonic seconds)."""
+class JobLane:
+    """Runs the jobs of some kinds, one at a time, until `stop` is set."""
 
-    until: dict[str, tuple[int, float]] = field(default_factory=dict)
+    def __init__(self, queue: JobQueue, current_settings: SettingsSource, kinds: tuple[str, ...], stop: Event) -> None:
+        self._queue, self._current_settings, self._kinds, self._stop = queue, current_settings, kinds, stop
+        self._delays: dict[str, tuple[int, float]] = {}
+        """By job id: how many attempts failed to start, and until when to leave the job alone (monotonic seconds)."""
+        self._recovered_at = -_RECOVERY_SECONDS
 
-    def resting(self) -> Collection[str]:
-        """The ids of those that are left alone now."""
-        moment = time.monotonic()
-        return {identity for identity, (_, until) in self.until.items() if until > moment}
-
-    def put(self, identity: str) -> None:
-        """Leave one alone: a second at first, twice as long each time."""
-        times, _ = self.until.get(identity, (0, 0.0))
-        self.until[identity] = times + 1, time.monotonic() + min(_LONGEST_REST, 2.0**times)
-
-    def times(self, identity: str) -> int:
-        """How often one could not begin."""
-        return self.until.get(identity, (0, 0.0))[0]
-
-    def forget(self, identity: str) -> None:
-        """It could begin."""
-        self.until.pop(identity, None)
-
-
-class Lane:
-    """Does the jobs of some kinds, one at a time, until `stop` is set."""
-
-    def __init__(self, queue: JobQueue, load_now: LoadNow, kinds: tuple[str, ...], stop: Event) -> None:
-        self._queue, self._load_now, self._kinds, self._stop = queue, load_now, kinds, stop
-        self._rests = _Rests()
-        self._recovered = -_SECONDS_BETWEEN_RECOVERIES
-
-    def work(self) -> None:
-        """Until it is told to stop; a database that cannot be written for a while is waited for."""
+    def run(self) -> None:
+        """Run jobs until the stop event; wait when the database cannot be written for a while."""
         while not self._stop.is_set():
             try:
                 job = self._next()
                 if job is not None:
-                    self._do(job)
+                    self._run_job(job)
                     continue
             except (EltError, OSError) as error:
                 _log.warning("Jobs wait: %s", error)
                 self._stop.wait(_SECONDS_AFTER_FAULTS)
-            self._stop.wait(_SECONDS_BETWEEN_LOOKS)
+            self._stop.wait(_POLL_SECONDS)
 
     def _next(self) -> QueuedJob | None:
-        if time.monotonic() - self._recovered >= _SECONDS_BETWEEN_RECOVERIES:
-            self._recovered = time.monotonic()
+        now = time.monotonic()
+        if now - self._recovered_at >= _RECOVERY_SECONDS:
+            self._recovered_at = now
             self._recover()
-        return self._queue.next(self._kinds, self._rests.resting())
+        return self._queue.next(self._kinds, {identity for identity, (_, until) in self._delays.items() if until > now})
 
     def _recover(self) -> None:
-        """Queue again what is marked as running though nobody is at it: its process was killed."""
-        data_dir = self._load_now().data_dir
+        """Queue jobs again that are marked as running while no process runs them: it was killed."""
+        data_dir = self._current_settings().data_dir
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(data_dir, job.id):
-                self._queue.abandoned(job.id, "The process that did it was killed.")
-                self._after(job.id)
+                self._queue.abandoned(job.id, "The process that ran it was killed.")
+                self._update_delay(job.id)
 
-    def _do(self, job: QueuedJob) -> None:
-        process = _started(job, self._load_now())
+    def _run_job(self, job: QueuedJob) -> None:
+        process = _start_child(job, self._current_settings())
         try:
-            self._attend(job, process)
+            self._wait_for(job, process)
         finally:
             cast(IO[bytes], process.stdin).close()
+        code = process.returncode
+        exit_reason = f"signal {-code}" if code < 0 else f"exit code {code}"
         status = self._queue.get(job.id).status
-        if status == "running" and not is_claimed(self._load_now().data_dir, job.id):
-            self._queue.abandoned(job.id, f"Its process ended with {_how(process.returncode)}.")
-        if status == "queued" and process.returncode not in _BEGAN:
-            self._refuse_after_some(job, process.returncode)
-        self._after(job.id)
+        if status == "running" and not is_claimed(self._current_settings().data_dir, job.id):
+            self._queue.abandoned(job.id, f"Its process ended with {exit_reason}.")
+        if status == "queued" and code not in _STARTED_EXIT_CODES and self._attempts(job.id) >= _MAX_ATTEMPTS - 1:
+            self._queue.end(job.id, "failed", {}, f"Its process does not start: it ended with {exit_reason}.")
+        self._update_delay(job.id)
 
-    def _refuse_after_some(self, job: QueuedJob, code: int | None) -> None:
-        """End a job whose process does not come so far as to begin it."""
-        if self._rests.times(job.id) >= _MOST_STARTS - 1:
-            self._queue.end(job.id, "failed", {}, f"Its process does not start: it ended with {_how(code)}.")
+    def _attempts(self, identity: str) -> int:
+        return self._delays.get(identity, (0, 0.0))[0]
 
-    def _after(self, identity: str) -> None:
-        """Leave a job alone for a while that is to be done again, and keep nothing of one that has ended."""
+    def _update_delay(self, identity: str) -> None:
+        """Forget a job that has ended; delay one that runs again, by a second first, then twice as long each time."""
         if self._queue.get(identity).has_ended:
-            self._rests.forget(identity)
-            forget_claim(self._load_now().data_dir, identity)
+            self._delays.pop(identity, None)
+            delete_claim(self._current_settings().data_dir, identity)
         else:
-            self._rests.put(identity)
+            attempts = self._attempts(identity)
+            self._delays[identity] = attempts + 1, time.monotonic() + min(_MAX_DELAY, 2.0**attempts)
 
-    def _attend(self, job: QueuedJob, process: "subprocess.Popen[bytes]") -> None:
-        """Wait for the process; end it when the job is cancelled, or the server stops."""
+    def _wait_for(self, job: QueuedJob, process: "subprocess.Popen[bytes]") -> None:
+        """Wait for the process; stop it when the job is cancelled or the server stops."""
         deadline = 0.0
         while process.poll() is None:
             if not deadline and (self._stop.is_set() or self._queue.get(job.id).status == "cancelled"):
@@ -152,32 +132,40 @@ class Lane:
             if deadline and time.monotonic() > deadline:
                 os.killpg(process.pid, signal.SIGKILL)
             try:
-                process.wait(_SECONDS_BETWEEN_LOOKS)
+                process.wait(_POLL_SECONDS)
             except subprocess.TimeoutExpired:
                 continue
 
 
-def _started(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
+def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
+    # Settings are sent on standard input; our other variables may hold the server's own key.
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name == FAILPOINT_VARIABLE or not name.startswith("ELT_LLM_")
+    }
     process = subprocess.Popen(  # noqa: S603 - this interpreter, on a module of this package
         [sys.executable, "-m", "elt_llm_api.serve.jobs.child", job.id],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        env=_environment(),
-        start_new_session=True,  # Ctrl-C is for the server, which stops this in its own time
+        env=environment,
+        start_new_session=True,  # Ctrl-C is for the server, which stops this process itself
         bufsize=0,
     )
     try:
-        cast(IO[bytes], process.stdin).write(order_of(loaded))
+        cast(IO[bytes], process.stdin).write(encode_settings(loaded))
     except BrokenPipeError:
         _log.warning("The process of job %s ended at once.", job.id)
     return process
 
 
-def _environment() -> dict[str, str]:
-    """That of the server but for its settings, which are told, and what it may have been given as its own key."""
-    kept = {FAILPOINT_VARIABLE}
-    return {name: value for name, value in os.environ.items() if not name.startswith("ELT_LLM_") or name in kept}
+_DAYS_KEPT = 30
 
 
-def _how(code: int | None) -> str:
-    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+@contextmanager
+def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource) -> Iterator[JobRunner]:
+    """Run the queued jobs, those of an earlier server included; jobs that ended long ago are forgotten first."""
+    queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
+    with JobRunner(queue, current_settings) as runner:
+        runner.start()
+        yield runner

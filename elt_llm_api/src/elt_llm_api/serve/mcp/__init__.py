@@ -1,1 +1,1 @@
-"""Tools for agents by the Model Context Protocol, over stdio and HTTP; its library is an extra, imported where used."""
+"""Tools for agents over the Model Context Protocol; its library is an extra, imported where it is used."""

@@ -1,17 +1,17 @@
-"""`/mcp`: the tools over streamable HTTP, within the app and so behind its guards."""
+"""Mount the MCP tools at `/mcp` over streamable HTTP, with sessions bound to the key that opened them."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
 
-from elt_llm_api.serve.asgi import PRINCIPAL, Message, Receive, Scope, Send, header
-from elt_llm_api.serve.refusals import NotInstalled
+from elt_llm_api.serve.asgi import PRINCIPAL, header
+from elt_llm_api.serve.errors import NotInstalled
 from elt_llm_api.serve.services import Services
 
 if TYPE_CHECKING:
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 _MOST_SESSIONS = 1000
-MOST_OF_ONE = 100
-"""Sessions of one caller: whoever opens more loses those unused for longest, so that nobody takes all there are."""
+MOST_SESSIONS_PER_KEY = 100
+"""Sessions of one caller. Opening more closes the least recently used, so that one caller cannot use up all."""
 _SESSION = "mcp-session-id"
 
 
 def is_installed() -> bool:
-    """Whether the library of the protocol is there."""
+    """Whether the MCP library is installed."""
     return find_spec("mcp") is not None
 
 
-def not_installed() -> NotInstalled:
-    """What is said where it is not."""
+def not_installed_error() -> NotInstalled:
+    """The error for a missing MCP library."""
     return NotInstalled("Tools for agents are not installed here.", hint="Run: uv sync --inexact --extra mcp")
 
 
 def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager[None]:
-    """Serve the tools at `/mcp`; what comes back is to be entered while the app runs.
+    """Serve the tools at `/mcp`; enter the returned context while the app runs.
 
-    Without the library the path says what to install.
+    Without the MCP library, requests to the path fail with the command that installs it.
     """
     if not is_installed():
-        app.router.routes.append(Route(PATH, _not_installed, methods=["GET", "POST", "DELETE"]))
-        return _nothing()
+        app.router.routes.append(Route(PATH, _not_installed_route, methods=["GET", "POST", "DELETE"]))
+        return nullcontext()
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from elt_llm_api.serve.mcp.given import caller_of_request
     from elt_llm_api.serve.mcp.server import create_server
+    from elt_llm_api.serve.mcp.tool_call import principal_of_context
 
-    # The library builds its own app around its sessions; here the guards are around it, and one route is enough.
-    server = create_server(services, caller_of_request)
+    # The library builds an app of its own around its sessions; here one route behind our middleware is enough.
+    server = create_server(services, principal_of_context)
     serve = services.loaded.settings.serve
     server.streamable_http_app(
         streamable_http_path=PATH,
@@ -58,14 +58,14 @@ def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager
         max_sessions=_MOST_SESSIONS,
     )
     manager: StreamableHTTPSessionManager = server.session_manager
-    app.router.routes.append(Route(PATH, Door(manager)))
+    app.router.routes.append(Route(PATH, SessionGuard(manager)))
     return manager.run()
 
 
 def transport_security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> "TransportSecuritySettings":
-    """The library's own check of Host and Origin, with our names: a second door behind `Hosts`, closed if that fails.
+    """The library's own check of Host and Origin, with our names: a second check behind our middleware.
 
-    Pages of ours may call from whatever port this server listens at; `Hosts` has held that against the request.
+    Any port is allowed for our own names: the middleware has already compared it with the port of the request.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -78,57 +78,52 @@ def transport_security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> "Tra
     )
 
 
-class Door:
-    """Passes requests to the sessions, each bound to the key that opened it: another key does not find it."""
+class SessionGuard:
+    """Forwards requests to their MCP session, which only the key that opened the session can use."""
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
         self._manager = manager
         self._opened: dict[str, OrderedDict[str, None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell the library who asks, in its own words; end what the caller opened too many of."""
+        """Forward the request with its authenticated user; then close sessions beyond the caller's limit."""
         name = scope[PRINCIPAL].name
         own = self._opened.setdefault(name, OrderedDict())
         session = header(scope, _SESSION)
         if session is not None and session in own:
             own.move_to_end(session)
 
-        async def heard(message: Message) -> None:
+        async def send_and_note_session(message: Message) -> None:
             if session is None and message["type"] == "http.response.start" and message["status"] < 300:
-                given = [value for key, value in message.get("headers", ()) if key.lower() == _SESSION.encode("ascii")]
-                own.update(dict.fromkeys(value.decode("latin-1") for value in given))
+                values = [value for key, value in message.get("headers", ()) if key.lower() == _SESSION.encode("ascii")]
+                own.update(dict.fromkeys(value.decode("latin-1") for value in values))
             await send(message)
 
-        await self._pass(scope, name, receive, heard)
-        while len(own) > MOST_OF_ONE:
-            await self._end(scope, name, own.popitem(last=False)[0])
+        await self._forward(scope, name, receive, send_and_note_session)
+        while len(own) > MOST_SESSIONS_PER_KEY:
+            await self._close_session(scope, name, own.popitem(last=False)[0])
 
-    async def _pass(self, scope: Scope, name: str, receive: Receive, send: Send) -> None:
+    async def _forward(self, scope: Scope, name: str, receive: Receive, send: Send) -> None:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
         user = AuthenticatedUser(AccessToken(token="", client_id=name, subject=name, scopes=[]))
         await self._manager.handle_request({**scope, "user": user}, receive, send)
 
-    async def _end(self, scope: Scope, name: str, session: str) -> None:
-        """As if the caller had said that it does not need the session any more."""
+    async def _close_session(self, scope: Scope, name: str, session: str) -> None:
+        """Close a session the way its client would, by a DELETE request."""
         host = [one for one in scope["headers"] if one[0].lower() == b"host"]
         headers = [*host, (_SESSION.encode("ascii"), session.encode("latin-1"))]
-        await self._pass({**scope, "method": "DELETE", "headers": headers}, name, _no_body, _to_nobody)
+        await self._forward({**scope, "method": "DELETE", "headers": headers}, name, _empty_body, _discard)
 
 
-async def _no_body() -> Message:
+async def _empty_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _to_nobody(_: Message) -> None:
+async def _discard(_: Message) -> None:
     return
 
 
-async def _not_installed(_: Request) -> None:
-    raise not_installed()
-
-
-@asynccontextmanager
-async def _nothing() -> AsyncIterator[None]:
-    yield
+async def _not_installed_route(_: Request) -> None:
+    raise not_installed_error()

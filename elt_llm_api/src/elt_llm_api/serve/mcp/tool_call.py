@@ -1,36 +1,162 @@
-"""How a function becomes a tool: described, bounded, closed to arguments it does not know, and failing in words."""
+"""Turn functions into MCP tools: the call they receive, shared arguments, permissions, errors and results."""
 
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from elt_llm_core.errors import EltError
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.tree import StrategyName
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from starlette.requests import Request
 
-from elt_llm_api.serve.mcp.given import AnyContext
+from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
+from elt_llm_api.serve.actions.batch_jobs import NAME
+from elt_llm_api.serve.actions.questions import LONGEST_QUESTION
+from elt_llm_api.serve.asgi import PRINCIPAL
+from elt_llm_api.serve.services import Services
 
-A = TypeVar("A")
 P = ParamSpec("P")
+T = TypeVar("T")
+AnyContext = Context[Any, Any]
+GetPrincipal = Callable[[AnyContext], Principal]
+"""Returns the caller of a tool from its context. May raise Forbidden."""
+ToolFactory = Callable[[Services, GetPrincipal], Tool]
+READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+"""Changes nothing, and reads only what was ingested."""
+QUEUES_WORK = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+"""Queues work; the generations published before are kept, so that a rollback is possible."""
 
-READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-"""Changes nothing, and reaches nothing but what was ingested."""
-ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
-"""Puts work into the queue; what was published before stays where it can be gone back to."""
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call of a tool: the services of the server, the caller, and the library's context of the call."""
+
+    services: Services
+    principal: Principal
+    context: AnyContext
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """Run a blocking function in a worker thread, within the server's bounds. Raises Overloaded."""
+        return await self.services.workers.run(lambda _: function())
 
 
-def declared(act: Callable[P, Awaitable[CallToolResult]], title: str, annotations: ToolAnnotations) -> Tool:
-    """The tool that a function is: its name, its docstring as description, its arguments and its result as schemas.
+def local_principal(_: AnyContext) -> Principal:
+    """The person who started the process, with the permissions of that person."""
+    return LOCAL
 
-    An argument that it does not know is an error: left out in silence, it would seem to have had its effect.
+
+def principal_of_context(context: AnyContext) -> Principal:
+    """The sender of the request, as authenticated by the middleware around the app. Raises Forbidden."""
+    request = context.request_context.request
+    principal = request.scope.get(PRINCIPAL) if isinstance(request, Request) else None
+    if not isinstance(principal, Principal):
+        raise Forbidden("The caller is unknown.", hint="Call over HTTP, with a key where the server requires one.")
+    return principal
+
+
+CollectionNames = Annotated[
+    tuple[Annotated[str, Field(max_length=63)], ...],
+    Field(max_length=200, description="Names of collections to search; empty: those of the profile, else all."),
+]
+CollectionName = Annotated[str, Field(min_length=1, max_length=63, description="Name of a collection.")]
+DocumentName = Annotated[
+    str, Field(min_length=1, max_length=4000, description="A document: its id, path, file name or title.")
+]
+JobName = Annotated[
+    str, Field(min_length=1, max_length=100, pattern=NAME, description="Name of a job file of the server, no path.")
+]
+
+
+@dataclass(frozen=True)
+class QuestionArguments:
+    """A question, and which documents to search and how."""
+
+    question: Annotated[
+        str, Field(min_length=1, max_length=LONGEST_QUESTION, description="The question, in words, in any language.")
+    ]
+    collections: CollectionNames = ()
+    prefixes: Annotated[
+        tuple[Annotated[str, Field(max_length=63)], ...],
+        Field(max_length=50, description="Also search the collections whose names start with one of these."),
+    ] = ()
+    profile: Annotated[
+        str, Field(max_length=200, description="A profile: default, classic, fast, thorough, or one of your own.")
+    ] = "default"
+    where: Annotated[
+        tuple[Annotated[str, Field(max_length=500)], ...],
+        Field(
+            max_length=50, description="Conditions on metadata, such as year>=2020 or organisations=Board; all hold."
+        ),
+    ] = ()
+    strategy: Annotated[
+        StrategyName | None, Field(description="How to search; unset: that of the profile, which is best for most.")
+    ] = None
+
+
+def require_ingest_permission(loaded: LoadedSettings) -> None:
+    """Raises Forbidden unless `serve.agents_may_ingest` is set and `ingest.roots` names folders.
+
+    Ingested text shapes later answers, and the documents an agent reads may instruct it to ingest more.
     """
+    if not loaded.settings.serve.agents_may_ingest:
+        raise Forbidden(
+            "Agents may not ingest here.", hint="The operator of the server can set serve.agents_may_ingest: true."
+        )
+    if not loaded.settings.ingest.roots:
+        raise Forbidden(
+            "Agents may not ingest here: no folder is allowed.",
+            hint="The operator of the server can list folders in ingest.roots.",
+        )
+
+
+def mcp_tool(
+    title: str, annotations: ToolAnnotations = READ_ONLY
+) -> Callable[[Callable[Concatenate[ToolCall, P], Awaitable[CallToolResult]]], ToolFactory]:
+    """Declare a function as an MCP tool: its name, its docstring as description, its arguments and result as schemas.
+
+    A single dataclass parameter is replaced by its fields, so that several tools can share arguments. Unknown
+    arguments are errors: ignored ones would seem to have had an effect.
+    """
+
+    def declare(function: Callable[Concatenate[ToolCall, P], Awaitable[CallToolResult]]) -> ToolFactory:
+        signature = inspect.signature(function)
+        call, *parameters = signature.parameters.values()
+        shared = next((one.annotation for one in parameters if is_dataclass(one.annotation)), None)
+        fields = inspect.signature(shared).parameters.values() if shared else parameters  # type: ignore[arg-type]
+        context = call.replace(name="context", annotation=AnyContext)
+
+        def create(services: Services, get_principal: GetPrincipal) -> Tool:
+            @functools.wraps(function)
+            async def run(context: AnyContext, **values: Any) -> CallToolResult:
+                arguments: dict[str, Any] = {parameters[0].name: shared(**values)} if shared else values  # type: ignore[operator]
+                try:
+                    return await function(ToolCall(services, get_principal(context), context), **arguments)  # type: ignore[call-arg]
+                except EltError as error:
+                    raise ToolError(error_text(error)) from error
+
+            vars(run)["__signature__"] = signature.replace(parameters=[context, *fields])
+            return _strict_tool(run, title, annotations)
+
+        return create
+
+    return declare
+
+
+def _strict_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
     tool = Tool.from_function(
-        _failing_in_words(act),
+        function,
         title=title,
-        description=inspect.getdoc(act),
+        description=inspect.getdoc(function),
+        context_kwarg="context",
         annotations=annotations,
         structured_output=True,
     )
@@ -40,37 +166,12 @@ def declared(act: Callable[P, Awaitable[CallToolResult]], title: str, annotation
     return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
 
 
-def taking(
-    arguments: Callable[..., A], act: Callable[[AnyContext, A], Awaitable[CallToolResult]]
-) -> Callable[..., Awaitable[CallToolResult]]:
-    """A function of one dataclass, as one whose arguments are its fields: so several tools can have the same."""
-
-    @functools.wraps(act)
-    async def acting(context: AnyContext, **given: Any) -> CallToolResult:
-        return await act(context, arguments(**given))
-
-    own, fields = inspect.signature(act), inspect.signature(arguments).parameters
-    vars(acting)["__signature__"] = own.replace(parameters=[own.parameters["context"], *fields.values()])
-    return acting
-
-
-def told(text: str, structured: BaseModel) -> CallToolResult:
-    """A result in both forms: a short text for models, and all of it for programs."""
+def tool_result(text: str, structured: BaseModel) -> CallToolResult:
+    """A result in both forms: a short text for models, and the whole of it as data for programs."""
     values: dict[str, Any] = structured.model_dump(mode="json", by_alias=True)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
 
 
-def in_words(error: EltError) -> str:
-    """A failure as its reader is told of it: what is wrong, and the cure."""
+def error_text(error: EltError) -> str:
+    """What is wrong, and how to cure it."""
     return f"{error} {error.hint}".strip()
-
-
-def _failing_in_words(act: Callable[P, Awaitable[CallToolResult]]) -> Callable[P, Awaitable[CallToolResult]]:
-    @functools.wraps(act)
-    async def acting(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
-        try:
-            return await act(*args, **kwargs)
-        except EltError as error:
-            raise ToolError(in_words(error)) from error
-
-    return acting

@@ -1,1 +1,1 @@
-"""What stands around every route, ours and those of libraries alike: plain ASGI, outermost first."""
+"""ASGI middleware around all routes, ours and those of libraries."""

@@ -1,56 +1,59 @@
-"""Who asks is settled before anything else is: around every route, those of libraries included."""
+"""Authenticate every request before any route sees it."""
 
-from elt_llm_api.serve.access.callers import cookie_of, shown
-from elt_llm_api.serve.access.gate import Gate, Refused
-from elt_llm_api.serve.asgi import PRINCIPAL, App, Headers, Receive, Scope, Send, header, refuse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-OPEN = frozenset({"/health", "/login", "/logout"})
-"""What whoever asks is told: that the process lives, and where to show a key. They tell no more."""
-_PARTS_OF_PAGES = ("/assets/", "/static/")
-"""A page asks for dozens of these at once, and they cost nothing: they are not counted as requests of a caller."""
-_PROGRAMS = ("/v1", "/mcp", "/metrics", "/gradio_api")
+from elt_llm_api.serve.access.gate import AccessGate, AccessRefusal, presented_secret, set_cookie_header
+from elt_llm_api.serve.asgi import PRINCIPAL, header, send_error
+
+PUBLIC_PATHS = frozenset({"/health", "/login", "/logout"})
+"""These need no key: they only report that the process is alive, and where to enter a key."""
+_PAGE_ASSETS = ("/assets/", "/static/")
+"""A page loads dozens of these at once; they do not count as requests of the caller."""
+_API_PATHS = ("/v1", "/mcp", "/metrics", "/gradio_api")
 
 
 class Authentication:
-    """Refuses wrong and missing keys (401), those who try too many (429), and callers who ask too often (429).
+    """Refuses missing and wrong keys (401), too many wrong keys (429), and too many requests (429).
 
-    A browser that wants a page is led to where a key can be shown instead.
+    A browser that requests a page is redirected to the login form instead.
     """
 
-    def __init__(self, app: App, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: AccessGate) -> None:
         self._app, self._gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on requests with the caller in their scope."""
-        if scope["type"] not in {"http", "websocket"} or scope["path"] in OPEN:
+        """Forward admitted requests, with the caller in their scope."""
+        if scope["type"] not in {"http", "websocket"} or scope["path"] in PUBLIC_PATHS:
             await self._app(scope, receive, send)
             return
-        secret = shown(scope)
-        admitted = self._gate.admit(scope, secret, counted=not scope["path"].startswith(_PARTS_OF_PAGES))
-        if not isinstance(admitted, Refused):
+        secret = presented_secret(scope)
+        admitted = self._gate.admit(scope, secret, counted=not scope["path"].startswith(_PAGE_ASSETS))
+        if not isinstance(admitted, AccessRefusal):
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)
-        elif admitted.status == 401 and _wants_page(scope):
-            await _lead_to_login(scope, send, forget=secret is not None)
+        elif admitted.status == 401 and _requests_page(scope):
+            await _redirect_to_login(scope, send, forget=secret is not None)
         else:
-            await refuse(scope, send, admitted.status, admitted.kind, admitted.message, admitted.hint, admitted.headers)
+            await send_error(
+                scope, send, admitted.status, admitted.kind, admitted.message, admitted.hint, admitted.headers
+            )
 
 
-def _wants_page(scope: Scope) -> bool:
-    """Whether somebody looks at a page: programs are told what is wrong, where they asked."""
+def _requests_page(scope: Scope) -> bool:
+    """Whether a browser requests a page; programs get an error response instead of a redirect."""
     path = scope["path"]
     return (
         scope["type"] == "http"
         and scope["method"] == "GET"
         and "text/html" in (header(scope, "accept") or "")
-        and not any(path == start or path.startswith(f"{start}/") for start in _PROGRAMS)
+        and not any(path == prefix or path.startswith(f"{prefix}/") for prefix in _API_PATHS)
     )
 
 
-async def _lead_to_login(scope: Scope, send: Send, *, forget: bool) -> None:
-    """A key that was revoked is forgotten on the way: the browser would be locked out for showing it."""
-    headers: Headers = [(b"location", b"/login"), (b"content-length", b"0"), (b"cache-control", b"no-store")]
+async def _redirect_to_login(scope: Scope, send: Send, *, forget: bool) -> None:
+    """Redirect to the login form; `forget` deletes a revoked key, which would lock the browser out if sent again."""
+    headers = [(b"location", b"/login"), (b"content-length", b"0"), (b"cache-control", b"no-store")]
     if forget:
-        headers.append((b"set-cookie", cookie_of(None, scope).encode("ascii")))
+        headers.append((b"set-cookie", set_cookie_header(None, scope).encode("ascii")))
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

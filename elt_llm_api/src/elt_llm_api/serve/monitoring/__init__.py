@@ -1,1 +1,1 @@
-"""What happened: counts, times and series of the questions asked, a line a question, and their export."""
+"""Monitoring: counts and times of questions, stored over time and exported."""

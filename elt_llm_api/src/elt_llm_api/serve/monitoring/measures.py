@@ -1,47 +1,208 @@
-"""Counts and times of all questions of a period: of one hour, one day, or ever."""
+"""The measures of one question, and the counters and histograms of many."""
 
+import uuid
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal
 
-from elt_llm_api.serve.monitoring.histogram import Histogram, histogram_from
-from elt_llm_api.serve.monitoring.observation import Observation
+from elt_llm_core.results import QueryResult, RetrievedChunk, TraceStage
 
-_MOST_NAMES = 100  # stages or types of errors that are told apart; more would be a mistake, and would eat memory
+BUCKET_BOUNDS = tuple(0.1 * 1.2**step for step in range(88))
+"""Upper bounds of the buckets in milliseconds, from 0.1 ms to about 13 minutes, each 1.2 times the previous one."""
+_MOVING_WEIGHT = 0.1  # of the latest value in the moving average: about the last twenty values count
+_MOST_NAMES = 100  # distinct stages or types of errors; more would be a mistake, and use up memory
+Kind = Literal["ask", "search"]
+Outcome = Literal["answered", "refused", "found", "failed", "cancelled"]
+Document = tuple[str, str, str]
+"""Collection, document id and hash."""
 
 
 @dataclass
-class Measures:
-    """Everything that is counted. `counts` are by group and name, such as `outcome` and `answered`."""
+class Histogram:
+    """Durations in milliseconds.
+
+    A percentile is exact to its bucket, whose bounds differ by a fifth. Values above the last bound count in the last
+    bucket.
+    """
+
+    count: int = 0
+    total: float = 0.0
+    moving: float = 0.0
+    """Exponentially weighted moving average."""
+    buckets: dict[int, int] = field(default_factory=dict)
+    """Number of values by index of their bucket; empty buckets are left out."""
+
+    def add(self, milliseconds: float) -> None:
+        """Count one value, 0 or more."""
+        index = min(bisect_left(BUCKET_BOUNDS, milliseconds), len(BUCKET_BOUNDS) - 1)
+        self.buckets[index] = self.buckets.get(index, 0) + 1
+        change = _MOVING_WEIGHT * (milliseconds - self.moving)
+        self.moving = self.moving + change if self.count else milliseconds
+        self.count += 1
+        self.total += milliseconds
+
+    def merge(self, later: "Histogram") -> None:
+        """Add the values of a later histogram, of whose order only the moving average is known."""
+        for index, count in later.buckets.items():
+            self.buckets[index] = self.buckets.get(index, 0) + count
+        if later.count:
+            kept: float = (1 - _MOVING_WEIGHT) ** later.count if self.count else 0.0
+            self.moving = kept * self.moving + (1 - kept) * later.moving
+        self.count += later.count
+        self.total += later.total
+
+    @property
+    def mean(self) -> float:
+        """The mean in milliseconds; 0 without values."""
+        return self.total / self.count if self.count else 0.0
+
+    def percentile(self, share: float) -> float:
+        """The value below which `share` (0 to 1) of the values are, in milliseconds; 0 without values."""
+        wanted, counted = share * self.count, 0
+        for index in sorted(self.buckets):
+            count = self.buckets[index]
+            if counted + count >= wanted:
+                low = BUCKET_BOUNDS[index - 1] if index else 0.0
+                return low + (BUCKET_BOUNDS[index] - low) * max(0.0, wanted - counted) / count
+            counted += count
+        return 0.0
+
+    def summary(self) -> dict[str, float]:
+        """Count, mean, percentiles and moving average, in milliseconds."""
+        return {
+            "count": self.count,
+            "mean_ms": round(self.mean, 3),
+            "p50_ms": round(self.percentile(0.5), 3),
+            "p95_ms": round(self.percentile(0.95), 3),
+            "moving_ms": round(self.moving, 3),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as JSON values."""
+        buckets = {str(index): count for index, count in sorted(self.buckets.items())}
+        return {"count": self.count, "total": self.total, "moving": self.moving, "buckets": buckets}
+
+
+def parse_histogram(content: Mapping[str, Any]) -> Histogram:
+    """The inverse of `Histogram.to_json`."""
+    buckets = {int(index): int(count) for index, count in content["buckets"].items()}
+    return Histogram(int(content["count"]), float(content["total"]), float(content["moving"]), buckets)
+
+
+@dataclass(frozen=True)
+class QuestionObservation:
+    """One question and its outcome. `error` is the type of the error if it failed."""
+
+    kind: Kind
+    profile: str
+    principal: str
+    outcome: Outcome
+    error: str = ""
+    took_ms: float = 0.0
+    confidence: float | None = None
+    stages: tuple[TraceStage, ...] = ()
+    caches: Mapping[str, bool] = field(default_factory=dict)
+    """Whether each cache had a hit; caches that were not used are left out."""
+    chunk_counts: Mapping[str, int] = field(default_factory=dict)
+    """Number of chunks by retriever: `vector`, `keyword` or `both`."""
+    generations: Mapping[str, int] = field(default_factory=dict)
+    documents: tuple[Document, ...] = ()
+    question: str = ""
+    answer: str = ""
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def found_by(self) -> str:
+        """The retrievers that found the chunks: `vector`, `keyword`, `hybrid`, or `none`."""
+        retrievers = {name for name, count in self.chunk_counts.items() if count}
+        if not retrievers:
+            return "none"
+        return retrievers.pop() if retrievers in ({"vector"}, {"keyword"}) else "hybrid"
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there was an answer, a statement that the documents hold none, or chunks."""
+        return self.outcome in {"answered", "refused", "found"}
+
+
+def answer_fields(result: QueryResult) -> dict[str, object]:
+    """The fields of an observation that come from an answer."""
+    outcome = "cancelled" if not result.complete else "answered" if result.answered else "refused"
+    cached = result.metadata.get("cached")
+    caches = {} if cached is None else {"answers": bool(cached)}
+    return {
+        **chunk_fields(result.chunks, result.trace.stages),
+        "outcome": outcome,
+        "confidence": result.confidence if result.answered else None,
+        "caches": caches if cached else {**caches, **cache_hits(result.trace.stages)},
+        "generations": dict(result.metadata.get("generations", {})),
+        "answer": result.answer,
+    }
+
+
+def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> dict[str, object]:
+    """The fields of an observation that come from chunks and stages."""
+    counts: Counter[str] = Counter()
+    for chunk in chunks:
+        if chunk.dense_rank is not None and chunk.keyword_rank is not None:
+            counts["both"] += 1
+        elif chunk.dense_rank is not None:
+            counts["vector"] += 1
+        elif chunk.keyword_rank is not None:
+            counts["keyword"] += 1
+    return {
+        "outcome": "found",
+        "stages": tuple(stages),
+        "caches": cache_hits(stages),
+        "chunk_counts": dict(counts),
+        "documents": tuple(dict.fromkeys((one.collection, one.source_id, one.document_hash) for one in chunks)),
+    }
+
+
+def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
+    """Whether the chunks came from the cache of results, as the first stage reports."""
+    for stage in stages:
+        cache = stage.details.get("cache")
+        if stage.name == "understand" and isinstance(cache, Mapping):
+            return {"results": bool(cache.get("hit"))}
+    return {}
+
+
+@dataclass
+class QuestionMeasures:
+    """Counters and histograms of many questions. `counts` are by group and name, such as `outcome` and `answered`."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     confidence: float = 0.0
-    """The sum over the answers counted as `outcome`, `answered`."""
+    """The sum over the answers."""
     times: dict[str, Histogram] = field(default_factory=dict)
     """By kind of question, such as `ask`, and by stage, such as `stage:retrieve`."""
 
-    def add(self, seen: Observation) -> None:
-        """Count one question."""
-        self._count("kind", seen.kind)
-        self._count("outcome", seen.outcome)
-        if seen.error:
-            self._count("failure", seen.error)
-        for cache, hit in seen.caches.items():
+    def add(self, observation: QuestionObservation) -> None:
+        """Count one question. The names of groups are part of the stored format."""
+        self._count("kind", observation.kind)
+        self._count("outcome", observation.outcome)
+        if observation.error:
+            self._count("failure", observation.error)
+        for cache, hit in observation.caches.items():
             self._count("cache", f"{cache}:{'hit' if hit else 'miss'}")
-        if seen.succeeded:
-            self._count("found_by", seen.found_by)
-            self._time(seen.kind, seen.took_ms)
-        for leg, passages in seen.legs.items():
-            self._count("passages", leg, passages)
-        if seen.outcome == "answered":
-            self.confidence += seen.confidence or 0.0
-        for stage in seen.stages:
-            if stage.took_ms > 0:  # a stage that was kept from before took none
-                self._time(f"stage:{stage.name}", stage.took_ms)
+        if observation.succeeded:
+            self._count("found_by", observation.found_by)
+            self._add_time(observation.kind, observation.took_ms)
+        for retriever, count in observation.chunk_counts.items():
+            self._count("passages", retriever, count)
+        if observation.outcome == "answered":
+            self.confidence += observation.confidence or 0.0
+        for stage in observation.stages:
+            if stage.took_ms > 0:  # cached stages took none
+                self._add_time(f"stage:{stage.name}", stage.took_ms)
 
-    def merge(self, later: "Measures") -> None:
-        """Count everything that others counted after these."""
+    def merge(self, later: "QuestionMeasures") -> None:
+        """Add the counts of later measures."""
         for group, counts in later.counts.items():
             self.counts.setdefault(group, Counter()).update(counts)
         self.confidence += later.confidence
@@ -49,56 +210,54 @@ class Measures:
             self.times.setdefault(name, Histogram()).merge(times)
 
     def of(self, group: str, name: str | None = None) -> int:
-        """A count, or all of a group together."""
+        """A count, or the sum of a group."""
         counts = self.counts.get(group, Counter())
         return sum(counts.values()) if name is None else counts[name]
 
     def summary(self) -> dict[str, Any]:
-        """What people want to know: totals, shares, and times in milliseconds."""
+        """Totals, shares, and durations in milliseconds."""
         answered, refused = self.of("outcome", "answered"), self.of("outcome", "refused")
-        succeeded = answered + refused + self.of("outcome", "found")
+        caches: dict[str, dict[str, int]] = {}
+        for name, count in self.counts.get("cache", {}).items():
+            cache, _, result = name.partition(":")
+            caches.setdefault(cache, {"hit": 0, "miss": 0})[result] = count
         return {
             "questions": self.of("kind"),
             "by_kind": dict(self.counts.get("kind", {})),
-            "succeeded": succeeded,
+            "succeeded": answered + refused + self.of("outcome", "found"),
             "failed": self.of("outcome", "failed"),
             "cancelled": self.of("outcome", "cancelled"),
             "failures": dict(self.counts.get("failure", {})),
             "answered": answered,
-            "abstentions": refused,
+            "refused": refused,
             "mean_confidence": round(self.confidence / answered, 4) if answered else None,
-            "cache": self._caches(),
-            "legs": dict(self.counts.get("found_by", {})),
-            "passages": dict(self.counts.get("passages", {})),
+            "cache": caches,
+            "found_by": dict(self.counts.get("found_by", {})),
+            "chunks": dict(self.counts.get("passages", {})),
             "times": {name: times.summary() for name, times in sorted(self.times.items())},
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """All fields as JSON values."""
         return {
             "counts": {group: dict(counts) for group, counts in self.counts.items()},
             "confidence": self.confidence,
             "times": {name: times.to_json() for name, times in self.times.items()},
         }
 
-    def _caches(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
-        for name, count in self.counts.get("cache", {}).items():
-            cache, _, what = name.partition(":")
-            found.setdefault(cache, {"hit": 0, "miss": 0})[what] = count
-        return found
-
     def _count(self, group: str, name: str, by: int = 1) -> None:
         counts = self.counts.setdefault(group, Counter())
         counts[name if name in counts or len(counts) < _MOST_NAMES else "other"] += by
 
-    def _time(self, name: str, milliseconds: float) -> None:
+    def _add_time(self, name: str, milliseconds: float) -> None:
         known = name in self.times or len(self.times) < _MOST_NAMES
         self.times.setdefault(name if known else "stage:other", Histogram()).add(milliseconds)
 
 
-def measures_from(kept: Mapping[str, Any]) -> Measures:
-    """The measures that `to_json` gave."""
-    counts = {group: Counter({name: int(count) for name, count in of.items()}) for group, of in kept["counts"].items()}
-    times = {name: histogram_from(one) for name, one in kept["times"].items()}
-    return Measures(counts, float(kept["confidence"]), times)
+def parse_measures(content: Mapping[str, Any]) -> QuestionMeasures:
+    """The inverse of `QuestionMeasures.to_json`."""
+    counts = {
+        group: Counter({name: int(count) for name, count in one.items()}) for group, one in content["counts"].items()
+    }
+    times = {name: parse_histogram(one) for name, one in content["times"].items()}
+    return QuestionMeasures(counts, float(content["confidence"]), times)

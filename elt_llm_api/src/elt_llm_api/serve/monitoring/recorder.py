@@ -1,134 +1,233 @@
-"""The one place where questions are recorded: counted at once, written down and sent on beside them."""
+"""Record questions: count them, store series by hour and day, and pass them to the exporters."""
 
+import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from queue import Empty, Full, Queue
-from threading import Thread
+from threading import Lock, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.results import QueryResult
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.state.calibrations import MetricTable, Period, PeriodStart
+from elt_llm_core.state.erasure import TraceFiles
+from elt_llm_core.store.database import Database
+from elt_llm_core.utilities import Closeable
 
-from elt_llm_api.serve.monitoring.observation import Kind, Observation, of_answer, of_passages
-from elt_llm_api.serve.monitoring.series import Series
+from elt_llm_api.serve.monitoring.exporters import TraceFileSink, open_span_exporter
+from elt_llm_api.serve.monitoring.measures import (
+    Kind,
+    QuestionMeasures,
+    QuestionObservation,
+    answer_fields,
+    chunk_fields,
+    parse_measures,
+)
 
 if TYPE_CHECKING:
-    from elt_llm_query.retrieve.pipeline import Found
+    from elt_llm_query.search import SearchResult
 
-Sink = Callable[[Observation], None]
-"""Writes a question down or sends it on; raises OSError if it cannot."""
+ObservationSink = Callable[[QuestionObservation], None]
+"""Writes or sends a question; raises OSError if that fails."""
+TOTAL: PeriodStart = ("total", "")
 SAVE_EVERY = 300.0  # seconds
 _MOST_WAITING = 10_000
 _log = logging.getLogger(__name__)
 
 
-class Recorder(Closeable):
-    """Counts questions, and hands each to the `sinks` in a thread of its own. Safe to use from many threads.
+class MeasureSeries:
+    """The stored measures, with those not saved yet kept apart, since other servers add to the same rows.
 
-    What was counted is saved every `save_every` seconds and when it is closed.
+    `keep_hours` and `keep_days` are the days that hourly and daily measures are kept. Safe to use from many threads.
     """
 
-    def __init__(self, series: Series, sinks: Sequence[Sink] = (), *, save_every: float = SAVE_EVERY) -> None:
+    def __init__(self, rows: MetricTable, keep_hours: int, keep_days: int) -> None:
+        self._rows, self._keep_hours, self._keep_days = rows, keep_hours, keep_days
+        self._unsaved: dict[PeriodStart, QuestionMeasures] = {}
+        self._adding, self._saving = Lock(), Lock()
+
+    def add(self, observation: QuestionObservation) -> None:
+        """Count one question in the total, its hour and its day."""
+        with self._adding:
+            for start in (TOTAL, ("hour", _hour_key(observation.at)), ("day", _day_key(observation.at))):
+                self._unsaved.setdefault(start, QuestionMeasures()).add(observation)
+
+    def save(self, now: datetime | None = None) -> None:
+        """Add new measures to the database, and delete old ones. Raises StoreError, keeping the new measures."""
+        moment = now or datetime.now(UTC)
+        with self._saving:
+            with self._adding:
+                unsaved, self._unsaved = self._unsaved, {}
+            try:
+                rows = {start: json.dumps(measures.to_json()) for start, measures in unsaved.items()}
+                self._rows.add(rows, _merge_json)
+            except BaseException:
+                self._restore(unsaved)
+                raise
+            self._rows.prune("hour", _hour_key(moment - timedelta(days=self._keep_hours)))
+            self._rows.prune("day", _day_key(moment - timedelta(days=self._keep_days)))
+
+    def total(self) -> QuestionMeasures:
+        """The measures of all time."""
+        return self._of("total", 1).get("", QuestionMeasures())
+
+    def hours(self, most: int = 48) -> dict[str, QuestionMeasures]:
+        """The last hours with questions by their start, the oldest first."""
+        return self._of("hour", most)
+
+    def days(self, most: int = 60) -> dict[str, QuestionMeasures]:
+        """The last days with questions, the oldest first."""
+        return self._of("day", most)
+
+    def _of(self, period: Period, most: int) -> dict[str, QuestionMeasures]:
+        with self._saving:
+            rows = self._rows.of(period, "", most)
+            measures = {start: parse_measures(json.loads(content)) for start, content in rows.items()}
+            with self._adding:
+                for (one, start), unsaved in self._unsaved.items():
+                    if one == period:
+                        measures.setdefault(start, QuestionMeasures()).merge(unsaved)
+        return dict(sorted(measures.items())[-most:])
+
+    def _restore(self, unsaved: dict[PeriodStart, QuestionMeasures]) -> None:
+        with self._adding:
+            for start, later in self._unsaved.items():
+                unsaved.setdefault(start, QuestionMeasures()).merge(later)
+            self._unsaved = unsaved
+
+
+def _merge_json(stored: str, unsaved: str) -> str:
+    measures = parse_measures(json.loads(stored))
+    measures.merge(parse_measures(json.loads(unsaved)))
+    return json.dumps(measures.to_json())
+
+
+def _hour_key(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:00Z")
+
+
+def _day_key(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+class QuestionRecorder(Closeable):
+    """Counts questions, and passes each to the `sinks` in a thread of its own. Safe to use from many threads.
+
+    The counts are saved every `save_every` seconds and when the recorder is closed.
+    """
+
+    def __init__(
+        self, series: MeasureSeries, sinks: Sequence[ObservationSink] = (), *, save_every: float = SAVE_EVERY
+    ) -> None:
         self.series = series
+        self.lost = 0
+        """Questions that were counted but not passed to the sinks, because the disk or the network was too slow."""
         self._sinks, self._save_every = tuple(sinks), save_every
-        self._waiting: Queue[Observation | None] = Queue(_MOST_WAITING)
-        self._lost = 0
+        self._waiting: Queue[QuestionObservation | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._work, name="recorder", daemon=True)
         self._thread.start()
 
-    def watch(self, kind: Kind, principal: str, question: str, profile: str, *, request_id: str = "") -> "Watch":
-        """Record what becomes of a question within a `with` block; its id is that of the request, where it has one."""
-        asked = {"kind": kind, "principal": principal, "question": question, "profile": profile}
-        return Watch(self, {**asked, "id": request_id} if request_id else asked)
+    def watch(
+        self, kind: Kind, principal: str, question: str, profile: str, *, request_id: str = ""
+    ) -> "QuestionTimer":
+        """Record the outcome of a question asked in a `with` block; `request_id` becomes its id, if there is one."""
+        fields = {"kind": kind, "principal": principal, "question": question, "profile": profile}
+        return QuestionTimer(self, {**fields, "id": request_id} if request_id else fields)
 
-    def record(self, seen: Observation) -> None:
-        """Count a question, and have it written down soon. Never waits."""
-        self.series.add(seen)
+    def record(self, observation: QuestionObservation) -> None:
+        """Count a question, and queue it for the sinks. Never waits."""
+        self.series.add(observation)
         try:
-            self._waiting.put_nowait(seen)
+            self._waiting.put_nowait(observation)
         except Full:
-            self._lost += 1
-
-    @property
-    def lost(self) -> int:
-        """Questions that were counted but not written down, because the disk or the network was too slow."""
-        return self._lost
+            self.lost += 1
 
     def close(self) -> None:
-        """Write down and save what is left."""
+        """Pass on and save the remaining questions."""
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
 
     def _work(self) -> None:
-        due, goes_on = time.monotonic() + self._save_every, True
-        while goes_on:
-            goes_on = self._take(max(0.0, due - time.monotonic()))
-            if not goes_on or time.monotonic() >= due:
-                self._save()
+        due, running = time.monotonic() + self._save_every, True
+        while running:
+            try:
+                observation = self._waiting.get(timeout=max(0.0, due - time.monotonic()))
+            except Empty:
+                pass
+            else:
+                running = observation is not None
+                if observation is not None:
+                    self._write(observation)
+            if not running or time.monotonic() >= due:
+                try:
+                    self.series.save()
+                except StoreError as error:
+                    _log.warning("The measures were not saved, and will be tried again: %s", error)
                 due = time.monotonic() + self._save_every
 
-    def _take(self, timeout: float) -> bool:
-        """Hand on one question, if one comes in time; False at the end."""
-        try:
-            seen = self._waiting.get(timeout=timeout)
-        except Empty:
-            return True
-        if seen is not None:
-            self._tell(seen)
-        return seen is not None
-
-    def _tell(self, seen: Observation) -> None:
+    def _write(self, observation: QuestionObservation) -> None:
         for sink in self._sinks:
             try:
-                sink(seen)
+                sink(observation)
             except OSError as error:
                 _log.warning("A trace was not written: %s", error.strerror or type(error).__name__)
 
-    def _save(self) -> None:
-        try:
-            self.series.save()
-        except StoreError as error:
-            _log.warning("The measures were not saved, and will be tried again: %s", error)
 
+class QuestionTimer:
+    """One question while it is being answered; without a recorded result, the end of the block sets the outcome."""
 
-class Watch:
-    """One question while it is asked; how the block ends says what became of it where nothing else was told."""
-
-    def __init__(self, recorder: Recorder, asked: Mapping[str, Any]) -> None:
-        self._recorder, self._asked = recorder, asked
+    def __init__(self, recorder: QuestionRecorder, fields: Mapping[str, Any]) -> None:
+        self._recorder, self._fields = recorder, fields
         self._started = time.perf_counter()
         self._done = False
 
     def answered(self, result: QueryResult) -> QueryResult:
-        """Record an answer, and give it back."""
-        self._record(of_answer(result))
+        """Record an answer, and return it."""
+        self._record(answer_fields(result))
         return result
 
-    def found(self, found: "Found") -> "Found":
-        """Record passages, and give them back."""
-        self._record(of_passages(found.chunks, found.stages))
-        return found
+    def found(self, result: "SearchResult") -> "SearchResult":
+        """Record the chunks of a search, and return it."""
+        self._record(chunk_fields(result.chunks, result.stages))
+        return result
 
     def __enter__(self) -> Self:
-        """Begin; the time counts from when the watch was made."""
+        """The time counts from the creation of the timer."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Record a failure by its type; a question that was given up is no failure."""
+        """Record a failure by its type; a cancelled question is not a failure."""
         if self._done or kind is None:
             return
+        name = kind.__name__ if issubclass(kind, EltError) else "InternalError"
         failed = issubclass(kind, Exception)
-        name = kind.__name__ if issubclass(kind, EltError) else "Unexpected"
         self._record({"outcome": "failed", "error": name} if failed else {"outcome": "cancelled"})
 
-    def _record(self, told: dict[str, Any]) -> None:
+    def _record(self, outcome: dict[str, Any]) -> None:
         if not self._done:
             self._done = True
             took_ms = (time.perf_counter() - self._started) * 1000
-            self._recorder.record(Observation(**self._asked, **told, took_ms=took_ms))
+            self._recorder.record(QuestionObservation(**self._fields, **outcome, took_ms=took_ms))
+
+
+@contextmanager
+def open_recorder(loaded: LoadedSettings, state: Database) -> Iterator[QuestionRecorder]:
+    """A recorder over the state database, saved when the block ends. Raises SettingsError."""
+    serve, network = loaded.settings.serve, loaded.settings.network
+    series = MeasureSeries(MetricTable(state), serve.metrics_hourly_days, serve.metrics_daily_days)
+    sinks: list[ObservationSink] = []
+    with ExitStack() as opened:
+        if serve.trace_files:
+            sinks.append(TraceFileSink(TraceFiles(loaded.data_dir, serve.trace_files), words=serve.trace_questions))
+        if serve.otel_endpoint:
+            exporter = open_span_exporter(serve.otel_endpoint, allow_remote=network.allow_remote_traces)
+            sinks.append(opened.enter_context(exporter))
+        yield opened.enter_context(QuestionRecorder(series, sinks))

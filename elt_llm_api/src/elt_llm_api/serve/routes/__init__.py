@@ -1,1 +1,1 @@
-"""Routes: each takes a request apart, calls one service, and puts the answer together."""
+"""HTTP routes: parse a request, call one action, return its result."""

@@ -1,103 +1,87 @@
-"""`/v1/documents`: bring documents, list them, read them by span and page, forget them."""
+"""`/v1/documents`: upload, list, read by span and page, forget."""
 
 from typing import Annotated, Any
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.store.collections import COLLECTION_NAME
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
-from elt_llm_api.serve.actions.documents import DocumentListed, Documents, DocumentText
-from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
-from elt_llm_api.serve.actions.uploads import Uploads
-from elt_llm_api.serve.routes.given import Caller, GivenServices
+from elt_llm_api.serve.actions.documents import DocumentActions, DocumentEntry, DocumentText
+from elt_llm_api.serve.actions.jobs import JobSummary, job_summary
+from elt_llm_api.serve.actions.uploads import UploadActions
+from elt_llm_api.serve.routes.dependencies import Call
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 Collection = Annotated[str, Path(pattern=COLLECTION_NAME, description="Name of the collection.")]
 DocumentId = Annotated[
-    str, Path(pattern="^[0-9a-f]{32}$", description="Id of the document, as lists and sources have it.")
+    str, Path(pattern="^[0-9a-f]{32}$", description="Id of the document, as in lists and citations.")
 ]
-_FORM: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["collection", "files"],
-                    "properties": {
-                        "collection": {
-                            "type": "string",
-                            "pattern": COLLECTION_NAME,
-                            "description": "Made if it is new.",
-                        },
-                        "files": {
-                            "type": "array",
-                            "minItems": 1,
-                            "maxItems": 100,
-                            "items": {"type": "string", "format": "binary"},
-                        },
-                    },
-                }
-            }
-        },
-    }
+_FILES = {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "string", "format": "binary"}}
+_COLLECTION = {"type": "string", "pattern": COLLECTION_NAME, "description": "Created if it does not exist."}
+_FORM = {
+    "type": "object",
+    "required": ["collection", "files"],
+    "properties": {"collection": _COLLECTION, "files": _FILES},
+}
+_UPLOAD: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}},
 }
 
 
 class DocumentList(BaseModel):
-    """Documents by name; `total` counts those that are not in this part of the list, too."""
+    """Documents by name; `total` also counts those outside this page of the list."""
 
-    documents: tuple[DocumentListed, ...]
+    documents: tuple[DocumentEntry, ...]
     total: int
 
 
-class UploadTaken(BaseModel):
-    """Files that are kept, under these names, and the job that reads them."""
+class UploadResponse(BaseModel):
+    """The names of the stored files, and the job that ingests them."""
 
     names: tuple[str, ...]
-    job: JobTold
+    job: JobSummary
 
 
-@router.post("", status_code=202, openapi_extra=_FORM)
-async def upload(request: Request, services: GivenServices, caller: Caller) -> UploadTaken:
-    """Bring files into a collection: they are kept at once, and read by a job. One of the same name is replaced."""
+@router.post("", status_code=202, openapi_extra=_UPLOAD)
+async def upload_documents(call: Call) -> UploadResponse:
+    """Upload files into a collection: they are stored, replacing files of the same name, and ingested by a job."""
+    request = call.request
     try:
-        taken = await Uploads(services).receive(caller, request.headers.get("content-type", ""), request.stream())
+        upload = await UploadActions(call.services).receive(call.principal, request.headers, request.stream())
     except ClientDisconnect as error:
         raise UsageError("The body broke off before its end.", hint="Send it again.") from error
-    return UploadTaken(names=taken.names, job=job_told(taken.job, caller))
+    return UploadResponse(names=upload.names, job=job_summary(upload.job, call.principal))
 
 
 @router.get("")
-def documents(
-    services: GivenServices,
-    caller: Caller,
-    collection: Annotated[str, Query(pattern=COLLECTION_NAME, description="Whose documents.", examples=["samples"])],
-    offset: Annotated[int, Query(ge=0, le=10_000_000, description="How many to leave out at the beginning.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 200,
+def list_documents(
+    call: Call,
+    collection: Annotated[
+        str, Query(pattern=COLLECTION_NAME, description="Name of the collection.", examples=["samples"])
+    ],
+    offset: Annotated[int, Query(ge=0, le=10_000_000, description="Number of documents to skip.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Most documents to return.")] = 200,
 ) -> DocumentList:
-    """The documents of a collection, and the files that could not be read, with the reason."""
-    found = Documents(services).all(caller, collection)
-    part = found[offset : offset + limit]
-    return DocumentList(documents=tuple(part), total=len(found))
+    """List the documents of a collection, and the files that could not be read, with the reason."""
+    documents = DocumentActions(call.services).all(call.principal, collection)
+    return DocumentList(documents=tuple(documents[offset : offset + limit]), total=len(documents))
 
 
 @router.get("/{collection}/{identity}/text")
-def text(
+def get_document_text(
+    call: Call,
     collection: Collection,
     identity: DocumentId,
-    services: GivenServices,
-    caller: Caller,
     start: Annotated[int, Query(ge=0, le=10**12, description="First character.")] = 0,
     end: Annotated[
-        int | None, Query(ge=0, le=10**12, description="The one after the last; unset: as far as goes.")
+        int | None, Query(ge=0, le=10**12, description="The character after the last; unset: to the end.")
     ] = None,
     page: Annotated[int | None, Query(ge=1, le=10**9, description="Only this page, in place of a span.")] = None,
 ) -> DocumentText:
-    """A span of the text as citations see it, or a page; 200,000 characters at most: `end` says how far it goes."""
-    return Documents(services).text(caller, collection, identity, (start, end), page)
+    """Return a span of the text that citations refer to, or a page; 200,000 characters at most, up to `end`."""
+    return DocumentActions(call.services).text(call.principal, collection, identity, (start, end), page)
 
 
 @router.get(
@@ -105,20 +89,19 @@ def text(
     response_class=Response,
     responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
 )
-async def page_image(
+async def get_page_image(
+    call: Call,
     collection: Collection,
     identity: DocumentId,
     number: Annotated[int, Path(ge=1, le=100_000, description="The page, from 1.")],
-    services: GivenServices,
-    caller: Caller,
 ) -> Response:
-    """A picture of a page of a PDF, drawn from the file as it was read; 404 with the reason where that is gone."""
-    documents = Documents(services)
-    picture = await services.workers.run(lambda _: documents.page_image(caller, collection, identity, number))
-    return Response(picture, media_type="image/png", headers={"cache-control": "no-store"})
+    """Return an image of a page of a PDF, rendered from the original file; 404 with the reason if that is gone."""
+    actions = DocumentActions(call.services)
+    image = await call.services.workers.run(lambda _: actions.page_image(call.principal, collection, identity, number))
+    return Response(image, media_type="image/png", headers={"cache-control": "no-store"})
 
 
 @router.delete("/{collection}/{identity}", status_code=202)
-def forget(collection: Collection, identity: DocumentId, services: GivenServices, caller: Caller) -> JobTold:
-    """Forget a document for good, as a job: out of every index, text and vector, its upload deleted."""
-    return job_told(Documents(services).forget(caller, collection, identity), caller)
+def forget_document(call: Call, collection: Collection, identity: DocumentId) -> JobSummary:
+    """Delete a document for good, as a job: from every index, text and vector, with its upload."""
+    return job_summary(DocumentActions(call.services).forget(call.principal, collection, identity), call.principal)

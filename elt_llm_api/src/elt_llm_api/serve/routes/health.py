@@ -1,29 +1,58 @@
-"""Whether the server lives, and whether it can answer."""
+"""`/health`, `/ready`, `/v1/version`, `/metrics` and `/v1/monitoring`."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from elt_llm_api.serve.actions.health import HealthOf, Ready
-from elt_llm_api.serve.routes.given import Caller, GivenServices
+from elt_llm_api.serve.actions.health import HealthActions, MonitoringReport, Readiness, VersionInfo, version_info
+from elt_llm_api.serve.routes.dependencies import Call
 
 router = APIRouter(tags=["health"])
+_PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Health(BaseModel):
-    """The process lives."""
+class Liveness(BaseModel):
+    """The process is alive."""
 
     status: str = Field("ok", examples=["ok"])
 
 
 @router.get("/health")
-async def health() -> Health:
-    """Told to whoever asks, without a key, and never waiting for anything."""
-    return Health(status="ok")
+async def get_health() -> Liveness:
+    """Report that the process is alive, without a key and without waiting for anything."""
+    return Liveness(status="ok")
 
 
-@router.get("/ready", responses={503: {"model": Ready}})
-def ready(response: Response, services: GivenServices, caller: Caller) -> Ready:
-    """503 with reasons until a question could be answered."""
-    told = HealthOf(services).ready(caller)
-    response.status_code = 200 if told.ready else 503
-    return told
+@router.get("/ready", responses={503: {"model": Readiness}})
+def get_readiness(response: Response, call: Call) -> Readiness:
+    """Report whether questions can be answered; 503 with reasons until then."""
+    readiness = HealthActions(call.services).ready(call.principal)
+    response.status_code = 200 if readiness.ready else 503
+    return readiness
+
+
+@router.get("/v1/version")
+def get_version(call: Call) -> VersionInfo:
+    """Return the versions of the packages and of Python, and the installed extras; for administrators also paths."""
+    return version_info(call.services, call.principal)
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {_PROMETHEUS_TYPE: {"schema": {"type": "string"}}}}},
+)
+def get_metrics(call: Call) -> Response:
+    """Return counters, times and gauges in the text format of Prometheus."""
+    return Response(HealthActions(call.services).metrics(call.principal), media_type=_PROMETHEUS_TYPE)
+
+
+@router.get("/v1/monitoring")
+def get_monitoring(
+    call: Call,
+    hours: Annotated[int, Query(ge=1, le=10_000, description="Most hours of the series.")] = 48,
+    days: Annotated[int, Query(ge=1, le=10_000, description="Most days of the series.")] = 60,
+) -> MonitoringReport:
+    """Return totals, times of stages, caches, retrievers, and the series by hour and by day."""
+    return HealthActions(call.services).monitoring(call.principal, hours, days)

@@ -1,88 +1,136 @@
-"""`/v1/jobs`: what is being done, how far it is, what came of it."""
+"""`/v1/jobs`, `/v1/batch-jobs`, `/v1/ingest` and `/v1/evaluate`: queue jobs, follow and cancel them."""
 
 import hashlib
 from typing import Annotated, Any
 
-from elt_llm_core.state.job_queue import JobStatus, QueuedJob
-from fastapi import APIRouter, Header, Path, Query, Request
-from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from elt_llm_consumer.jobs.tasks import JobKind
+from elt_llm_core.state.jobs import JobStatus, QueuedJob
+from elt_llm_core.store.collections import COLLECTION_NAME
+from fastapi import APIRouter, Header, Path, Query
+from fastapi.sse import EventSourceResponse, format_sse_event
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.asking import Silence
-from elt_llm_api.serve.actions.job_shapes import JobTold, job_told
-from elt_llm_api.serve.actions.jobs import Jobs
-from elt_llm_api.serve.asgi import REQUEST_ID
-from elt_llm_api.serve.routes.event_streams import HEARTBEAT, STILL_AT_WORK, STREAMED, event_stream, frame, frames
-from elt_llm_api.serve.routes.given import Caller, GivenServices
+from elt_llm_api.serve.actions.batch_jobs import BatchJob, BatchJobActions, BatchJobRequest
+from elt_llm_api.serve.actions.evaluation import EvaluationActions, EvaluationRequest
+from elt_llm_api.serve.actions.jobs import IngestActions, JobActions, JobSummary, job_summary
+from elt_llm_api.serve.actions.questions import KeepAlive
+from elt_llm_api.serve.routes.dependencies import Call
+from elt_llm_api.serve.routes.event_streams import HEARTBEAT, HEARTBEAT_COMMENT, STREAMED, event_frames, event_stream
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
-JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job, as it was given when it was queued.")]
+router = APIRouter(prefix="/v1")
+JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job, as returned when it was queued.")]
 
 
 class JobList(BaseModel):
     """Jobs, newest first."""
 
-    jobs: tuple[JobTold, ...]
+    jobs: tuple[JobSummary, ...]
 
 
-@router.get("")
-def jobs(
-    services: GivenServices,
-    caller: Caller,
-    status: Annotated[list[JobStatus], Query(max_length=5, description="Only those; none: all.")] = [],  # noqa: B006
-    collection: Annotated[str | None, Query(max_length=63, description="Only those about it.")] = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
+@router.get("/jobs", tags=["jobs"])
+def list_jobs(
+    call: Call,
+    status: Annotated[list[JobStatus], Query(max_length=5, description="Jobs of these statuses; none: all.")] = [],  # noqa: B006
+    collection: Annotated[str | None, Query(max_length=63, description="Jobs that use this collection.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
 ) -> JobList:
-    """The jobs that are queued, run or have ended, as far as the key may read what they are about."""
-    found = Jobs(services).all(caller, status, collection, most=limit)
-    return JobList(jobs=tuple(job_told(job, caller) for job in found))
+    """List the queued, running and ended jobs whose collections the key may read."""
+    jobs = JobActions(call.services).all(call.principal, status, collection, most=limit)
+    return JobList(jobs=tuple(job_summary(job, call.principal) for job in jobs))
 
 
-@router.get("/{identity}")
-def job(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
-    """One job, and how far it is."""
-    return job_told(Jobs(services).get(caller, identity), caller)
+@router.get("/jobs/{identity}", tags=["jobs"])
+def get_job(identity: JobId, call: Call) -> JobSummary:
+    """Return a job and its progress."""
+    return job_summary(JobActions(call.services).get(call.principal, identity), call.principal)
 
 
-@router.get("/{identity}/result")
-def result(identity: JobId, services: GivenServices, caller: Caller) -> dict[str, Any]:
-    """What came of a job that is done, or of which everything failed; 409 while there is nothing."""
-    return dict(Jobs(services).result(caller, identity))
+@router.get("/jobs/{identity}/result", tags=["jobs"])
+def get_job_result(identity: JobId, call: Call) -> dict[str, Any]:
+    """Return the result of a job that is done, or whose parts all failed; 409 before."""
+    return dict(JobActions(call.services).result(call.principal, identity))
 
 
-@router.post("/{identity}/cancel")
-def cancel(identity: JobId, services: GivenServices, caller: Caller) -> JobTold:
-    """Have a job not done; what is being done is stopped within seconds. One that has ended stays as it is."""
-    return job_told(Jobs(services).cancel(caller, identity), caller)
+@router.post("/jobs/{identity}/cancel", tags=["jobs"])
+def cancel_job(identity: JobId, call: Call) -> JobSummary:
+    """Cancel a job; a running one stops within seconds, one that has ended is not changed."""
+    return job_summary(JobActions(call.services).cancel(call.principal, identity), call.principal)
 
 
-@router.get("/{identity}/events", responses=STREAMED)
-async def events(
+@router.get("/jobs/{identity}/events", responses=STREAMED, tags=["jobs"])
+async def stream_job_events(
     identity: JobId,
-    request: Request,
-    services: GivenServices,
-    caller: Caller,
+    call: Call,
     last_event_id: Annotated[
-        str | None, Header(max_length=64, description="What was seen last is not sent again.")
+        str | None, Header(max_length=64, description="Id of the last event received; it is not sent again.")
     ] = None,
-) -> StreamingResponse:
-    """Server-Sent Events: `progress` with the job whenever something changes, at last `end`, or `error`.
+) -> EventSourceResponse:
+    """Send Server-Sent Events: `progress` with the job after each change, and last `end`, or `error`.
 
-    Comments come in between where nothing changes for long.
+    Comments keep the connection open while nothing changes.
     """
-    follow = Jobs(services).follow(caller, identity, silence=HEARTBEAT)
-    first = await anext(follow)  # what is refused is refused with its status
-    told = frames(first, follow, lambda job: sent(job, caller, last_event_id), request.scope.get(REQUEST_ID, ""))
-    return event_stream(told)
+    events = JobActions(call.services).follow(call.principal, identity, silence=HEARTBEAT)
+    first = await anext(events)  # a refused request gets the status of its error
+    return event_stream(
+        event_frames(first, events, lambda job: job_frame(job, call.principal, last_event_id), call.request_id)
+    )
 
 
-def sent(job: QueuedJob | Silence, caller: Principal, seen: str | None) -> bytes | None:
-    """One event; none for what was seen, unless it is the end. Its id is a digest of what it tells."""
-    if isinstance(job, Silence):
-        return STILL_AT_WORK
-    data = job_told(job, caller).model_dump_json()
+def job_frame(job: QueuedJob | KeepAlive, caller: Principal, last_id: str | None) -> bytes | None:
+    """Return a job as an event, whose id is a digest of its data; None if it has the last id and is not the end."""
+    if isinstance(job, KeepAlive):
+        return HEARTBEAT_COMMENT
+    data = job_summary(job, caller).model_dump_json()
     identity = hashlib.sha256(data.encode()).hexdigest()[:16]
-    if identity == seen and not job.has_ended:
+    if identity == last_id and not job.has_ended:
         return None
-    return frame("end" if job.has_ended else "progress", data, identity)
+    return format_sse_event(data_str=data, event="end" if job.has_ended else "progress", id=identity)
+
+
+class BatchJobList(BaseModel):
+    """The job files that a key may use."""
+
+    jobs: list[BatchJob]
+    problems: list[str] = Field(description="Why files cannot be read; for administrators only.")
+
+
+@router.get("/batch-jobs", tags=["batch jobs"])
+def list_batch_jobs(call: Call) -> BatchJobList:
+    """List the jobs in config/consumer that read only what the key may read."""
+    actions = BatchJobActions(call.services)
+    return BatchJobList(jobs=actions.all(call.principal), problems=actions.problems(call.principal))
+
+
+@router.post("/batch-jobs/{kind}", status_code=202, tags=["batch jobs"])
+def run_batch_job(kind: JobKind, body: BatchJobRequest, call: Call) -> JobSummary:
+    """Queue a job file as a job of this kind; its rows are stored as they are made."""
+    return job_summary(BatchJobActions(call.services).submit(call.principal, kind, body), call.principal)
+
+
+class IngestRequest(BaseModel):
+    """The files to ingest, and the collection."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    collection: str = Field(pattern=COLLECTION_NAME, description="Created if it is new.", examples=["samples"])
+    paths: tuple[str, ...] = Field(
+        (),
+        max_length=1000,
+        description="Files and folders of the server, below ingest.roots; none: the sources of the last ingest.",
+        examples=[[]],
+    )
+    rebuild: StrictBool = Field(False, description="Index everything again; also after a change of embedding model.")
+
+
+@router.post("/ingest", status_code=202, tags=["documents"])
+def ingest_paths(body: IngestRequest, call: Call) -> JobSummary:
+    """Queue an ingest; follow it at /v1/jobs/ID/events."""
+    job = IngestActions(call.services).submit(call.principal, body.collection, body.paths, rebuild=body.rebuild)
+    return job_summary(job, call.principal)
+
+
+@router.post("/evaluate", status_code=202, tags=["evaluation"])
+def evaluate_collection(body: EvaluationRequest, call: Call) -> JobSummary:
+    """Queue an evaluation by questions generated from the collection's own documents; its result is the report."""
+    return job_summary(EvaluationActions(call.services).submit(call.principal, body), call.principal)

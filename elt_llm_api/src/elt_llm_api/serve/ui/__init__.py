@@ -1,1 +1,1 @@
-"""The user interface in the browser; it needs the extra `ui`, and nothing of it is imported before it is asked for."""
+"""The browser user interface, built with Gradio (extra `ui`), which is imported on the first visit."""

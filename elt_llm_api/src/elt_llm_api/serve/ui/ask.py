@@ -1,196 +1,172 @@
-"""The tab Ask: questions, answers as they are made, and their sources beside them."""
+"""The tab Ask: questions, streamed answers and their sources."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 from elt_llm_core.errors import EltError
-from elt_llm_core.state.feedback import Verdict
+from elt_llm_core.state.sessions import Verdict
 
-from elt_llm_api.serve.actions.asking import LONGEST_QUESTION, AskRequest
-from elt_llm_api.serve.actions.feedback import Opinions
-from elt_llm_api.serve.safe_text import as_text
+from elt_llm_api.serve.actions.conversations import FeedbackActions
+from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest
+from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.callers import principal_of
-from elt_llm_api.serve.ui.choices import collection_choices, conversation_choices, profile_choices, profile_told
-from elt_llm_api.serve.ui.conversation import Conversation, Talking, copied
-from elt_llm_api.serve.ui.handlers import QUIET, Updates
-from elt_llm_api.serve.ui.sources import Sources
-
-
-@dataclass(frozen=True)
-class _Controls:
-    """What stands on the tab."""
-
-    collections: gr.Dropdown
-    profile: gr.Dropdown
-    earlier: gr.Dropdown
-    afresh: gr.Button
-    chat: gr.Chatbot
-    said: gr.Markdown
-    question: gr.Textbox
-    send: gr.Button
-    stop: gr.Button
-    copy: gr.Textbox
-    state: gr.State
+from elt_llm_api.serve.ui import controls
+from elt_llm_api.serve.ui.conversation import ConversationHandler, ConversationState, copyable_text
+from elt_llm_api.serve.ui.markup import failure_markdown
+from elt_llm_api.serve.ui.sources import SourcePanel
 
 
 def build(services: Services) -> None:
-    """Lay out the tab and say what its controls do."""
-    with gr.Row(elem_id="ask"):
-        with gr.Column(scale=3, min_width=320):
-            controls = _laid_out()
-        with gr.Column(scale=2, min_width=320, elem_id="sources"):
-            gr.Markdown("### Sources")
-            sources = Sources(services)
-    _Tab(services, controls, sources).wire()
-
-
-def _laid_out() -> _Controls:
-    with gr.Row(elem_id="ask-settings"):
-        collections = gr.Dropdown([], multiselect=True, label="Collections", info="None chosen: all you may read.")
-        profile = gr.Dropdown(["default"], value="default", label="Profile", info="How passages are found.")
-        earlier = gr.Dropdown([], label="Earlier conversations", info="Choose one to go on with it.")
-    chat = gr.Chatbot(
-        label="Conversation",
-        elem_id="conversation",
-        height=440,
-        buttons=[],
-        latex_delimiters=[],
-        allow_tags=False,
-        allow_file_downloads=False,
-        placeholder="Ask about your documents. Each sentence of an answer comes with the place it stands at.",
-    )
-    said = gr.Markdown("", elem_id="said", latex_delimiters=[])
-    question = gr.Textbox(
-        label="Question",
-        placeholder="Type a question and press Enter; Shift+Enter begins a new line.",
-        lines=1,
-        max_lines=6,
-        max_length=LONGEST_QUESTION,
-        elem_id="question",
-        autofocus=True,
-    )
-    with gr.Row(elem_id="ask-buttons"):
-        send = gr.Button("Ask", variant="primary", elem_id="send")
-        stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="stop")
-        afresh = gr.Button("New conversation", elem_id="afresh")
-    with gr.Accordion("The last answer as text", open=False, elem_id="copy"):
-        copy = gr.Textbox(label="Answer with its sources", buttons=["copy"], lines=4, interactive=False)
-    state = gr.State(Conversation())
-    return _Controls(collections, profile, earlier, afresh, chat, said, question, send, stop, copy, state)
+    """Lay out the tab and connect its controls."""
+    _Tab(services).wire()
 
 
 class _Tab:
-    """The handlers of the tab: each takes what controls hold, calls an action, and says what changes."""
+    """The controls of the tab and their handlers."""
 
-    def __init__(self, services: Services, controls: _Controls, sources: Sources) -> None:
-        self._services, self._controls, self._sources = services, controls, sources
-        self._talking, self._opinions = Talking(services), Opinions(services)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._conversation, self._feedback = ConversationHandler(services), FeedbackActions(services)
+        with gr.Row(elem_id="ask"):
+            with gr.Column(scale=3, min_width=320):
+                self._lay_out()
+            with gr.Column(scale=2, min_width=320, elem_id="sources"):
+                gr.Markdown("### Sources")
+                self._sources = SourcePanel(services)
+
+    def _lay_out(self) -> None:
+        with gr.Row(elem_id="ask-settings"):
+            self._collections = controls.collection_picker()
+            self._profile = gr.Dropdown(["default"], value="default", label="Profile", info="How to search.")
+            self._earlier = gr.Dropdown([], label="Earlier conversations", info="Choose one to continue it.")
+        self._chat = gr.Chatbot(
+            label="Conversation",
+            elem_id="conversation",
+            height=440,
+            buttons=[],
+            latex_delimiters=[],
+            allow_tags=False,
+            allow_file_downloads=False,
+            placeholder="Ask about your documents. Every sentence of an answer has a citation.",
+        )
+        self._status = controls.html_area("status")
+        self._question = gr.Textbox(
+            label="Question",
+            placeholder="Type a question and press Enter; Shift+Enter starts a new line.",
+            lines=1,
+            max_lines=6,
+            max_length=LONGEST_QUESTION,
+            elem_id="question",
+            autofocus=True,
+        )
+        with gr.Row(elem_id="ask-buttons"):
+            self._send = gr.Button("Ask", variant="primary", elem_id="send")
+            self._stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="stop")
+            self._new = gr.Button("New conversation", elem_id="new-conversation")
+        with gr.Accordion("The last answer as text", open=False, elem_id="copy"):
+            self._copy = gr.Textbox(label="Answer with its sources", buttons=["copy"], lines=4, interactive=False)
+        self._state = gr.State(ConversationState())
 
     def wire(self) -> None:
-        """Say which control calls what."""
-        on = self._controls
-        shown = [on.chat, on.said, on.send, on.stop, on.copy, on.state, *self._sources.outputs]
-        asking = [on.question, on.collections, on.profile, on.state]
-        gr.on(None, self.choices, None, [on.collections, on.profile, on.earlier], **QUIET)
+        """Connect the controls with their handlers."""
+        shown = [self._chat, self._status, self._send, self._stop, self._copy, self._state, *self._sources.outputs]
+        asking = [self._question, self._collections, self._profile, self._state]
+        gr.on(None, self.choices, None, [self._collections, self._profile, self._earlier], **controls.QUIET_EVENT)
         gr.on(
-            [on.question.submit, on.send.click],
+            [self._question.submit, self._send.click],
             self.ask,
             asking,
-            [on.question, *shown],
+            [self._question, *shown],
             concurrency_limit=None,
             trigger_mode="multiple",
-            **QUIET,
-        ).then(self.settled, [on.state], [on.earlier, *self._sources.groups], **QUIET)
-        on.stop.click(self.stop, None, None, **QUIET)
-        on.profile.input(self.profile_told, [on.profile], [on.profile], **QUIET)
-        gr.on([on.afresh.click, on.chat.clear], self.afresh, None, [on.question, on.earlier, *shown], **QUIET)
-        on.earlier.input(self.reopen, [on.earlier], shown, **QUIET)
-        on.chat.like(self.like, [on.state], [on.said], **QUIET)
+            **controls.QUIET_EVENT,
+        ).then(self.settle, [self._state], [self._earlier, *self._sources.groups], **controls.QUIET_EVENT)
+        self._stop.click(self.stop, None, None, **controls.QUIET_EVENT)
+        self._profile.input(self.describe_profile, [self._profile], [self._profile], **controls.QUIET_EVENT)
+        fresh = [self._question, self._earlier, *shown]
+        gr.on([self._new.click, self._chat.clear], self.start_again, None, fresh, **controls.QUIET_EVENT)
+        self._earlier.input(self.reopen, [self._earlier], shown, **controls.QUIET_EVENT)
+        self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
         self._sources.wire()
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """What this caller can choose from, when the page is opened."""
-        principal = principal_of(request)
+        """The choices of this caller, when the page is opened."""
+        principal = controls.principal_of_event(request)
         return [
-            gr.update(choices=collection_choices(self._services, principal)),
-            gr.update(choices=profile_choices(self._services)),
-            gr.update(choices=conversation_choices(self._services, principal)),
+            gr.update(choices=controls.collection_choices(self._services, principal)),
+            gr.update(choices=controls.profile_choices(self._services)),
+            gr.update(choices=controls.conversation_choices(self._services, principal)),
         ]
 
-    def profile_told(self, name: str) -> Any:
-        """What the chosen profile is for."""
-        return gr.update(info=profile_told(self._services, name))
+    def describe_profile(self, name: str) -> Any:
+        """Show the description of the chosen profile."""
+        return gr.update(info=controls.profile_description(self._services, name))
 
-    def settled(self, state: Conversation, request: gr.Request) -> Updates:
-        """After an answer: the conversations as they are now, and its sources alone."""
-        earlier = gr.update(choices=conversation_choices(self._services, principal_of(request)))
-        return {self._controls.earlier: earlier, **self._sources.settled(state.cards)}
+    def settle(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
+        """After an answer, refresh the list of conversations and hide unused cards."""
+        earlier = gr.update(choices=controls.conversation_choices(self._services, controls.principal_of_event(request)))
+        return {self._earlier: earlier, **self._sources.hide_unused(state.cards)}
 
     async def ask(
-        self, question: str, collections: Sequence[str], profile: str, state: Conversation, request: gr.Request
-    ) -> AsyncGenerator[Updates, None]:
-        """Answer a question, and show how far it is."""
-        on = self._controls
+        self, question: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
+    ) -> AsyncGenerator[controls.ComponentUpdates, None]:
+        """Answer a question, showing the progress."""
         if not question.strip():
-            yield {on.said: "Type a question first."}
+            yield {self._status: "Type a question first."}
             return
+        browser = str(request.session_hash)
         asked = AskRequest(question=question.strip(), collections=tuple(collections or ()), profile=profile)
-        yield {on.question: "", on.send: gr.update(interactive=False), on.stop: gr.update(interactive=True)}
-        answering = self._talking.ask(principal_of(request), str(request.session_hash), asked, state)
+        yield {self._question: "", self._send: gr.update(interactive=False), self._stop: gr.update(interactive=True)}
+        states = self._conversation.ask(controls.principal_of_event(request), browser, asked, state)
         cards: Sequence[Any] = ()
         try:
-            async for now in answering:
-                changes = self._shown(now) if now.cards != cards or now.result else self._written(now)
+            async for now in states:
+                updates = self._show(now) if now.cards != cards or now.result else self._show_messages(now)
                 cards = now.cards
-                yield changes
+                yield updates
         finally:
-            await answering.aclose()
-        if not self._talking.stops.runs(str(request.session_hash)):  # else the next question is being answered
-            yield {on.send: gr.update(interactive=True), on.stop: gr.update(interactive=False)}
+            await states.aclose()
+        if not self._conversation.pending.is_running(browser):  # else the next question is being answered
+            yield {self._send: gr.update(interactive=True), self._stop: gr.update(interactive=False)}
 
     async def stop(self, request: gr.Request) -> None:
-        """End the answer that is being made."""
-        self._talking.stops.stop(str(request.session_hash))
+        """Stop the answer that is being made."""
+        self._conversation.pending.stop(str(request.session_hash))
 
-    def afresh(self, request: gr.Request) -> Updates:
-        """Begin again with nothing."""
-        self._talking.stops.stop(str(request.session_hash))
-        return {self._controls.question: "", self._controls.earlier: None, **self._shown(Conversation())}
+    def start_again(self, request: gr.Request) -> controls.ComponentUpdates:
+        """Start a new conversation."""
+        self._conversation.pending.stop(str(request.session_hash))
+        return {self._question: "", self._earlier: None, **self._show(ConversationState())}
 
-    async def reopen(self, session: str | None, request: gr.Request) -> Updates:
-        """Go on with an earlier conversation."""
+    async def reopen(self, session: str | None, request: gr.Request) -> controls.ComponentUpdates:
+        """Continue an earlier conversation."""
         if not session:
-            return {self._controls.said: ""}
+            return {self._status: ""}
         try:
-            return self._shown(await self._talking.reopened(principal_of(request), session))
+            return self._show(await self._conversation.reopen(controls.principal_of_event(request), session))
         except EltError as error:
-            return {self._controls.said: as_text(f"{error} {error.hint}")}
+            return {self._status: failure_markdown(error)}
 
-    async def like(self, state: Conversation, event: gr.LikeData, request: gr.Request) -> str:
-        """Keep a thumb up or down."""
-        turn = state.turns[pair] if (pair := _number(event.index) // 2) < len(state.turns) else None
+    async def rate(self, state: ConversationState, event: gr.LikeData, request: gr.Request) -> str:
+        """Store a thumb up or down for the turn of a message."""
+        number = (event.index[0] if isinstance(event.index, tuple) else event.index) // 2
+        turn = state.turns[number] if number < len(state.turns) else None
         if state.session is None or turn is None or event.liked not in {True, False}:
-            return "Only a whole answer can be rated."
+            return "Only a complete answer can be rated."
         verdict: Verdict = "up" if event.liked else "down"
         try:
-            await asyncio.to_thread(self._opinions.of_turn, principal_of(request), state.session, turn, verdict, "")
+            await asyncio.to_thread(
+                self._feedback.rate_turn, controls.principal_of_event(request), state.session, turn, verdict, ""
+            )
         except EltError as error:
-            return as_text(f"{error} {error.hint}")
-        return "Thank you: kept as helpful." if event.liked else "Thank you: kept as not helpful."
+            return failure_markdown(error)
+        return "Thank you: rated as helpful." if event.liked else "Thank you: rated as not helpful."
 
-    def _shown(self, now: Conversation) -> Updates:
-        copy = copied(now.result) if now.result else ""
-        return {**self._written(now), self._controls.copy: copy, **self._sources.shown(now.cards)}
+    def _show(self, state: ConversationState) -> controls.ComponentUpdates:
+        copy = copyable_text(state.result) if state.result else ""
+        return {**self._show_messages(state), self._copy: copy, **self._sources.show(state.cards)}
 
-    def _written(self, now: Conversation) -> Updates:
-        on = self._controls
-        return {on.chat: list(now.messages), on.said: as_text(now.said), on.state: now}
-
-
-def _number(index: int | tuple[int, int]) -> int:
-    """The number of the message that was meant."""
-    return index[0] if isinstance(index, tuple) else index
+    def _show_messages(self, state: ConversationState) -> controls.ComponentUpdates:
+        return {self._chat: list(state.messages), self._status: escape_html(state.status), self._state: state}

@@ -1,11 +1,17 @@
-"""Gradio made safe and quiet: no analytics, no sharing, no files but those it was given, a private folder for them."""
+"""Build the Gradio app: tabs, theme and styles, without analytics or sharing, with a private upload folder.
+
+Rules for the tabs: pages run no scripts created from text (the policy in mounting.py), so there is no `gr.HTML`, no
+`js=` and no `head=`; our HTML is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it once more.
+Every control has a label. Handlers are not a public API: `api_visibility="private"`; and they go through the queue,
+since the other ways to call them are closed (mounting.py): no `queue=False`.
+"""
 
 import asyncio
 import logging
 import os
 import shutil
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 import gradio.queueing
@@ -14,68 +20,100 @@ from gradio.routes import App
 from starlette.routing import Mount
 
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.frame import build_blocks
-from elt_llm_api.serve.ui.style import FAVICON, styles, theme
 
-logger = logging.getLogger(__name__)
+FAVICON = Path(__file__).with_name("favicon.png")
+_STYLES = Path(__file__).with_name("style.css")
+TABS = (("Ask", "ask"), ("Inspect", "inspect"), ("Documents", "documents"), ("Jobs", "jobs"), ("Health", "health"))
+"""Labels of the tabs, and the modules beside this one that build them: each has `build(services)`."""
 MOST_WAITING = 64
-"""Events that may wait before browsers are told that the server is busy."""
+"""Events that may wait before browsers get the message that the server is busy."""
 _ENVIRONMENT = {
-    "GRADIO_ANALYTICS_ENABLED": "False",
+    **dict.fromkeys(("GRADIO_ANALYTICS_ENABLED", "GRADIO_SHARE", "GRADIO_SSR_MODE"), "False"),
+    **dict.fromkeys(("GRADIO_MCP_SERVER", "GRADIO_RUN_HISTORY"), "False"),
     "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000000",
     "GRADIO_ANALYTICS_MAX_EVENTS": "1",
-    "GRADIO_SHARE": "False",
-    "GRADIO_SSR_MODE": "False",
-    "GRADIO_MCP_SERVER": "False",
-    "GRADIO_RUN_HISTORY": "False",
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
+logger = logging.getLogger(__name__)
+
+
+def theme() -> gr.themes.Base:
+    """Colours with a contrast of at least 4.5 in both schemes, and the fonts of the machine."""
+    base = gr.themes.Default(
+        primary_hue="teal",
+        neutral_hue="slate",
+        font=("system-ui", "Segoe UI", "Roboto", "Noto Sans", "sans-serif"),
+        font_mono=("ui-monospace", "Cascadia Mono", "Menlo", "monospace"),
+        text_size="md",
+        spacing_size="sm",
+    )
+    colours = {
+        "body_text_color_subdued": ("*neutral_600", "*neutral_300"),
+        "block_info_text_color": ("*neutral_600", "*neutral_300"),
+        "block_label_text_color": ("*neutral_700", "*neutral_200"),
+        "block_title_text_color": ("*neutral_700", "*neutral_200"),
+        "input_placeholder_color": ("*neutral_500", "*neutral_400"),
+        "button_primary_background_fill": ("*primary_700", "*primary_700"),
+        "button_primary_background_fill_hover": ("*primary_800", "*primary_600"),
+        "button_cancel_background_fill": ("*neutral_200", "*neutral_600"),
+        "button_cancel_background_fill_hover": ("*neutral_300", "*neutral_500"),
+        "button_cancel_text_color": ("*neutral_900", "white"),
+    }
+    light = {name: pair[0] for name, pair in colours.items()}
+    dark = {f"{name}_dark": pair[1] for name, pair in colours.items()}
+    return base.set(color_accent="*primary_700", color_accent_soft="*primary_50", **light, **dark)
 
 
 def build_interface(services: Services) -> App:
-    """The app of Gradio with every tab. Its temporary files stand below the data directory, emptied first.
+    """The Gradio app with every tab. Its temporary files are below the data directory, which is emptied first.
 
-    To be called in a thread of its own: it takes a second or two.
+    Takes a second or two: call it in a thread.
     """
-    return asyncio.run(_built(services))
+    return asyncio.run(_create_app(services))
 
 
-async def _built(services: Services) -> App:
-    """Within a loop: without one Gradio makes several, and closes none."""
-    data_dir = services.loaded.data_dir
-    folder = _private_folder(data_dir)
-    # Gradio reads these where it needs them, and has no other way to be told.
+async def _create_app(services: Services) -> App:
+    """Create the app within an event loop: without one Gradio makes several and closes none."""
+    loaded = services.loaded
+    folder = upload_folder(loaded.data_dir)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    # Gradio reads these at the time of use; there is no other way to set them.
     os.environ.update(_ENVIRONMENT, GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples"))
-    vars(gradio.queueing)["traceback"] = _Logged
-    blocks = build_blocks(services)
-    blocks.queue(
-        api_open=False, max_size=MOST_WAITING, default_concurrency_limit=services.loaded.settings.serve.workers
-    )
-    mounted: dict[str, Any] = {
-        "allowed_paths": [],
-        "blocked_paths": [str(path) for path in data_dir.iterdir() if path != folder],
-        "favicon_path": str(FAVICON),
-        "show_error": False,
-        "max_file_size": services.loaded.settings.serve.max_upload_mb << 20,
-        "ssr_mode": False,
-        "pwa": False,
-        "mcp_server": False,
-        "enable_monitoring": False,
-        "run_history": False,
-        "footer_links": [],
-        "theme": theme(),
-        "css": styles(),
-    }
-    # Only of an app that was launched does Gradio hold files against its folder: one that is mounted never is.
+    vars(gradio.queueing)["traceback"] = _ErrorLogger
+    blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
+    with blocks, gr.Tabs(elem_id="tabs"):
+        for title, name in TABS:
+            with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
+                import_module(f"elt_llm_api.serve.ui.{name}").build(services)
+    blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
+    # Gradio restricts file paths to its folder only for launched apps, and a mounted app never is.
     blocks.has_launched = True
     outer = FastAPI()
-    gr.mount_gradio_app(outer, blocks, "/", **mounted)
+    gr.mount_gradio_app(
+        outer,
+        blocks,
+        "/",
+        allowed_paths=[],
+        blocked_paths=[str(path) for path in loaded.data_dir.iterdir() if path != folder],
+        favicon_path=str(FAVICON),
+        show_error=False,
+        max_file_size=loaded.settings.serve.max_upload_mb << 20,
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        enable_monitoring=False,
+        run_history=False,
+        footer_links=[],
+        theme=theme(),
+        css=_STYLES.read_text(encoding="utf-8"),
+    )
     return next(route.app for route in outer.routes if isinstance(route, Mount) and isinstance(route.app, App))
 
 
-class _Logged:
-    """What Gradio prints errors with, their words included; the log says where they happened, and what is safe."""
+class _ErrorLogger:
+    """Replaces Gradio's printing of tracebacks, whose messages may quote questions; our log filters them."""
 
     @staticmethod
     def print_exc() -> None:
@@ -83,13 +121,6 @@ class _Logged:
         logger.error("A page's event failed.", exc_info=True)
 
 
-def folder_of_files(data_dir: Path) -> Path:
-    """Where files stand that pages brought, until they are taken."""
+def upload_folder(data_dir: Path) -> Path:
+    """The folder for uploaded files until they are imported."""
     return data_dir / "ui"
-
-
-def _private_folder(data_dir: Path) -> Path:
-    folder = folder_of_files(data_dir)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700, parents=True)
-    return folder

@@ -1,61 +1,144 @@
-"""The tab Health: whether the server can answer, what it measured over time, what is wrong and what mends it."""
+"""The tab Health: readiness, metrics over time, and doctor findings."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import gradio as gr
 from elt_llm_core.errors import EltError
 
-from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.health import HealthOf
+from elt_llm_api.display.plots import PlotColumn, column_plot
+from elt_llm_api.display.text import TableColumn, figure_columns
+from elt_llm_api.serve.actions.health import (
+    DiskSpace,
+    DoctorFinding,
+    HealthActions,
+    MeasurePoint,
+    MonitoringReport,
+    Readiness,
+)
+from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.answers import failure_markdown
-from elt_llm_api.serve.ui.callers import principal_of
-from elt_llm_api.serve.ui.handlers import QUIET
-from elt_llm_api.serve.ui.health_page import figures_html, findings_html, plots_html, state_html
+from elt_llm_api.serve.ui.controls import QUIET_EVENT, html_area, principal_of_event
+from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, html_table
 
 _HOURS, _DAYS = "By the hour", "By the day"
+_SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # in the order of the table
+_GIGABYTE = 10**9
+_TOTALS = (
+    ("questions", "Questions"),
+    ("succeeded", "Succeeded"),
+    ("failed", "Failed"),
+    ("cancelled", "Cancelled"),
+    ("answered", "Answered"),
+    ("refused", "Not in the documents"),
+)
+
+
+def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) -> str:
+    """Readiness, the queue, the disk and notes on degraded parts."""
+    state = "✓ Ready to answer" if ready.ready else "✗ Not ready: " + " ".join(map(escape_html, ready.reasons))
+    jobs = ", ".join(f"{count} {status}" for status, count in sorted(monitoring.jobs.items())) or "none"
+    facts = [
+        f"capacity for {monitoring.places_free} more questions now",
+        f"jobs: {jobs}",
+        f"data {disk.used_by_data / _GIGABYTE:.2f} GB",
+        f"free {disk.free / _GIGABYTE:.1f} of {disk.size / _GIGABYTE:.0f} GB",
+        f"settings reloaded {monitoring.settings_version - 1} times since the start",
+    ]
+    notes = "".join(f'<div class="notes">{escape_line(note)}</div>' for note in monitoring.notes)
+    return f'<div class="badge">{state}</div><div class="facts">{" · ".join(map(escape_html, facts))}</div>{notes}'
+
+
+def figures_html(monitoring: MonitoringReport) -> str:
+    """Totals, failures by type, caches, retrievers, and the durations of questions and stages."""
+    total = monitoring.total
+    rows = [(name, f"{total[key]:,}") for key, name in _TOTALS]
+    if total["mean_confidence"] is not None:
+        rows.append(("Mean confidence", f"{total['mean_confidence']:.0%}"))
+    rows += [(f"Failed: {kind}", f"{count:,}") for kind, count in sorted(total["failures"].items())]
+    for cache, counts in sorted(total["cache"].items()):
+        rows.append((f"Cache of {cache}", f"{counts['hit']:,} hits, {counts['miss']:,} misses"))
+    rows += [(f"Questions by retriever: {name}", f"{count:,}") for name, count in sorted(total["found_by"].items())]
+    rows += [(f"Chunks by retriever: {name}", f"{count:,}") for name, count in sorted(total["chunks"].items())]
+    counted = html_table([TableColumn("Measure"), *figure_columns("Total")], rows)
+    titles = figure_columns("Mean", "Half below", "95 % below", "Recently")
+    keys = ("mean_ms", "p50_ms", "p95_ms", "moving_ms")
+    times = [
+        (
+            name.removeprefix("stage:") if name.startswith("stage:") else f"{name}, total",
+            *(f"{durations[key]:,.1f}" for key in keys),
+        )
+        for name, durations in total["times"].items()
+    ]
+    return counted + html_table([TableColumn("Milliseconds"), *titles], times)
+
+
+def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
+    """Questions, failures, p95 and confidence over time; `period` is hour or day."""
+    if not points:
+        return f'<div class="facts">No questions yet: the figures of each {escape_html(period)} will appear here.</div>'
+    plots: tuple[tuple[str, Callable[[Any], float], str], ...] = (
+        ("Questions", lambda measures: measures["questions"], "{:,.0f}"),
+        ("Failures", lambda measures: measures["failed"], "{:,.0f}"),
+        ("95th percentile of the duration", _slowest, "{:,.0f} ms"),
+        ("Mean confidence", lambda measures: measures["mean_confidence"] or 0.0, "{:.0%}"),
+    )
+    figures = []
+    for title, value_of, form in plots:
+        values = [(point.start, value_of(point.measures)) for point in points]
+        caption = f"{title} by the {period}"
+        plot = column_plot(caption, [PlotColumn(start, value, form.format(value)) for start, value in values])
+        figures.append(f'<figure class="plot"><figcaption>{escape_html(caption)}</figcaption>{plot}</figure>')
+    return f'<div class="plots">{"".join(figures)}</div>'
+
+
+def findings_html(findings: Sequence[DoctorFinding]) -> str:
+    """The findings of the doctor with their cures, failures first."""
+    ordered = sorted(findings, key=lambda one: list(_SIGNS).index(one.outcome))
+    rows = [(f"{_SIGNS[one.outcome]} {one.outcome}", one.name, one.detail, one.hint) for one in ordered]
+    return html_table([TableColumn(title) for title in ("", "Check", "Finding", "Cure")], rows)
+
+
+def _slowest(measures: Any) -> float:
+    times = measures["times"]
+    return max((times[kind]["p95_ms"] for kind in ("ask", "search") if kind in times), default=0.0)
 
 
 def build(services: Services) -> None:
-    """Lay out the tab; it is filled when it is opened, and when that is asked for."""
+    """Lay out the tab; its figures are loaded when it is opened and on request."""
     tab = gr.context.Context.block
     with gr.Row(elem_id="health-buttons"):
         refresh = gr.Button("Refresh", elem_id="health-refresh")
-        look = gr.Button("Run the doctor", elem_id="health-doctor")
+        examine = gr.Button("Run the doctor", elem_id="health-doctor")
         by = gr.Radio([_HOURS, _DAYS], value=_HOURS, label="Figures over time", elem_id="health-by")
-    state, plots, figures, findings = (
-        gr.Markdown("", elem_id=f"health-{name}", latex_delimiters=[])
-        for name in ("state", "plots", "figures", "findings")
-    )
-    told = [state, plots, figures]
-    health = _Tab(services)
-    refresh.click(health.figures, [by], told, **QUIET)
-    by.change(health.figures, [by], told, **QUIET)
-    look.click(health.findings, None, [findings], api_visibility="private")
-    if isinstance(tab, gr.Tab):
-        tab.select(health.figures, [by], told, **QUIET)
+    areas = [html_area(f"health-{name}") for name in ("state", "plots", "figures")]
+    findings = html_area("health-findings")
+    handlers = _Handlers(services)
+    for event in (refresh.click, by.change, *([tab.select] if isinstance(tab, gr.Tab) else [])):
+        event(handlers.figures, [by], areas, **QUIET_EVENT)
+    examine.click(handlers.findings, None, [findings], api_visibility="private")
 
 
-class _Tab:
-    """What the controls do; the work is done by the action."""
+class _Handlers:
+    """The handlers of the tab."""
 
     def __init__(self, services: Services) -> None:
-        self._health = HealthOf(services)
+        self._health = HealthActions(services)
 
     def figures(self, by: str, request: gr.Request) -> tuple[str, str, str]:
-        """State, plots and totals as they are now."""
+        """The present state, plots and totals."""
+        principal = principal_of_event(request)
         try:
-            return self._figures(by, principal_of(request))
+            monitoring = self._health.monitoring(principal)
+            state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal))
         except EltError as error:
             return failure_markdown(error), "", ""
+        points, period = (monitoring.days, "day") if by == _DAYS else (monitoring.hours, "hour")
+        return state, plots_html(points, period), figures_html(monitoring)
 
     def findings(self, request: gr.Request) -> str:
-        """What the doctor finds now."""
+        """The present findings of the doctor."""
         try:
-            return findings_html(self._health.findings(principal_of(request)))
+            return findings_html(self._health.findings(principal_of_event(request)))
         except EltError as error:
             return failure_markdown(error)
-
-    def _figures(self, by: str, principal: Principal) -> tuple[str, str, str]:
-        monitoring = self._health.monitoring(principal)
-        points, what = (monitoring.days, "day") if by == _DAYS else (monitoring.hours, "hour")
-        state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal))
-        return state, plots_html(points, what), figures_html(monitoring)

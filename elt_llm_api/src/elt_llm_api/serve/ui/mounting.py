@@ -1,108 +1,348 @@
-"""The user interface as a part of the app: built when it is first visited, reached through its own few paths only."""
+"""Mount Gradio in the app: build it on the first visit, expose few paths, isolate sessions, set a content policy."""
 
 import asyncio
+import base64
+import hashlib
 import importlib.util
+import json
+import re
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlencode
 
+from starlette.datastructures import MutableHeaders, QueryParams
+from starlette.requests import ClientDisconnect, Request
 from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from elt_llm_api.serve.asgi import App, Receive, Scope, Send
-from elt_llm_api.serve.heap import settle
-from elt_llm_api.serve.refusals import NotInstalled
-from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.own_events import OwnEvents
-from elt_llm_api.serve.ui.pages import StrictPages
+from elt_llm_api.serve.access.principal import LOCAL, Principal
+from elt_llm_api.serve.asgi import PRINCIPAL, send_error
+from elt_llm_api.serve.errors import NotInstalled
+from elt_llm_api.serve.services import Services, freeze_garbage_collector
 
 if TYPE_CHECKING:
     from starlette.datastructures import URLPath
 
-_EXACT = frozenset(
+MOST_EVENTS_PER_CALLER = 16
+"""Waiting events of one caller."""
+MOST_UPLOADS_PER_CALLER = 4
+"""Simultaneous uploads of one caller: Gradio keeps form fields in memory."""
+_QUEUE_JOIN, _QUEUE_DATA = "/gradio_api/queue/join", "/gradio_api/queue/data"
+_CANCEL = "/gradio_api/cancel"
+_HEARTBEAT = "/gradio_api/heartbeat/"
+_UPLOAD, _UPLOAD_PROGRESS = "/gradio_api/upload", "/gradio_api/upload_progress"
+_PATHS = frozenset(
     {
-        "/",
-        "/config",
-        "/theme.css",
-        "/favicon.ico",
-        "/gradio_api/cancel",
-        "/gradio_api/queue/data",
-        "/gradio_api/queue/join",
-        "/gradio_api/reset",
-        "/gradio_api/startup-events",
-        "/gradio_api/upload",
-        "/gradio_api/upload_progress",
+        *("/", "/config", "/theme.css", "/favicon.ico", "/gradio_api/reset", "/gradio_api/startup-events"),
+        *(_CANCEL, _QUEUE_DATA, _QUEUE_JOIN, _UPLOAD, _UPLOAD_PROGRESS),
     }
 )
-_BELOW = ("/assets/", "/static/", "/gradio_api/heartbeat/")
-"""Not `/gradio_api/file=`: what was brought is taken, and shown from where it is kept."""
+_PREFIXES = ("/assets/", "/static/", _HEARTBEAT)
+"""Without `/gradio_api/file=`: uploaded files are imported, and shown from the store."""
+_EVENT_FIELDS = frozenset({"data", "event_data", "event_id", "fn_index", "session_hash", "trigger_id"})
+_UPLOAD_SECONDS = 3600
+"""How long uploaded files are kept that no event imports; pages import them at once."""
+_SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_META_OR_LINK = re.compile(r"""<(?:meta|link)\b(?:"[^"]*"|'[^']*'|[^"'>])*>""", re.IGNORECASE)
+_EXTERNAL = re.compile(r"""(?:property|name)=["']?(?:og|twitter):|rel=["']?manifest""", re.IGNORECASE)
+_INLINE_SCRIPT = re.compile(r"<script\b(?:(?!\ssrc=)[^>])*>(.*?)</script", re.IGNORECASE | re.DOTALL)
 
 
-def is_of_interface(path: str) -> bool:
-    """Whether a path is one that the pages of the user interface ask for; Gradio has many more, and all stay shut."""
-    return path in _EXACT or path.startswith(_BELOW)
+class SessionIsolation:
+    """Keeps the sessions and files of callers apart, which Gradio does not do for a mounted app.
+
+    Gradio sees session names that start with the caller's name, so that a guessed session of another caller is out of
+    reach. Events may only name uploaded files, since Gradio would copy any file of the machine and fetch any address.
+    Callers without write permission cannot upload.
+    """
+
+    def __init__(
+        self, app: ASGIApp, folder: Path, most_bytes: int, waiting_sessions: Callable[[], Iterable[str]]
+    ) -> None:
+        """`folder` holds at most `most_bytes` of uploaded files; `waiting_sessions` returns those in the queue."""
+        self._app, self._folder, self._most_bytes = app, folder, most_bytes
+        self._waiting_sessions = waiting_sessions
+        self._uploading: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request of an authenticated caller to Gradio, limited to the caller's own sessions and files."""
+        caller: Principal = scope[PRINCIPAL]
+        scope, path = _without_forwarding_headers(scope), scope["path"]
+        if path in {_QUEUE_JOIN, _CANCEL} and scope["method"] == "POST":
+            await self._forward_event(caller, scope, receive, send)
+        elif path in {_UPLOAD, _UPLOAD_PROGRESS}:
+            query = QueryParams(scope["query_string"])
+            if "upload_id" in query:
+                scope = _with_query(scope, "upload_id", _own_session(caller, query["upload_id"]) or caller.name)
+            if path == _UPLOAD:
+                await self._forward_upload(caller, scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
+        elif path == _QUEUE_DATA or path.startswith(_HEARTBEAT):
+            await self._forward_stream(caller, scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _forward_event(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            event = _parse_event(await Request(scope, receive).body())
+        except ClientDisconnect:
+            return
+        session = _own_session(caller, event.get("session_hash"))
+        if session is None:
+            await _send_bad_request(scope, send)
+            return
+        if scope["path"] == _QUEUE_JOIN and self._is_queue_full(caller):
+            await _send_overloaded(scope, send, "Too many events of this caller are waiting.")
+            return
+        for file in _file_values(event):
+            if not self._is_upload(file["path"]):
+                await send_error(scope, send, 403, "forbidden_file", "Events may only name uploaded files.")
+                return
+            file.update(url=None, is_stream=False)
+        body = json.dumps({**event, "session_hash": session}).encode("ascii")
+        headers = MutableHeaders(raw=list(scope["headers"]))
+        headers["content-length"] = str(len(body))
+        del headers["transfer-encoding"]
+        await self._app({**scope, "headers": headers.raw}, _replay_body(body, receive), send)
+
+    async def _forward_stream(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        sessions = QueryParams(scope["query_string"]).getlist("session_hash")
+        if path != _QUEUE_DATA:
+            sessions = [path.removeprefix(_HEARTBEAT)]
+        session = _own_session(caller, sessions[0]) if len(sessions) == 1 else None
+        if session is None:
+            await _send_bad_request(scope, send)
+            return
+        own = _with_query(scope, "session_hash", session)
+        if path != _QUEUE_DATA:
+            own.update(path=_HEARTBEAT + session, raw_path=(_HEARTBEAT + session).encode("ascii"))
+        await self._app(own, receive, send)
+
+    async def _forward_upload(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        since = time.time() - _UPLOAD_SECONDS
+        if not caller.write:
+            await send_error(scope, send, 403, "forbidden", "This key may read documents, but not upload any.")
+        elif await asyncio.to_thread(delete_old_uploads, self._folder, since) >= self._most_bytes:
+            message = "Too many uploaded files were never imported."
+            await send_error(scope, send, 507, "no_room", message, "Try again in an hour.")
+        elif caller != LOCAL and self._uploading[caller.name] >= MOST_UPLOADS_PER_CALLER:
+            await _send_overloaded(scope, send, "This caller has too many uploads at once.")
+        else:
+            self._uploading[caller.name] += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._uploading[caller.name] -= 1
+
+    def _is_queue_full(self, caller: Principal) -> bool:
+        """Whether the caller has its share of waiting events; without keys everybody is the same caller."""
+        own = f"{caller.name}~"
+        waiting = sum(session.startswith(own) for session in self._waiting_sessions())
+        return caller != LOCAL and waiting >= MOST_EVENTS_PER_CALLER
+
+    def _is_upload(self, path: Any) -> bool:
+        """Whether a path names a file in the folder, not a link out of it; paths elsewhere are not even accessed."""
+        if not isinstance(path, str) or "\0" in path or not Path(path).is_relative_to(self._folder):
+            return False
+        try:
+            return Path(path).is_file() and Path(path).resolve().is_relative_to(self._folder.resolve())
+        except (OSError, RuntimeError):
+            return False
 
 
-class InterfaceRoute(BaseRoute):
-    """Takes the few paths of the user interface and no others: every other route keeps its own answers."""
+def delete_old_uploads(folder: Path, since: float) -> int:
+    """Delete uploads from before `since` (seconds of the epoch); return the bytes of the remaining files."""
+    remaining = 0
+    for entry in folder.iterdir():
+        try:
+            if entry.lstat().st_mtime < since:
+                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink()
+            else:
+                remaining += sum(path.lstat().st_size for path in (entry, *entry.rglob("*")))
+        except FileNotFoundError:
+            continue  # it was imported meanwhile
+    return remaining
 
-    def __init__(self, interface: App) -> None:
+
+def _without_forwarding_headers(scope: Scope) -> Scope:
+    """Remove headers that make Gradio use another address as ours; the proxy middleware has evaluated them already."""
+    prefixes = (b"x-forwarded-", b"x-gradio-", b"x-direct-")
+    return {**scope, "headers": [one for one in scope["headers"] if not one[0].lower().startswith(prefixes)]}
+
+
+def _own_session(caller: Principal, session: Any) -> str | None:
+    """The name by which Gradio knows a caller's session; None for an invalid name. Names of keys contain no tilde."""
+    return f"{caller.name}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
+
+
+def _with_query(scope: Scope, name: str, value: str) -> Scope:
+    return {**scope, "query_string": urlencode({name: value}).encode("ascii")}
+
+
+def _parse_event(body: bytes) -> dict[str, Any]:
+    """The fields of an event that pages send; empty for an invalid body."""
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return {key: value for key, value in event.items() if key in _EVENT_FIELDS} if isinstance(event, dict) else {}
+
+
+def _file_values(event: Any) -> Iterator[dict[str, Any]]:
+    """Every value, at any depth, that Gradio could take for a file."""
+    pending = [event]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if "path" in value:
+                yield value
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+
+
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Receive the body first, then the remaining messages, such as the disconnect of the client."""
+    pending = [body]
+
+    async def replay() -> Message:
+        return {"type": "http.request", "body": pending.pop(), "more_body": False} if pending else await receive()
+
+    return replay
+
+
+async def _send_bad_request(scope: Scope, send: Send) -> None:
+    message = "This is not a request of a page of this server."
+    await send_error(scope, send, 400, "odd_event", message, "Load the page again.")
+
+
+async def _send_overloaded(scope: Scope, send: Send, message: str) -> None:
+    await send_error(scope, send, 503, "server_overloaded", message, "Try again soon.", [("retry-after", "2")])
+
+
+class PagePolicy:
+    """Sends the page with a content security policy that names its inline scripts, and without external references."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward every request; of `/`, read the whole uncompressed response and rewrite it."""
+        if scope["path"] != "/":
+            await self._app(scope, receive, send)
+            return
+        messages: list[Message] = []
+
+        async def collect(message: Message) -> None:
+            messages.append(message)
+
+        uncompressed = [one for one in scope["headers"] if one[0].lower() != b"accept-encoding"]
+        await self._app({**scope, "headers": uncompressed}, receive, collect)
+        start, *parts = messages
+        body = b"".join(part.get("body", b"") for part in parts)
+        headers = MutableHeaders(raw=list(start.get("headers", ())))
+        if headers.get("content-type", "").startswith("text/html"):
+            page, scripts = rewrite_page(body.decode("utf-8"))
+            body = page.encode("utf-8")
+            headers["content-length"] = str(len(body))
+            headers["cache-control"] = "no-store"
+            headers["content-security-policy"] = page_policy(scripts)
+        await send({**start, "headers": headers.raw})
+        await send({"type": "http.response.body", "body": body})
+
+
+def rewrite_page(page: str) -> tuple[str, list[str]]:
+    """The page without link previews and app manifest, which refer to other addresses; and its inline scripts."""
+    own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
+    return own, _INLINE_SCRIPT.findall(own)
+
+
+def page_policy(scripts: list[str]) -> str:
+    """A policy that allows these inline scripts and files of this server only, and connections to this server only.
+
+    Inline styles are allowed because Gradio's components set them; scripts created from text at run time are not.
+    """
+    digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:;"
+        " font-src 'self' data:; connect-src 'self'; media-src 'self'; worker-src 'self' blob:; base-uri 'self';"
+        " form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+def is_interface_path(path: str) -> bool:
+    """Whether the pages of the user interface use a path; Gradio has many more, which stay closed."""
+    return path in _PATHS or path.startswith(_PREFIXES)
+
+
+class UserInterfaceRoute(BaseRoute):
+    """Matches the paths of the user interface only, so that other unknown paths get the server's own errors."""
+
+    def __init__(self, interface: ASGIApp) -> None:
         self._interface = interface
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """FULL for the paths of the user interface."""
-        if scope["type"] == "http" and is_of_interface(scope["path"]):
-            return Match.FULL, {}
-        return Match.NONE, {}
+        return (Match.FULL if scope["type"] == "http" and is_interface_path(scope["path"]) else Match.NONE), {}
 
     def url_path_for(self, name: str, /, **path_params: Any) -> "URLPath":
-        """No path of it goes by a name."""
+        """Raise NoMatchFound: the paths have no names."""
         raise NoMatchFound(name, path_params)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the user interface answer."""
+        """Forward the request to the user interface."""
         await self._interface(scope, receive, send)
 
 
-class Interface:
-    """Builds the user interface for its first visitor: whoever only calls routes never pays for it."""
+class UserInterface:
+    """Builds the user interface on the first visit, so that servers without visitors do not load Gradio."""
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
-        """`library` is what it is built with; where that is not installed, visitors are told how to bring it."""
+        """`library` is the package it needs; without it visitors get the command that installs it."""
         self._services, self._library = services, library
-        self._opened = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
         self._building = asyncio.Lock()
-        self._app: App | None = None
+        self._app: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, as soon as there is something to answer with. Raises NotInstalled."""
+        """Build the user interface if necessary, then answer the request. Raises NotInstalled."""
         async with self._building:
-            self._app = self._app or await self._built()
+            self._app = self._app or await self._build()
         await self._app(scope, receive, send)
 
     async def __aenter__(self) -> Self:
-        """Nothing is open before the first visitor."""
+        """Nothing is open before the first visit."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Let go of what the user interface keeps open."""
-        await self._opened.aclose()
+        """Close the resources of the user interface."""
+        await self._exit_stack.aclose()
 
-    async def _built(self) -> App:
+    async def _build(self) -> ASGIApp:
         if importlib.util.find_spec(self._library) is None:
             raise NotInstalled(
-                "The user interface is not installed here; the routes below /v1 answer.",
+                "The user interface is not installed here; the routes below /v1 work.",
                 hint="Run: uv sync --inexact --extra ui",
             )
-        from elt_llm_api.serve.ui.building import build_interface, folder_of_files
+        from elt_llm_api.serve.ui.building import build_interface, upload_folder
 
         gradio_app = await asyncio.to_thread(build_interface, self._services)
-        await self._opened.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
+        await self._exit_stack.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
-        settle()
+        freeze_garbage_collector()
         loaded = self._services.loaded
-        most = loaded.settings.serve.upload_quota_mb << 20
+        most_bytes = loaded.settings.serve.upload_quota_mb << 20
         queues = gradio_app.get_blocks()._queue.event_queue_per_concurrency_id  # noqa: SLF001 - there is no other way
 
-        def waiting() -> list[str]:
+        def waiting_sessions() -> list[str]:
             return [str(event.session_hash) for one in queues.values() for event in one.queue]
 
-        return StrictPages(OwnEvents(gradio_app, folder_of_files(loaded.data_dir), most, waiting))
+        return PagePolicy(SessionIsolation(gradio_app, upload_folder(loaded.data_dir), most_bytes, waiting_sessions))

@@ -1,1 +1,1 @@
-"""One tool a file: each takes its arguments, calls one action as whoever calls, and puts the result into words."""
+"""The MCP tools: each calls one action as the caller and formats the result."""

@@ -1,1 +1,0 @@
-"""Conversations at a terminal, or line by line from another program."""

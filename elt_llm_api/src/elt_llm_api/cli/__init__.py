@@ -1,0 +1,166 @@
+"""The `elt-llm` command: read global options, run one command, turn errors into messages and exit codes."""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import click
+from elt_llm_core.errors import EltError, UsageError
+
+from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, global_options
+from elt_llm_api.display.text import print_error
+
+_COMMANDS = {
+    "Start": {
+        "init": "Write a commented configuration into a folder.",
+        "demo": "Ingest the bundled samples and answer a question.",
+        "doctor": "Check the installation, and show the fix for each problem.",
+    },
+    "Ingest": {
+        "ingest": "Ingest documents into a collection, or run a job.",
+        "import": "Import a collection from an exported file.",
+        "export": "Export a collection to one file.",
+    },
+    "Ask": {
+        "ask": "Answer a question, with citations.",
+        "chat": "Have a conversation with follow-up questions.",
+        "search": "Retrieve chunks.",
+        "show": "Show a document's text as citations see it.",
+        "eval": "Measure retrieval and answers.",
+    },
+    "Run jobs": {
+        "glossary": "Collect the terms that the documents define.",
+        "catalog": "Describe every entity of a model from the documents.",
+        "coverage": "Show how well the documents cover each entity.",
+        "handbook": "Derive a model from the documents alone.",
+        "review": "Import reviews of rows and show their status.",
+        "replay": "Check whether an output can be reproduced.",
+    },
+    "Serve": {
+        "serve": "Serve the web UI, the API and agents over HTTP.",
+        "keys": "Manage API keys and their permissions.",
+        "mcp": "Serve tools to an agent over stdin and stdout.",
+    },
+    "Maintain": {
+        "collections": "List the collections.",
+        "status": "Show contents and last run of collections.",
+        "verify": "Check collections and repair damage.",
+        "rollback": "Publish a collection's previous generation.",
+    },
+    "Remove": {
+        "forget": "Delete a document and exclude it from later ingests.",
+        "drop": "Delete collections.",
+        "purge": "Erase unpublished data from the disk.",
+    },
+}
+_MODULES = {
+    **dict.fromkeys(("glossary", "catalog", "coverage", "handbook"), "job_commands"),
+    **dict.fromkeys(("collections", "status", "rollback", "drop", "export", "import"), "commands.collections"),
+}
+COMMANDS = tuple(
+    CommandEntry(
+        name,
+        f"elt_llm_api.cli.{_MODULES.get(name, f'commands.{name}')}",
+        description,
+        heading,
+        f"{name}_command" if name in _MODULES else "command",
+    )
+    for heading, commands in _COMMANDS.items()
+    for name, description in commands.items()
+)
+
+RESUME_NOTE = "Run the same command again to continue where it stopped."
+_RESUMABLE = frozenset(
+    ("demo", "ingest", "glossary", "catalog", "coverage", "handbook", "verify", "forget", "drop", "purge")
+)
+INTERRUPTED, TERMINATED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGPIPE
+
+
+class TerminationRequested(BaseException):
+    """SIGTERM was received. Like KeyboardInterrupt, it passes `except Exception`."""
+
+
+group = LazyGroup(
+    "elt-llm",
+    COMMANDS,
+    help="Answer questions from your documents with citations; nothing leaves this machine.",
+    epilog="Exit codes: 0 done, 1 work failed, 2 wrong usage, 75 another process is writing, 130 and 143 interrupted.",
+    params=[*global_options(hidden=False)],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(package_name="elt-llm-api", prog_name="elt-llm")(group)
+
+
+def main() -> NoReturn:
+    """Run the console script."""
+    signal.signal(signal.SIGTERM, _terminate)
+    if "_ELT_LLM_COMPLETE" in os.environ:
+        group.main(prog_name="elt-llm")
+    sys.exit(run(sys.argv[1:], os.environ, Path.cwd()))
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str], working_directory: Path) -> int:
+    """Run one command and return its exit code. Expected errors are printed without a traceback."""
+    try:
+        return _invoke(arguments, CommandContext(None, None, 0, environment, working_directory))
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        click.echo(_with_notes("\nInterrupted.", stopped), err=True)
+        return INTERRUPTED
+    except TerminationRequested as stopped:
+        click.echo(_with_notes("Terminated.", stopped), err=True)
+        return TERMINATED
+    except BrokenPipeError:
+        _discard_output()
+        return PIPE_CLOSED
+    except (EltError, click.ClickException, OSError) as error:
+        expected = _as_elt_error(error)
+        print_error(expected, as_json="--json" in arguments, color=_color(environment))
+        return expected.exit_code
+
+
+def _invoke(arguments: Sequence[str], context: CommandContext) -> int:
+    color = _color(context.environment)
+    with group.make_context("elt-llm", list(arguments) or ["--help"], obj=context, color=color) as call:
+        try:
+            result = group.invoke(call)
+        except (KeyboardInterrupt, click.Abort, TerminationRequested) as stopped:
+            if call.invoked_subcommand in _RESUMABLE:
+                stopped.add_note(RESUME_NOTE)
+            raise
+    sys.stdout.flush()
+    return result if isinstance(result, int) else 0
+
+
+def _with_notes(message: str, stopped: BaseException) -> str:
+    return " ".join((message, *getattr(stopped, "__notes__", ())))
+
+
+def _color(environment: Mapping[str, str]) -> bool | None:
+    """Return False if NO_COLOR is set (no-color.org), else None: the terminal decides."""
+    return False if environment.get("NO_COLOR") else None
+
+
+def _as_elt_error(error: EltError | click.ClickException | OSError) -> EltError:
+    """Convert an error to an EltError with its exit code."""
+    if isinstance(error, EltError):
+        return error
+    if isinstance(error, click.ClickException):
+        call = error.ctx if isinstance(error, click.UsageError) else None
+        return UsageError(error.format_message(), hint=f"Help: {call.command_path} --help" if call else "")
+    where = f"{error.filename}: " if error.filename else ""
+    return EltError(f"{where}{error.strerror or error}", hint="Run: elt-llm doctor")
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminationRequested
+
+
+def _discard_output() -> None:
+    """Redirect stdout to the null device, so that Python's final flush does not fail on the closed pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

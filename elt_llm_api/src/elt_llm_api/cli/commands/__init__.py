@@ -1,0 +1,1 @@
+"""One module for each command of `elt-llm`: parse the arguments, call one function, render the result."""

@@ -1,0 +1,489 @@
+"""`elt-llm chat`: a conversation in the terminal or as JSON lines, with slash commands and an export to Markdown."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from elt_llm_core.errors import EltError, StoreError, UsageError
+from elt_llm_core.results import Citation, QueryResult, TraceStage
+from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.sessions import ConversationTurn, SessionRecord, SessionTable
+from elt_llm_core.utilities import Closeable
+
+from elt_llm_api.cli.commands.ask import open_engine_for
+from elt_llm_api.cli.options import CommandContext, confirm_or_abort, pass_command_context
+from elt_llm_api.cli.render.answers import StreamPrinter, answer_lines, chunk_lines
+from elt_llm_api.display.text import (
+    align_columns,
+    count_noun,
+    local_time,
+    one_line,
+    print_error,
+    print_json,
+    shorten_middle,
+    strip_control_characters,
+)
+
+if TYPE_CHECKING:
+    from elt_llm_query.engine import Engine
+
+DEFAULT_PROFILE = "default"
+_LATEST = "latest"
+_ID_LETTERS = 8
+
+
+@click.command()
+@click.option("-c", "--collection", "collections", multiple=True, metavar="NAME", help="Collection; may be repeated.")
+@click.option("--profile", metavar="P", help="Search profile: default, classic, fast, thorough, or your own.")
+@click.option(
+    "--continue",
+    "continued",
+    is_flag=False,
+    flag_value=_LATEST,
+    metavar="[ID]",
+    help="Continue conversation ID, by default the latest.",
+)
+@click.option("--list", "listed", is_flag=True, help="List the conversations.")
+@click.option("--delete", "deleted", metavar="ID", help="Delete conversation ID.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--json", "as_json", is_flag=True, help="Read one question per line, print one JSON document per line.")
+@pass_command_context
+def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    context: CommandContext,
+    collections: tuple[str, ...],
+    profile: str | None,
+    continued: str | None,
+    listed: bool,
+    deleted: str | None,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Have a conversation: a follow-up such as "And for juniors?" is rewritten from the turns before and shown.
+
+    Conversations are stored on this machine, beside the collections. Type /help for the commands.
+    """
+    data_dir = context.load().data_dir
+    if not (data_dir / STATE_NAME).exists() and (listed or deleted or continued):
+        if not listed:
+            raise _no_session_error()
+        return _list_sessions([], as_json=as_json)
+    if listed or deleted:
+        with closing(open_state(data_dir)) as database:
+            sessions = SessionTable(database)
+            if deleted:
+                return _delete_session(sessions, deleted, yes, as_json)
+            return _list_sessions(sessions.all(), as_json=as_json)
+    record = _find_session(data_dir, continued) if continued else None
+    profile = profile or (record.profile if record else DEFAULT_PROFILE)
+    return _run_chat(context, collections or (record.collections if record else ()), profile, record, as_json=as_json)
+
+
+def _run_chat(
+    context: CommandContext, collections: Sequence[str], profile: str, record: SessionRecord | None, *, as_json: bool
+) -> int:
+    # Open the engine first: an unknown name must not leave an empty state database behind.
+    engine = open_engine_for(context, tuple(collections), profile)
+    try:
+        database = open_state(context.load().data_dir)
+    except StoreError:
+        engine.close()
+        raise
+    session_id = record.session_id if record else ""
+    with (
+        closing(database),
+        ChatSession(context, SessionTable(database), engine, collections, profile, session_id) as room,
+    ):
+        return converse_in_json(room) if as_json else converse(room)
+
+
+def _find_session(data_dir: Path, continued: str) -> SessionRecord:
+    with closing(open_state(data_dir)) as database:
+        sessions = SessionTable(database)
+        if continued != _LATEST:
+            return sessions.get(continued)
+        if not (records := sessions.all()):
+            raise _no_session_error()
+        return records[0]
+
+
+def _no_session_error() -> UsageError:
+    return UsageError("There is no conversation yet.", hint="Start one with: elt-llm chat -c NAME")
+
+
+def _list_sessions(records: Sequence[SessionRecord], *, as_json: bool) -> int:
+    if as_json:
+        print_json([asdict(record) for record in records])
+        return 0
+    rows = [
+        (
+            it.session_id[:_ID_LETTERS],
+            local_time(it.updated_at),
+            str(it.turns),
+            one_line(", ".join(it.collections)) or "-",
+            one_line(it.title),
+        )
+        for it in records
+    ]
+    for line in align_columns([("id", "last used", "turns", "collections", "first question"), *rows]) if rows else ():
+        click.echo(line)
+    if not rows:
+        click.echo("No conversations yet.")
+    return 0
+
+
+def _delete_session(sessions: SessionTable, session_id: str, yes: bool, as_json: bool) -> int:
+    record = sessions.get(session_id)
+    if not yes:
+        confirm_or_abort(f"Delete the conversation '{one_line(record.title)}' for good?", as_json=as_json)
+    sessions.delete(record.session_id)
+    if as_json:
+        print_json({"deleted": record.session_id})
+    else:
+        click.echo(f"Deleted {count_noun(record.turns, 'turn')}.")
+    return 0
+
+
+class ChatSession(Closeable):
+    """The current conversation and its engine, which `close` closes. A conversation starts with its first answer."""
+
+    def __init__(
+        self,
+        context: CommandContext,
+        sessions: SessionTable,
+        engine: "Engine",
+        collections: Sequence[str],
+        profile: str,
+        session_id: str = "",
+    ) -> None:
+        self.context = context
+        self.collections = tuple(collections)
+        self.profile = profile
+        self.session_id = session_id
+        """Id of the conversation, empty before its first turn."""
+        self._sessions = sessions
+        self._engine = engine
+
+    @property
+    def turns(self) -> list[ConversationTurn]:
+        """The turns of this conversation, in order."""
+        return self._sessions.turns(self.session_id) if self.session_id else []
+
+    @property
+    def last(self) -> ConversationTurn:
+        """The last turn. Raises UsageError before the first one."""
+        if not (turns := self.turns):
+            raise UsageError("No question was asked yet.", hint="Ask something first.")
+        return turns[-1]
+
+    @property
+    def writes(self) -> bool:
+        """Whether a language model writes the answers."""
+        return self._engine.llm is not None
+
+    def ask(self, question: str, **options: Any) -> QueryResult:
+        """Answer a question and store the turn; `options` are those of the engine. Raises EltError.
+
+        Nothing is stored after Ctrl-C.
+        """
+        from elt_llm_query.conversation.conversation import Conversation
+        from elt_llm_query.synthesis.prompts import load_prompts
+
+        llm = self._engine.llm
+        prompt = load_prompts(self.context.load().config_dir)["follow_up"] if llm else None
+        session_id = self.session_id or self._sessions.create(self.collections, self.profile)
+        try:
+            result = Conversation(self._engine, self._sessions, session_id, llm=llm, prompt=prompt).ask(
+                question, **options
+            )
+        except (EltError, KeyboardInterrupt):
+            if not self.session_id:
+                self._sessions.delete(session_id)
+            raise
+        self.session_id = session_id
+        return result
+
+    def explained(self) -> tuple[TraceStage, ...]:
+        """Repeat the last search and return its trace with the stored stages of the answer.
+
+        Traces of unused chunks are not stored, as no purge could find them. Raises UsageError before the first answer,
+        RetrievalError.
+        """
+        last = self.last
+        stages = self._engine.search(last.understood, explain=True).stages
+        stored = last.result.trace.stages
+        return (*(stage for stage in stored[:1] if stage.name == "follow up"), *stages, *stored[-1:])
+
+    def move(self, collections: Sequence[str], profile: str) -> None:
+        """Switch to these collections and this profile. Nothing changes if they cannot be opened."""
+        engine = open_engine_for(self.context, tuple(collections), profile)
+        self._engine.close()
+        self._engine, self.collections, self.profile = engine, tuple(collections), profile
+        if self.session_id:
+            self._sessions.move(self.session_id, collections, profile)
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+
+_MARKDOWN_CHARACTERS = re.compile(r"([\\`*_<>\[\]#|])")
+
+
+def conversation_markdown(turns: Sequence[ConversationTurn]) -> str:
+    """Format every question with its answer and citations as Markdown."""
+    return "\n".join(line for turn in turns for line in _turn_lines(turn))
+
+
+def _turn_lines(turn: ConversationTurn) -> Iterator[str]:
+    yield from (f"## {_escape(one_line(turn.asked))}", "")
+    if turn.understood != turn.asked:
+        yield from (f"*Understood as: {_escape(one_line(turn.understood))}*", "")
+    yield from (_escape_line_start(line) for line in strip_control_characters(turn.answer).splitlines())
+    yield ""
+    for citation in turn.result.citations:
+        yield from _citation_lines(citation)
+
+
+def _citation_lines(citation: Citation) -> Iterator[str]:
+    page = f", page {citation.page}" if citation.page else ""
+    section = f", {citation.section}" if citation.section else ""
+    yield f"- {citation.reference} {_escape(one_line(f'{citation.source}{page}{section}'))} ({citation.collection})"
+    yield ""
+    yield from (f"  > {_escape_line_start(line)}" for line in strip_control_characters(citation.excerpt).splitlines())
+    yield ""
+
+
+def _escape_line_start(text: str) -> str:
+    """Escape a line that Markdown would read as a heading, a list, a quote or HTML."""
+    return re.sub(r"^(\s{0,8})([#>*+-])", r"\1\\\2", text).replace("<", "\\<")
+
+
+def _escape(text: str) -> str:
+    return _MARKDOWN_CHARACTERS.sub(r"\\\1", text)
+
+
+_QUESTION_WIDTH = 60
+
+
+class ChatExit(Exception):
+    """The user ended the chat."""
+
+
+@dataclass(frozen=True)
+class SlashCommand:
+    """A slash command; `run` returns the lines to print."""
+
+    name: str
+    argument: str
+    help: str
+    run: Callable[[ChatSession, str], Iterable[str]]
+
+
+def run_slash_command(room: ChatSession, line: str) -> Iterable[str]:
+    """Run a slash command, whose name may be abbreviated, and return its lines. Raises EltError, ChatExit."""
+    name, _, argument = line.removeprefix("/").partition(" ")
+    matches = [it for it in SLASH_COMMANDS if name and it.name.startswith(name)]
+    if len(matches) > 1:
+        names = " or ".join(f"/{it.name}" for it in matches)
+        raise UsageError(f"'/{name}' is ambiguous.", hint=f"Did you mean {names}?")
+    if not matches:
+        raise UsageError(f"There is no command '/{name}'.", hint="Type /help for the list.")
+    [command] = matches
+    if command.argument and not argument.strip():
+        raise UsageError(f"/{command.name} needs {command.argument}.", hint=command.help)
+    return command.run(room, argument.strip())
+
+
+def _help(_room: ChatSession, _argument: str) -> Iterator[str]:
+    yield from align_columns([(f"/{it.name} {it.argument}".strip(), it.help) for it in SLASH_COMMANDS])
+    yield "Anything else is a question. Ctrl-C stops an answer, Ctrl-D quits."
+
+
+def _explain(room: ChatSession, _argument: str) -> Iterator[str]:
+    from elt_llm_api.display.explain import explanation_lines
+
+    yield from explanation_lines(room.explained())
+
+
+def _sources(room: ChatSession, _argument: str) -> Iterator[str]:
+    yield from chunk_lines(room.last.result.chunks, ())
+
+
+def _collection(room: ChatSession, argument: str) -> Iterator[str]:
+    names = tuple(dict.fromkeys(name.strip() for name in argument.split(",") if name.strip()))
+    room.move(names, room.profile)
+    yield f"Asking {', '.join(names)} from now on."
+
+
+def _profile(room: ChatSession, argument: str) -> Iterator[str]:
+    room.move(room.collections, argument)
+    yield f"Asking with profile {argument} from now on."
+
+
+def _history(room: ChatSession, _argument: str) -> Iterator[str]:
+    turns = room.turns
+    if not turns:
+        yield "No questions yet."
+    for turn in turns:
+        yield f"{turn.number:>3}  {shorten_middle(one_line(turn.asked), _QUESTION_WIDTH)}"
+        if turn.understood != turn.asked:
+            yield f"     understood as: {shorten_middle(one_line(turn.understood), _QUESTION_WIDTH)}"
+
+
+def _save(room: ChatSession, argument: str) -> Iterator[str]:
+    turns = room.turns
+    if not turns:
+        raise UsageError("There is no turn to save yet.", hint="Ask something first.")
+    target = room.context.working_directory / argument
+    try:
+        if not target.parent.is_dir():
+            raise UsageError(f"There is no folder {target.parent}.", hint="Name a file in an existing folder.")
+        with target.open("x", encoding="utf-8") as stream:  # "x": do not overwrite a file or follow a link
+            stream.write(conversation_markdown(turns))
+    except FileExistsError as error:
+        raise UsageError(f"{target} exists and is not overwritten.", hint="Name another file.") from error
+    except (OSError, ValueError) as error:  # ValueError: NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{target} cannot be written: {reason}.", hint="Name another file.") from error
+    yield strip_control_characters(f"{count_noun(len(turns), 'turn')} in {target}")
+
+
+def _new(room: ChatSession, _argument: str) -> Iterator[str]:
+    note = " The last one is stored: elt-llm chat --list" if room.session_id else ""
+    room.session_id = ""
+    yield f"New conversation.{note}"
+
+
+def _quit(_room: ChatSession, _argument: str) -> Iterator[str]:
+    raise ChatExit
+
+
+SLASH_COMMANDS = (
+    SlashCommand("help", "", "List the commands.", _help),
+    SlashCommand("sources", "", "Show the chunks for the last question.", _sources),
+    SlashCommand("explain", "", "Show how the chunks were found.", _explain),
+    SlashCommand("history", "", "List the questions of this conversation.", _history),
+    SlashCommand("collection", "NAME[,NAME]", "Ask other collections.", _collection),
+    SlashCommand("profile", "NAME", "Use another profile: fast, thorough, ...", _profile),
+    SlashCommand("save", "FILE", "Save the conversation as Markdown.", _save),
+    SlashCommand("new", "", "Start a new conversation.", _new),
+    SlashCommand("quit", "", "Quit; also Ctrl-D.", _quit),
+)
+
+
+_REWRITTEN_PREFIX = "Understood as: "
+
+
+def converse(room: ChatSession) -> int:
+    """Answer questions until the input ends or the user quits. Return the exit code: 0 at a terminal.
+
+    Without a terminal, each input line is a question or a command, and the code is 1 if one of them failed.
+    """
+    return _converse_at_terminal(room) if sys.stdin.isatty() else _converse_with_pipe(room)
+
+
+def question_lines() -> Iterator[str]:
+    """Return the non-empty lines of standard input; invalid UTF-8 is replaced."""
+    for line in sys.stdin.buffer:
+        if text := line.decode("utf-8", "replace").strip():
+            yield text
+
+
+def _converse_with_pipe(room: ChatSession) -> int:
+    printed: set[str] = set()
+    failed = False
+    for line in question_lines():
+        click.echo(f"> {strip_control_characters(line)}")
+        try:
+            failed |= not _handle_line(room, line, printed)
+        except ChatExit:
+            break
+    return int(failed)
+
+
+def _converse_at_terminal(room: ChatSession) -> int:
+    import readline  # line editing, with the questions so far at the arrow keys
+
+    readline.clear_history()
+    for turn in room.turns:
+        readline.add_history(one_line(turn.asked))
+    source = ", ".join(room.collections) or "the collections of the profile"
+    turns = f" {count_noun(len(room.turns), 'turn')} so far." if room.turns else ""
+    click.echo(f"Asking {source}, profile {room.profile}.{turns} Type /help for commands, Ctrl-D to quit.\n")
+    printed: set[str] = set()
+    while True:
+        try:
+            if (line := _read_line()) is None:
+                return 0
+            if line:
+                _handle_line(room, line, printed)
+                click.echo()
+        except ChatExit:
+            return 0
+        except KeyboardInterrupt:  # stop the current answer only
+            click.echo("\nStopped.\n")
+
+
+def _handle_line(room: ChatSession, line: str, printed: set[str]) -> bool:
+    """Print the reply to a line or its error; return whether it succeeded. Raises ChatExit."""
+    try:
+        for reply in _answer(room, line, printed):
+            click.echo(reply)
+    except EltError as error:
+        print_error(error, as_json=False)
+        return False
+    return True
+
+
+def _read_line() -> str | None:
+    """Read a line; empty after Ctrl-C, None after Ctrl-D."""
+    try:
+        typed: str = click.prompt("", prompt_suffix="> ", default="", show_default=False)
+    except click.Abort as end:
+        click.echo()
+        return None if isinstance(end.__context__, EOFError) else ""
+    return typed.encode("utf-8", "replace").decode().strip()
+
+
+def _answer(room: ChatSession, line: str, printed: set[str]) -> Iterable[str]:
+    if line.startswith("/"):
+        return run_slash_command(room, line)
+    if room.writes and sys.stdout.isatty():
+        printer = StreamPrinter()
+        return printer.after(_with_new_notes(room.ask(line, listen=printer), printed))
+    result = room.ask(line)
+    rewritten = [note for note in result.notes if note.startswith(_REWRITTEN_PREFIX)]
+    return (
+        *(click.style(strip_control_characters(note), dim=True) for note in rewritten),
+        *answer_lines(_with_new_notes(result, printed)),
+    )
+
+
+def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
+    """Remove the notes that were printed before, and how the question was understood."""
+    notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
+    printed.update(notes)
+    return result.model_copy(update={"notes": notes})
+
+
+def converse_in_json(room: ChatSession) -> int:
+    """Answer every line as JSON. Return the exit code: 1 if one of them failed, else 0."""
+    failed = False
+    for line in question_lines():
+        try:
+            if line.startswith("/"):
+                raise UsageError("Commands do not work with --json.", hint="Send questions, or remove --json.")
+            result = room.ask(line)
+        except EltError as error:
+            failed = True
+            details = {"type": type(error).__name__, "message": str(error), "hint": error.hint}
+            reply = {"asked": line, "error": details}
+        else:
+            reply = {"session": room.session_id, "asked": line, "result": result.model_dump(mode="json")}
+        print_json(reply, indent=None)
+    return int(failed)

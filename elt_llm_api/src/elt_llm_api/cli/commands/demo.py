@@ -1,0 +1,63 @@
+"""`elt-llm demo`: ingest the bundled samples and answer a question, with citations."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from elt_llm_api.cli.commands.ask import open_engine_for
+from elt_llm_api.cli.commands.ingest import run_ingest
+from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.cli.render.ingest import print_report
+from elt_llm_api.display.text import print_json
+from elt_llm_api.sample_files import DOCUMENTS, GOLD, INVENTORY, JOB_DOCUMENTS, MODEL, sample
+
+if TYPE_CHECKING:
+    from elt_llm_ingest.run.report import IngestReport
+
+COLLECTION = "demo"
+QUESTION = "How many days does a club have to lodge an appeal, and what does it cost?"
+
+
+JOB_COLLECTIONS = {"demo_rules": JOB_DOCUMENTS, "demo_model": MODEL, "demo_inventory": INVENTORY}
+
+
+@click.command()
+@click.option("--jobs", is_flag=True, help="Ingest the sources of the example jobs of elt-llm init too.")
+@json_option
+@pass_command_context
+def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
+    """Ingest the samples into the collection 'demo' and answer a question from them.
+
+    Nothing is downloaded: the embedding model is part of the installation, and the answer quotes the documents unless
+    llm.provider names a model. --jobs also fills the collections demo_rules, demo_model and demo_inventory.
+    """
+    from elt_llm_api.cli.render.answers import answer_lines
+
+    report, *others = [
+        _ingest(context, name, sample(part), quiet=as_json)
+        for name, part in {COLLECTION: DOCUMENTS, **(JOB_COLLECTIONS if jobs else {})}.items()
+    ]
+    if not as_json:
+        click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}\n')
+    with open_engine_for(context, (COLLECTION,), None, looks_for_model=False) as engine:
+        result = engine.ask(QUESTION)
+    if as_json:
+        jobs_json = {"jobs": [other.to_json() for other in others]} if jobs else {}
+        print_json({"ingest": report.to_json(), **jobs_json, "result": result.model_dump(mode="json")})
+        return max(it.exit_code for it in (report, *others))
+    for line in answer_lines(result):
+        click.echo(line)
+    click.echo(f'\nNow ask your own: elt-llm ask "..." -c {COLLECTION}')
+    if jobs:
+        has_jobs = (context.load().project / "config" / "consumer" / "glossary.yaml").is_file()
+        first = "" if has_jobs else ", after elt-llm init"
+        click.echo(f"Now run a job{first}: elt-llm glossary --job glossary --gold {sample(GOLD)}")
+    return max(it.exit_code for it in (report, *others))
+
+
+def _ingest(context: CommandContext, collection: str, path: Path, *, quiet: bool) -> "IngestReport":
+    report = run_ingest(context, collection, (path,), command_line="elt-llm demo", quiet=quiet)
+    if not quiet:
+        print_report(report)
+    return report

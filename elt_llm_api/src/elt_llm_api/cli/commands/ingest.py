@@ -1,0 +1,159 @@
+"""`elt-llm ingest`: update collections from files and folders."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from elt_llm_core.errors import UsageError
+
+from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.cli.render.ingest import exit_code_of, print_plan, print_report, print_reports, reports_as_json
+from elt_llm_api.display.progress import progress_display
+from elt_llm_api.display.text import print_json
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings.loader import LoadedSettings
+    from elt_llm_ingest.jobs.runner import JobReport
+    from elt_llm_ingest.run.report import IngestReport
+    from elt_llm_ingest.session import IngestSession, IngestTask
+
+__all__ = ["command", "print_report", "run_ingest"]
+
+
+@dataclass(frozen=True)
+class _OutputOptions:
+    """The output options of the command."""
+
+    watch: bool
+    dry_run: bool
+    report: Path | None
+    as_json: bool
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("-c", "--collection", metavar="NAME", help="Collection to fill; created if it is new.")
+@click.option("--job", metavar="FILE", help="Run a job or a list of jobs: a file, or a name in config/ingest.")
+@click.option("--watch", is_flag=True, help="Keep running, and ingest again whenever a file changes.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Read and index everything again, for example with another embedding model.",
+)
+@click.option("--resume", is_flag=True, help="Continue after a rollback, from the published generation.")
+@click.option("--allow-delete", is_flag=True, help="Remove documents even if many are missing at once.")
+@click.option("--remember", is_flag=True, help="Include forgotten documents again.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the outcome of every file as JSON."
+)
+@json_option
+@pass_command_context
+def command(
+    context: CommandContext, /, paths: tuple[Path, ...], collection: str | None, job: str | None, **values: Any
+) -> int:
+    """Ingest documents into a collection, or run a job.
+
+    Without PATH, the folders of earlier ingests are scanned again. Only changed files are read and embedded. After an
+    interruption, readers keep the last published generation, and the same command continues.
+    """
+    output = _OutputOptions(*(values.pop(name) for name in ("watch", "dry_run", "report", "as_json")))
+    _check_arguments(paths, collection, job, output)
+    loaded = context.load()
+    task, named = _create_task(context, loaded, paths, collection, job)
+    report_file = context.working_directory / output.report if output.report else None
+    if report_file is not None and not report_file.parent.is_dir():
+        raise UsageError(f"There is no folder {report_file.parent} for the report.")
+    with _open_session(task, loaded, values, " ".join(["elt-llm ingest", *named])) as session:
+        if output.dry_run:
+            return _print_plan(session, report_file, as_json=output.as_json)
+        if output.watch:
+            return _watch(session, report_file)
+        reports = session.run(lambda: progress_display(quiet=output.as_json))
+    _print_reports(reports, report_file, as_json=output.as_json)
+    return exit_code_of(reports)
+
+
+def run_ingest(
+    context: CommandContext, collection: str, paths: tuple[Path, ...], *, command_line: str, quiet: bool
+) -> "IngestReport":
+    """Ingest paths into a collection and return the report."""
+    from elt_llm_ingest.session import CollectionTask
+
+    with _open_session(CollectionTask(collection, paths), context.load(), {}, command_line) as session:
+        [report] = session.run(lambda: progress_display(quiet=quiet))
+    return report  # type: ignore[return-value]  # one collection has one report
+
+
+def _check_arguments(paths: tuple[Path, ...], collection: str | None, job: str | None, output: _OutputOptions) -> None:
+    """Raise UsageError for options that do not go together."""
+    if job is None and collection is None:
+        raise UsageError(
+            "No collection is named.", hint="Run: elt-llm ingest PATH -c NAME, or elt-llm ingest --job NAME"
+        )
+    if job is not None and (paths or collection is not None):
+        raise UsageError("A job names its own paths and collection.", hint=f"Run: elt-llm ingest --job {job}")
+    if output.watch and (output.dry_run or output.as_json):
+        raise UsageError("--watch does not go with --dry-run or --json.", hint="Remove --watch.")
+
+
+def _create_task(
+    context: CommandContext, loaded: "LoadedSettings", paths: tuple[Path, ...], collection: str | None, job: str | None
+) -> "tuple[IngestTask, list[str]]":
+    """Return the task, and its arguments for the lock's command line."""
+    from elt_llm_ingest.session import CollectionTask, JobTask
+
+    if job is not None:
+        from elt_llm_ingest.jobs.job_file import find_job_file
+
+        return JobTask(find_job_file(job, loaded, context.working_directory)), ["--job", job]
+    absolute = tuple(context.working_directory / path.expanduser() for path in paths)
+    return CollectionTask(collection or "", absolute), [*map(str, paths), "-c", collection or ""]
+
+
+def _open_session(task: "IngestTask", loaded: "LoadedSettings", flags: Any, command_line: str) -> "IngestSession":
+    from elt_llm_ingest.session import IngestSession
+
+    return IngestSession(task, loaded, flags, command_line)
+
+
+def _print_plan(session: "IngestSession", report_file: Path | None, *, as_json: bool) -> int:
+    plans = session.plan()
+    listed = {"plans": [plan.to_json() for plan in plans]}
+    if as_json:
+        print_json(listed)
+    else:
+        for plan in plans:
+            print_plan(plan)
+    _write_report(listed, report_file, quiet=as_json)
+    return int(any(plan.refused for plan in plans))
+
+
+def _print_reports(reports: "Sequence[IngestReport | JobReport]", report_file: Path | None, *, as_json: bool) -> None:
+    listed = reports_as_json(reports)
+    if as_json:
+        print_json(listed)
+    else:
+        print_reports(reports)
+    _write_report(listed, report_file, quiet=as_json)
+
+
+def _write_report(listed: Any, report_file: Path | None, *, quiet: bool) -> None:
+    if report_file is not None:
+        report_file.write_text(json.dumps(listed, ensure_ascii=False, indent=1), encoding="utf-8")
+        if not quiet:
+            click.echo(f"Wrote the outcome of every file to {report_file}")
+
+
+def _watch(session: "IngestSession", report_file: Path | None) -> int:
+    """Ingest on every change until interrupted."""
+    from elt_llm_ingest.run.watch import FileWatcher
+
+    from elt_llm_api.cli.render.ingest import WatchDisplay
+
+    display = WatchDisplay(lambda reports: _print_reports(reports, report_file, as_json=False))
+    FileWatcher(session.scope, lambda: session.run(display.progress), display).go()
+    return 0

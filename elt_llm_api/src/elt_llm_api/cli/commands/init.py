@@ -1,0 +1,65 @@
+"""`elt-llm init`: write a commented configuration."""
+
+from pathlib import Path
+
+import click
+
+from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.display.text import print_json
+
+
+@click.command()
+@click.option("--ollama", is_flag=True, help="Use a local Ollama server for embeddings and answers.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@json_option
+@pass_command_context
+def command(context: CommandContext, folder: Path, ollama: bool, as_json: bool) -> None:
+    """Write a commented configuration into FOLDER, by default here.
+
+    It lists every setting with its default and allowed values. Existing files are never overwritten.
+    """
+    written = write_starting_files(context.working_directory / folder, ollama=ollama)
+    if as_json:
+        print_json({"written": [str(path) for path in written]})
+        return
+    for path in written:
+        click.echo(f"wrote {path}")
+    click.echo("Next: elt-llm ingest PATH -c NAME, then elt-llm ask QUESTION -c NAME")
+
+
+def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:
+    """Write the configuration and return its paths. Raises UsageError, and writes nothing, if a file exists."""
+    from elt_llm_core.errors import UsageError
+
+    files = {folder / name: text for name, text in starting_files(ollama=ollama).items()}
+    if existing := [str(path) for path in files if path.exists()]:
+        raise UsageError(
+            f"Existing files are never overwritten: {', '.join(existing)}.",
+            hint="Name another folder: elt-llm init FOLDER",
+        )
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    return list(files)
+
+
+def starting_files(*, ollama: bool) -> dict[str, str]:
+    """Return the text of each file by its path in the folder."""
+    from elt_llm_consumer.jobs.job_file import EXAMPLE_ALIASES
+    from elt_llm_consumer.jobs.job_file import example_jobs as consumer_jobs
+    from elt_llm_core.settings.profiles import BUILT_IN_PROFILES
+    from elt_llm_core.settings.template import profile_as_yaml, settings_as_yaml
+    from elt_llm_ingest.jobs.job_file import example_jobs
+    from elt_llm_query.synthesis.prompts import PROMPT_NAMES, shipped_text
+    from elt_llm_query.understanding.aliases import ALIASES_FILE, EXAMPLE
+
+    from elt_llm_api.sample_files import ALIASES, sample
+
+    changes = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
+    profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in BUILT_IN_PROFILES.items()}
+    jobs = {f"config/{name}": text for name, text in {**example_jobs(), **consumer_jobs()}.items()}
+    demo_aliases = sample(ALIASES).read_text(encoding="utf-8")
+    aliases = {f"config/{ALIASES_FILE}": EXAMPLE, f"config/{EXAMPLE_ALIASES}": demo_aliases}
+    prompts = {f"config/prompts/{name}.yaml": shipped_text(name) for name in PROMPT_NAMES}
+    return {"config/rag_config.yaml": settings_as_yaml(changes), **aliases, **profiles, **prompts, **jobs}

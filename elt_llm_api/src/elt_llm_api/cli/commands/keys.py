@@ -1,0 +1,94 @@
+"""`elt-llm keys`: add, list and revoke the keys of the server's callers."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+from elt_llm_core.errors import UsageError
+
+from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, json_option, pass_command_context
+from elt_llm_api.display.text import align_columns, local_time, print_json
+
+if TYPE_CHECKING:
+    from elt_llm_core.state.keys import KeyTable
+
+_HELP = {
+    "add": "Create a key and print its secret, once.",
+    "list": "List the keys and their permissions.",
+    "revoke": "Revoke a key; the server refuses it from then on.",
+}
+_SUBCOMMANDS = [CommandEntry(name, __name__, text, attribute=f"{name}_command") for name, text in _HELP.items()]
+command = LazyGroup("keys", _SUBCOMMANDS, help="Manage the API keys of the server and their permissions.")
+
+
+@contextmanager
+def _open_keys(context: CommandContext) -> "Iterator[KeyTable]":
+    from elt_llm_core.state.database import open_state
+    from elt_llm_core.state.keys import KeyTable
+
+    with closing(open_state(context.load().data_dir)) as state:
+        yield KeyTable(state)
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@click.option("--read", "read", multiple=True, metavar="PATTERN", help="Collections it may read, such as hr_*.")
+@click.option("--write", "write", multiple=True, metavar="PATTERN", help="Collections it may change, and so read.")
+@click.option("--admin", is_flag=True, help="Allow access to the state of the whole server.")
+@json_option
+@pass_command_context
+def add_command(
+    context: CommandContext, name: str, read: tuple[str, ...], write: tuple[str, ...], admin: bool, as_json: bool
+) -> int:
+    """Create a key and print its secret, which is not stored.
+
+    A PATTERN is a collection's name, where * matches any characters; both options may be repeated. Once there is a
+    key, the server refuses requests without one.
+    """
+    if not (read or write or admin):
+        raise UsageError("The key would allow nothing.", hint=f"Run: elt-llm keys add {name} --read '*'")
+    with _open_keys(context) as keys:
+        secret = keys.create(name, read, write, administers=admin)
+    if as_json:
+        print_json({"name": name, "secret": secret, "read": read, "write": write, "administers": admin})
+        return 0
+    click.echo(secret)
+    click.echo("Store it now: it is not shown again. Send it as: Authorization: Bearer SECRET", err=True)
+    return 0
+
+
+@click.command()
+@json_option
+@pass_command_context
+def list_command(context: CommandContext, as_json: bool) -> int:
+    """List the keys and their permissions; secrets are not stored."""
+    with _open_keys(context) as table:
+        keys = table.all()
+    if as_json:
+        print_json([asdict(key) for key in keys])
+        return 0
+    rows = [["key", "reads", "writes", "administers", "created"]]
+    for key in keys:
+        scopes = [", ".join(key.read) or "-", ", ".join(key.write) or "-"]
+        rows.append([key.name, *scopes, "yes" if key.administers else "no", local_time(key.created_at)])
+    for line in (
+        align_columns(rows) if keys else ["There are no keys. Create one with: elt-llm keys add NAME --read '*'"]
+    ):
+        click.echo(line)
+    return 0
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@pass_command_context
+def revoke_command(context: CommandContext, name: str) -> int:
+    """Revoke a key. A running server refuses it from the next request on."""
+    with _open_keys(context) as keys:
+        keys.revoke(name)
+        none_left = not keys.all()
+    click.echo(f"The key '{name}' is revoked.")
+    if none_left:
+        click.echo("No key is left: a server without a token answers all users of this machine.", err=True)
+    return 0

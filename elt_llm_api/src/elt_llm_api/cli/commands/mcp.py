@@ -1,0 +1,126 @@
+"""`elt-llm mcp`: serve the MCP tools over stdin and stdout, until the input ends or a signal arrives."""
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from threading import Thread
+from types import FrameType
+from typing import TextIO
+
+import click
+
+from elt_llm_api.cli.options import CommandContext, pass_command_context
+
+
+@click.command()
+@pass_command_context
+def command(context: CommandContext) -> int:
+    """Serve tools to the parent process over stdin and stdout (Model Context Protocol).
+
+    It has your permissions, ends with its input, and logs to stderr. It also runs queued jobs; an interrupted job
+    continues when this command or `elt-llm serve` runs again.
+    """
+    from elt_llm_api.serve.mcp.mount import is_installed, not_installed_error
+
+    if not is_installed():
+        raise not_installed_error()
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    from elt_llm_api.serve.jobs.runner import run_queued_jobs
+    from elt_llm_api.serve.mcp.server import create_server
+    from elt_llm_api.serve.mcp.tool_call import local_principal
+    from elt_llm_api.serve.services import open_services
+
+    async def serve(protocol: TextIO) -> None:
+        async with stdio_server(stdout=anyio.wrap_file(protocol)) as streams:
+            lowlevel = server._lowlevel_server  # `run_stdio_async` would give the descriptor back to the libraries
+            await lowlevel.run(*streams, lowlevel.create_initialization_options())
+
+    loaded = context.load()
+    with reserved_stdout() as protocol:
+        services = open_services(loaded)
+        server = create_server(services, local_principal)
+        with services, run_queued_jobs(services.queue, lambda: services.loaded), interruptible_input() as ending:
+            anyio.run(serve, protocol)
+    return ending.exit_code
+
+
+_INPUT, _OUTPUT, _ERRORS = 0, 1, 2
+_BLOCK = 1 << 16  # bytes
+
+
+@contextmanager
+def reserved_stdout() -> Iterator[TextIO]:
+    """Return a private stream to stdout, and send what everybody else prints to stderr.
+
+    The descriptor is replaced too, because libraries may write below Python, and a call that the end of the input
+    abandons may print until its thread ends.
+    """
+    sys.stdout.flush()
+    private = os.dup(_OUTPUT)
+    os.dup2(_ERRORS, _OUTPUT)
+    try:
+        with open(private, "w", encoding="utf-8", closefd=False) as protocol, redirect_stdout(sys.stderr):
+            yield protocol
+    finally:
+        os.dup2(private, _OUTPUT)
+        os.close(private)
+
+
+@dataclass
+class StopSignal:
+    """The signals that ended the input."""
+
+    signals: list[int] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the input ended by itself, else 128 plus the signal's number."""
+        return 128 + self.signals[0] if self.signals else 0
+
+
+@contextmanager
+def interruptible_input() -> Iterator[StopSignal]:
+    """Let SIGTERM and SIGINT end the standard input, and a second signal the process. Main thread only."""
+    ending = StopSignal()
+    real = os.dup(_INPUT)
+    reading, writing = os.pipe()
+    wakeup, waking = os.pipe()
+    os.dup2(reading, _INPUT)
+    os.close(reading)
+
+    def end(number: int, _: FrameType | None) -> None:
+        if ending.signals:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        ending.signals.append(number)
+        os.write(waking, b"!")
+
+    former = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    Thread(target=_copy_input, args=(writing, real, wakeup), name="input", daemon=True).start()
+    try:
+        yield ending
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        os.write(waking, b"!")
+
+
+def _copy_input(writing: int, real: int, wakeup: int) -> None:
+    """Copy until the real input ends, `wakeup` becomes readable, or the reader is gone."""
+    try:
+        while wakeup not in select.select([real, wakeup], [], [])[0]:
+            data = os.read(real, _BLOCK)
+            if not data:
+                break
+            while data:
+                data = data[os.write(writing, data) :]
+    except OSError:
+        pass  # the reader is gone
+    finally:
+        os.close(writing)

@@ -1,0 +1,30 @@
+"""`elt-llm replay`: check whether the output of a job can be reproduced."""
+
+from pathlib import Path
+
+import click
+
+from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.display.text import print_json
+
+
+@click.command()
+@click.argument("receipt", type=click.Path(path_type=Path), metavar="RECEIPT")
+@json_option
+@pass_command_context
+def command(context: CommandContext, receipt: Path, as_json: bool) -> int:
+    """Compare a receipt with the current output, quotes, documents, settings and program.
+
+    Nothing is generated. Exit code 0 if a run now would write the same output, else 1. Other versions of libraries are
+    reported, but do not count as a difference.
+    """
+    from elt_llm_consumer.runner.replay import replay
+
+    from elt_llm_api.cli.render.jobs import print_replay
+
+    report = replay(context.working_directory / receipt, context.load())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_replay(report)
+    return int(not report.holds)

@@ -1,0 +1,202 @@
+"""Options shared by commands, and the command group that imports a command only when it is called."""
+
+import difflib
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from elt_llm_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings.loader import LoadedSettings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """The global options of one call, with its environment and working directory."""
+
+    config: Path | None
+    data_dir: Path | None
+    verbose: int
+    environment: Mapping[str, str]
+    working_directory: Path
+
+    def load(self) -> "LoadedSettings":
+        """Load the settings and the data directory of this call. Raises SettingsError."""
+        from elt_llm_core.settings.loader import DATA_DIR_VARIABLE, load_settings
+
+        named = {DATA_DIR_VARIABLE: str(self.data_dir)} if self.data_dir else {}
+        return load_settings(self.config, {**self.environment, **named}, self.working_directory)
+
+
+pass_command_context = click.make_pass_decorator(CommandContext)
+"""Pass a command its CommandContext as the first argument."""
+
+
+def json_option(function: Function) -> Function:
+    """Add `--json`: stdout is exactly one JSON document, also for errors."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
+
+
+class WholeNumber(click.IntRange):
+    """An integer within bounds, with a name for error messages."""
+
+    name = "whole number"
+
+
+def asking_options(function: Function) -> Function:
+    """Add the arguments of every question: its words, quoted or not, the collections and the profile."""
+    words = click.argument(
+        "question",
+        nargs=-1,
+        required=True,
+        metavar="QUESTION",
+        callback=lambda _context, _parameter, words: " ".join(words),
+    )
+    collections = click.option(
+        "-c", "--collection", "collections", multiple=True, metavar="NAME", help="Collection to ask; may be repeated."
+    )
+    profile = click.option(
+        "--profile", metavar="P", help="Search profile: default, classic, fast, thorough, or your own."
+    )
+    return words(collections(profile(function)))
+
+
+class StrategyType(click.ParamType[str]):
+    """The name of a search strategy, checked without heavy imports."""
+
+    name = "strategy"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        """Return the name. Fails for an unknown name and lists all names."""
+        from elt_llm_core.settings.tree import STRATEGIES
+
+        name = str(value)
+        if name not in STRATEGIES:
+            self.fail(f"There is no strategy '{name}'. Strategies are: {', '.join(STRATEGIES)}.", parameter, context)
+        return name
+
+
+def strategy_option(function: Function) -> Function:
+    """Add `--strategy`, which overrides the strategy of the profile."""
+    return click.option(
+        "--strategy",
+        type=StrategyType(),
+        metavar="S",
+        help="Search strategy: hybrid, multi_hop, auto ...; see the docs.",
+    )(function)
+
+
+def where_option(function: Function) -> Function:
+    """Add `--where`, which may be repeated; a chunk must match every condition."""
+    return click.option(
+        "--where",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="Only chunks that match; also != >= <= in. May be repeated: all must match.",
+    )(function)
+
+
+def global_options(*, hidden: bool) -> list[click.Option]:
+    """Build the options that are accepted before and, `hidden`, after a command's name."""
+    path = click.Path(path_type=Path)
+    config = "Settings file; else config/rag_config.yaml here or in a folder above."
+    data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."
+    verbose = "Log to stderr; twice: in full detail."
+    keywords: dict[str, Any] = {"expose_value": False, "hidden": hidden}
+    stored = {"callback": _store_global_option, **keywords}
+    return [
+        click.Option(["--config"], type=path, metavar="FILE", help=config, **stored),
+        click.Option(["--data-dir"], type=path, metavar="DIR", help=data_dir, **stored),
+        click.Option(["-v", "--verbose"], count=True, help=verbose, callback=_set_verbosity, **keywords),
+    ]
+
+
+def _store_global_option(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Store a value for the command; the last one wins."""
+    if value:
+        changes: dict[str, Any] = {str(parameter.name): value}
+        if (call := context.find_object(CommandContext)) is None:
+            raise RuntimeError("global options need a CommandContext to store their values in")
+        context.obj = replace(call, **changes)
+
+
+def _set_verbosity(context: click.Context, parameter: click.Parameter, value: int) -> None:
+    _store_global_option(context, parameter, value)
+    if value:
+        level = logging.INFO if value == 1 else logging.DEBUG
+        logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True)
+
+
+def confirm_or_abort(question: str, *, as_json: bool) -> None:
+    """Ask for confirmation. Raises UsageError unless the answer is yes, and always with --json."""
+    try:
+        agreed = not as_json and click.confirm(question, err=True)
+    except click.Abort as end:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise UsageError("Nothing was deleted: no answer was entered.", hint="To skip the question, add --yes") from end
+    if not agreed:
+        raise UsageError("Nothing was deleted.", hint="To skip the question, add --yes")
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """A row of the command table; `attribute` of `module` is the click command."""
+
+    name: str
+    module: str
+    help: str
+    heading: str = "Commands"
+    attribute: str = "command"
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands without importing them and suggests a similar name for an unknown one."""
+
+    def __init__(self, name: str, table: Sequence[CommandEntry], **attributes: object) -> None:
+        super().__init__(name, **attributes)  # type: ignore[arg-type]  # click types each keyword on its own
+        self.table = {entry.name: entry for entry in table}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return every name, in the table's order."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command, which also accepts the global options after its name."""
+        entry = self.table.get(cmd_name)
+        if entry is None:
+            return None
+        if cmd_name not in self.commands:
+            command: click.Command = getattr(import_module(entry.module), entry.attribute)
+            taken = {option for parameter in command.params for option in parameter.opts}
+            extra = [option for option in global_options(hidden=True) if not taken & set(option.opts)]
+            command.params = [*command.params, *extra]
+            self.commands[cmd_name] = command
+        return self.commands[cmd_name]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. Raises UsageError with a similar name if there is none."""
+        if args[0] not in self.table and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0], self.table, n=1, cutoff=0.5)
+            advice = f"Did you mean {near[0]}?" if near else f"Run {ctx.command_path} --help for the list."
+            raise click.UsageError(f"There is no command {args[0]!r}. {advice}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by heading, from the table alone, with all descriptions in one column."""
+        width = max(map(len, self.table))
+        for heading in dict.fromkeys(entry.heading for entry in self.table.values()):
+            with formatter.section(heading):
+                entries = [entry for entry in self.table.values() if entry.heading == heading]
+                formatter.write_dl([(entry.name.ljust(width), entry.help) for entry in entries])

@@ -1,0 +1,1 @@
+"""Print results on the terminal, as text for people or as JSON for programs."""

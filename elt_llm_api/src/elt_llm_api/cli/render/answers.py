@@ -1,0 +1,169 @@
+"""Print answers, citations and retrieved chunks as lines, whole or while the answer is streamed."""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import click
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
+
+from elt_llm_api.display.text import one_line, strip_control_characters
+
+if TYPE_CHECKING:
+    from elt_llm_query.synthesis.events import Event
+
+_WIDEST = 100
+_EXCERPT = 300
+_MARK = re.compile(r" (\[\d+\])")
+
+
+def answer_lines(result: QueryResult) -> Iterator[str]:
+    """Return the answer, its sources, its unsupported sentences and its notes as lines."""
+    for line in result.answer.splitlines():
+        yield from _wrap(line)
+    if result.citations:
+        yield ""
+        yield click.style("Sources" if result.answered else "Closest chunks", bold=True)
+    several = len(result.metadata.get("generations", {})) > 1
+    for citation in result.citations:
+        yield from citation_lines(citation, several=several)
+    yield from unsupported_lines(result)
+    yield from note_lines(result.notes)
+
+
+def unsupported_lines(result: QueryResult) -> Iterator[str]:
+    """Return the sentences of a written answer that the chunks do not fully support, with the reasons."""
+    doubtful = [one for one in result.checked if one.verdict in {"partly", "unsupported"}]
+    if doubtful:
+        yield ""
+        yield click.style("Not supported by the chunks", bold=True)
+    for one in doubtful:
+        prefix = "partly supported: " if one.verdict == "partly" else ""
+        yield from _wrap(f"{prefix}“{_excerpt(one.text)}” {' '.join(one.reasons)}".rstrip(), indent="    ")
+
+
+def chunk_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Iterator[str]:
+    """Return every chunk with its location, score and excerpt."""
+    several = len({chunk.collection for chunk in chunks}) > 1
+    for number, chunk in enumerate(chunks, start=1):
+        location = location_of(chunk, several=several)
+        yield f"{click.style(f'{number}.', bold=True)} {location}  {chunk.score:.2f}"
+        yield from _wrap(_excerpt(chunk.text), indent="   ")
+    if not chunks:
+        yield "No chunk is relevant to this question."
+    yield from note_lines(notes)
+
+
+def citation_lines(citation: Citation, *, several: bool = False) -> Iterator[str]:
+    """Return a citation: its reference, location, score and excerpt."""
+    location = location_of(citation, several=several)
+    yield f"{click.style(citation.reference, bold=True)} {location}  {citation.relevance_score:.2f}"
+    yield from _wrap(f"“{_excerpt(citation.excerpt)}”", indent="    ")
+
+
+def note_lines(notes: Sequence[str]) -> Iterator[str]:
+    """Return the notes, dimmed, after an empty line."""
+    if notes:
+        yield ""
+    for note in notes:
+        yield from (click.style(line, dim=True) for line in _wrap(note))
+
+
+def location_of(source: Citation | RetrievedChunk, *, several: bool = False) -> str:
+    """Describe document, page and section; the collection too if there are `several`.
+
+    A part of a file also gets its title, for `model.drawio#entity/3c51` means nothing to a reader.
+    """
+    collection = [source.collection] if several else []
+    title = [source.source_title] if "#" in source.source else []
+    page = [f"page {source.page}"] if source.page else []
+    return one_line(
+        ", ".join([*collection, *title, source.source, *page, *([source.section] if source.section else [])])
+    )
+
+
+def _excerpt(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rsplit(" ", 1)[0] + " …"
+
+
+def _wrap(text: str, indent: str = "") -> list[str]:
+    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    lines = textwrap.wrap(
+        _MARK.sub("\u00a0\\1", strip_control_characters(text)),  # keep a citation mark on the line of its sentence
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,  # paths and commands can be copied
+        break_on_hyphens=False,
+    )
+    return [line.replace("\u00a0", " ") for line in lines] or [""]
+
+
+_RESTART_NOTES = MappingProxyType(
+    {
+        "once more": "The answer was not supported well. Searched again, new answer:",
+        "back": "The new answer is no better. The first answer stays:",
+    }
+)
+
+
+class StreamPrinter:
+    """Prints answer events as they arrive; lines are as long as the model writes them."""
+
+    def __init__(self) -> None:
+        self._written = ""
+
+    def __call__(self, event: "Event") -> None:
+        """Print one event."""
+        from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, QuestionRewritten, SourcesFound
+
+        match event:
+            case QuestionRewritten(question):
+                click.echo(click.style(f"Understood as: {strip_control_characters(question)}", dim=True))
+            case SourcesFound(chunks):
+                click.echo(click.style("Sources", bold=True))
+                several = len({chunk.collection for chunk in chunks}) > 1
+                for number, chunk in enumerate(chunks, 1):
+                    click.echo(f"{click.style(f'[{number}]', bold=True)} {location_of(chunk, several=several)}")
+            case AnswerStarted(again):
+                self._written = ""
+                click.echo("")
+                if again:
+                    click.echo(click.style(_RESTART_NOTES[again], dim=True))
+            case AnswerDelta(text):
+                self._written += text
+                click.echo(strip_control_characters(text), nl=False)
+
+    def after(self, result: "QueryResult") -> "Iterator[str]":
+        """Return the lines that follow the streamed answer: citations, unsupported sentences and notes.
+
+        The refusal comes first if the result is one and the streamed text is not.
+        """
+        yield ""
+        yield from _remaining_lines(result, with_refusal=not result.answered and not self._refused(result))
+
+    def _refused(self, result: "QueryResult") -> bool:
+        """Whether the streamed text is a refusal, shipped or in the model's words."""
+        from elt_llm_query.synthesis.refusals import is_blank, is_refusal
+
+        if is_blank(self._written):
+            return False
+        return self._written.strip() == result.answer.strip() or is_refusal(self._written)
+
+
+def _remaining_lines(result: "QueryResult", *, with_refusal: bool) -> Iterator[str]:
+    if with_refusal:
+        yield ""
+        yield click.style(result.answer, bold=True)
+    if result.citations:
+        yield ""
+        yield click.style("Supported by" if result.answered else "Closest chunks", bold=True)
+    several = len(result.metadata.get("generations", {})) > 1
+    for citation in result.citations:
+        yield from citation_lines(citation, several=several)
+    yield from unsupported_lines(result)
+    yield from note_lines(result.notes)

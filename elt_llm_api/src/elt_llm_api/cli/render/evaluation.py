@@ -1,0 +1,374 @@
+"""Print evaluation results as tables and JSON, and write the HTML report."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+from elt_llm_core.errors import UsageError
+
+from elt_llm_api.display.plots import PlotBar, PlotInterval, bar_plot, curve_plot, interval_plot, stacked_bars
+from elt_llm_api.display.text import align_columns, count_noun, print_json, strip_control_characters
+
+if TYPE_CHECKING:
+    from elt_llm_query.evaluate.answers import GoldAnswerReport
+    from elt_llm_query.evaluate.calibration import FittedCalibration
+    from elt_llm_query.evaluate.refusals import RefusalReport
+    from elt_llm_query.evaluate.reports import ProfileReport, QuestionResult
+    from elt_llm_query.evaluate.significance import ProfileComparison
+    from elt_llm_query.extractive.confidence import CalibrationState
+
+    from elt_llm_api.cli.evaluation import EvaluationOutcome
+
+METRIC_COLUMNS = {
+    "ndcg@10": "nDCG@10",
+    "recall@10": "recall@10",
+    "recall@100": "recall@100",
+    "precision@1": "P@1",
+    "precision@5": "P@5",
+    "mrr@10": "MRR@10",
+    "hit@10": "hit@10",
+    "all@10": "all@10",
+}
+METRIC_HEADER = ("profile", *METRIC_COLUMNS.values(), "p50 ms", "p95 ms")
+SIGNIFICANCE_LEVEL = 0.05
+MOST_NOTES = 5
+
+
+@dataclass(frozen=True)
+class OutputFiles:
+    """The files to write: results per question, and the HTML report."""
+
+    per_query: Path | None
+    html: Path | None
+
+    @classmethod
+    def of(cls, folder: Path, per_query: Path | None, html: Path | None) -> Self:
+        """Resolve the paths relative to `folder`. Raises UsageError for a file that cannot be written."""
+        files = [None if file is None else folder / file for file in (per_query, html)]
+        for file in filter(None, files):
+            if file.is_dir() or not file.parent.is_dir():
+                raise UsageError(f"{file} cannot be written.", hint="Name a file in an existing folder.")
+        if files[0] is not None and files[0] == files[1]:
+            raise UsageError("--per-query and --html name the same file.", hint="Name two files.")
+        return cls(*files)
+
+
+def print_evaluation(evaluated: "EvaluationOutcome", files: OutputFiles, *, as_json: bool) -> int:
+    """Print and write the results; return 1 if a figure is below its threshold, else 0."""
+    if files.per_query is not None:
+        write_output(files.per_query, "".join(_result_lines(evaluated)))
+    if files.html is not None:
+        write_output(files.html, html_report(evaluated))
+    if as_json:
+        print_json(_evaluation_json(evaluated))
+    else:
+        for line in evaluation_lines(evaluated):
+            click.echo(line)
+    for sentence in evaluated.failed:
+        click.echo(strip_control_characters(sentence), err=True)
+    return 1 if evaluated.failed else 0
+
+
+def evaluation_lines(evaluated: "EvaluationOutcome") -> Iterator[str]:
+    """Return the table, the comparison and the notes as lines."""
+    reports = evaluated.reports
+    yield strip_control_characters(
+        f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{_question_kinds(reports[0])}"
+    )
+    yield from map(strip_control_characters, align_columns([METRIC_HEADER, *map(_metric_row, reports)]))
+    if evaluated.compared:
+        yield ""
+        yield from map(strip_control_characters, comparison_lines(evaluated.compared))
+    yield from map(strip_control_characters, profile_note_lines(reports))
+
+
+def profile_note_lines(reports: "Sequence[ProfileReport]") -> Iterator[str]:
+    """Return the first notes of each profile; there may be one per question."""
+    for report in reports:
+        for note in report.notes[:MOST_NOTES]:
+            yield f"{report.profile}: {note}"
+        if more := report.notes[MOST_NOTES:]:
+            yield f"{report.profile}: and {count_noun(len(more), 'more note')}."
+
+
+def comparison_lines(compared: "ProfileComparison") -> Iterator[str]:
+    """Return the differences between the second and the first profile with their significance."""
+    yield f"{compared.second} less {compared.first}, on the same {count_noun(compared.questions, 'question')}:"
+    yield from align_columns(_comparison_rows(compared))
+
+
+def _comparison_rows(compared: "ProfileComparison") -> list[list[str]]:
+    """Return a header and a row for each figure."""
+    rows = [["figure", "difference", "95 % interval", "p", "better", "worse", ""]]
+    for it in compared.differences:
+        difference = [f"{it.mean:+.4f}", f"{it.low:+.4f} to {it.high:+.4f}", f"{it.p_value:.4f}"]
+        significance = "a real difference" if it.p_value < SIGNIFICANCE_LEVEL else "may be chance"
+        rows.append([METRIC_COLUMNS[it.figure], *difference, str(it.better), str(it.worse), significance])
+    return rows
+
+
+def _metric_row(report: "ProfileReport") -> list[str]:
+    figures = [f"{report.figures[figure]:.4f}" for figure in METRIC_COLUMNS]
+    return [report.profile, *figures, f"{report.latency_p50_ms:.1f}", f"{report.latency_p95_ms:.1f}"]
+
+
+def _question_kinds(report: "ProfileReport") -> str:
+    """Count the questions of each kind, if they were generated from documents."""
+    kinds = [result.kind for result in report.results if result.kind]
+    listed = [f"{kinds.count(kind)} from a {kind}" for kind in dict.fromkeys(kinds)]
+    return f" ({', '.join(listed)})" if listed else ""
+
+
+def _evaluation_json(evaluated: "EvaluationOutcome") -> Any:
+    reports = [report.to_json() for report in evaluated.reports]
+    if evaluated.compared is None and not evaluated.judged:
+        return reports
+    compared = evaluated.compared.to_json() if evaluated.compared else None
+    return {"reports": reports, "comparison": compared, "failed": list(evaluated.failed)}
+
+
+def _result_lines(evaluated: "EvaluationOutcome") -> Iterator[str]:
+    for report in evaluated.reports:
+        for result in report.results:
+            line = {"dataset": report.dataset, "profile": report.profile, **result.to_json()}
+            yield json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write a file. Raises UsageError if that fails."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+PLOTTED_METRICS = ("ndcg@10", "recall@10", "mrr@10", "hit@10")
+HARDEST_SHOWN = 25
+RANK_STEPS = ((1, "first"), (3, "2 to 3"), (10, "4 to 10"), (100, "11 to 100"))
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """A section of a report page: a legend, a plot (SVG), paragraphs, a table and small plots, all optional."""
+
+    title: str
+    legend: Sequence[tuple[str, str]] = ()
+    plot: str = ""
+    text: Sequence[str] = ()
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    is_wide: bool = False
+    plots: Sequence[tuple[str, str]] = ()
+
+
+def html_report(evaluated: "EvaluationOutcome") -> str:
+    """Return the report page of an evaluation."""
+    reports = evaluated.reports
+    summary = f"{count_noun(reports[0].queries, 'question')}, {count_noun(len(reports), 'profile')}."
+    sections = [_figures_section(reports), _rank_section(reports)]
+    sections += [_comparison_section(evaluated.compared)] if evaluated.compared else []
+    sections += [_hardest_questions(reports)]
+    if notes := list(profile_note_lines(reports)):
+        sections += [ReportSection("Notes", text=notes)]
+    return _html_page(f"Retrieval of {reports[0].dataset}", summary, sections, evaluated.failed)
+
+
+def _html_page(title: str, summary: str, sections: Sequence[ReportSection], failed: Sequence[str] = ()) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    def clean(value: Any) -> Any:
+        return strip_control_characters(value) if type(value) is str else value
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=clean, keep_trailing_newline=True)
+    template = Path(__file__).with_name("report.jinja").read_text(encoding="utf-8")
+    return environment.from_string(template).render(title=title, summary=summary, sections=sections, failed=failed)
+
+
+def _figures_section(reports: "Sequence[ProfileReport]") -> ReportSection:
+    from markupsafe import Markup
+
+    best = {figure: max(report.figures[figure] for report in reports) for figure in METRIC_COLUMNS}
+    rows = []
+    for report in reports:
+        row = _metric_row(report)
+        for column, figure in enumerate(METRIC_COLUMNS, 1):
+            if report.figures[figure] == best[figure]:
+                row[column] = Markup("<strong>{}</strong>").format(row[column])
+        rows.append(row)
+    names = [strip_control_characters(report.profile) for report in reports]
+    plots = []
+    for figure in PLOTTED_METRICS:
+        values = [report.figures[figure] for report in reports]
+        bars = [PlotBar(name, value, f"{value:.4f}") for name, value in zip(names, values, strict=True)]
+        plots.append((METRIC_COLUMNS[figure], bar_plot(METRIC_COLUMNS[figure], bars)))
+    longest = max(report.latency_p95_ms for report in reports) or 1.0
+    times = [
+        PlotBar(name, it.latency_p50_ms / longest, f"{it.latency_p50_ms:.0f} ms", it.latency_p95_ms / longest)
+        for name, it in zip(names, reports, strict=True)
+    ]
+    title = "Median latency; the line: 95th percentile"
+    return ReportSection("Figures", header=METRIC_HEADER, rows=rows, plots=[*plots, (title, bar_plot(title, times))])
+
+
+def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
+    title = "Rank of the first relevant chunk"
+    names = [*(name for _, name in RANK_STEPS), "not found"]
+    legend = [(f"step{number}", name) for number, name in enumerate(names)]
+    rows = [(strip_control_characters(report.profile), _rank_shares(report)) for report in reports]
+    return ReportSection(title, legend=legend, plot=stacked_bars(title, rows))
+
+
+def _rank_shares(report: "ProfileReport") -> list[float]:
+    """Return the share of questions by rank of the first relevant chunk, questions without one last."""
+    counts = [0] * (len(RANK_STEPS) + 1)
+    for result in report.results:
+        rank = _first_relevant_rank(result)
+        steps = (number for number, (last, _) in enumerate(RANK_STEPS) if rank is not None and rank <= last)
+        counts[next(steps, -1)] += 1
+    return [count / len(report.results) for count in counts]
+
+
+def _comparison_section(compared: "ProfileComparison") -> ReportSection:
+    widest = max((max(abs(it.low), abs(it.high)) for it in compared.differences), default=0.0) * 1.1 or 1.0
+    intervals = [
+        PlotInterval(METRIC_COLUMNS[it.figure], it.mean / widest, it.low / widest, it.high / widest, f"{it.mean:+.4f}")
+        for it in compared.differences
+    ]
+    title = f"{compared.second} less {compared.first}"
+    note = f"p under {SIGNIFICANCE_LEVEL:g} counts as a real difference: equal profiles would seldom differ this much."
+    header, *rows = _comparison_rows(compared)
+    return ReportSection(
+        title, plot=interval_plot(strip_control_characters(title), intervals), text=[note], header=header, rows=rows
+    )
+
+
+def _hardest_questions(reports: "Sequence[ProfileReport]") -> ReportSection:
+    """Return the questions with the worst results over all profiles, with the rank of the first relevant chunk."""
+    results = list(zip(*(report.results for report in reports), strict=True))
+    missed = [row for row in results if any(_first_relevant_rank(result) != 1 for result in row)]
+    missed.sort(key=lambda row: sum(result.figures["ndcg@10"] for result in row))
+    rows = [
+        [row[0].question, *(str(_first_relevant_rank(result) or "-") for result in row)]
+        for row in missed[:HARDEST_SHOWN]
+    ]
+    text = (
+        "Rank of the first relevant chunk; - if none was found."
+        if rows
+        else "Every profile ranks a relevant chunk first for every question."
+    )
+    header = ["question", *(report.profile for report in reports)]
+    return ReportSection("Hardest questions", text=[text], header=header, rows=rows, is_wide=True)
+
+
+def _first_relevant_rank(result: "QuestionResult") -> int | None:
+    return min((rank for rank in result.relevant.values() if rank is not None), default=None)
+
+
+WEIGHTS = {"shipped": "as shipped", "calibrated": "as calibrated", "stale": "as shipped (the calibration is stale)"}
+
+
+def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> int:
+    """Print the figures of `--refusals`; return 0."""
+    if html is not None:
+        write_output(html, refusal_page(report))
+    if as_json:
+        print_json({**report.to_json(), "weights": weights})
+        return 0
+    for line in refusal_lines(report, weights):
+        click.echo(strip_control_characters(line))
+    return 0
+
+
+def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
+    """Return the figures by kind, and risk by coverage."""
+    from elt_llm_query.evaluate.refusals import points_at_coverages
+
+    yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"
+    yield f"answered correctly {report.right:.1%} of them, if none were refused"
+    yield f"wrongly refused    {report.wrongly_refused:.1%}"
+    yield ""
+    yield from align_columns(_refusal_rows(report))
+    for kind, refusals in report.by_kind.items():
+        yield ""
+        yield f"Risk and coverage, answerable and {kind} questions together:"
+        points = points_at_coverages(refusals.curve)
+        rows = [[f"{at.coverage:.1%}", f"{at.risk:.1%}", f"{at.threshold:.4f}"] for at in points]
+        yield from align_columns([["answered", "wrong of these", "minimum confidence"], *rows])
+
+
+def _refusal_rows(report: "RefusalReport") -> list[list[str]]:
+    rows = [
+        [kind, str(one.questions), f"{one.auroc:.4f}", f"{one.area:.4f}", f"{one.refused:.1%}"]
+        for kind, one in report.by_kind.items()
+    ]
+    return [["without an answer", "questions", "AUROC", "AURC", "refused"], *rows]
+
+
+def refusal_page(report: "RefusalReport") -> str:
+    """Return the page with the figures and the risk-coverage curve of each kind."""
+    header, *rows = _refusal_rows(report)
+    title = "Risk (upwards) by coverage: the share answered wrong of the share answered"
+    lines = [(kind, [(at.coverage, at.risk) for at in one.curve]) for kind, one in report.by_kind.items()]
+    legend = [(f"line{number}", kind) for number, (kind, _) in enumerate(lines)]
+    figures = (
+        f"{report.right:.1%} answered correctly if none were refused, {report.wrongly_refused:.1%} wrongly refused."
+    )
+    return _html_page(
+        f"Refusals for {report.name}",
+        f"{count_noun(report.answerable, 'answerable question')}: {figures}",
+        [
+            ReportSection("Figures", header=header, rows=rows),
+            ReportSection(title, legend=legend, plot=curve_plot(title, lines)),
+        ],
+    )
+
+
+def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
+    """Print the figures of `--gold-answers`; return 0."""
+    if as_json:
+        print_json(report.to_json())
+        return 0
+    from elt_llm_query.evaluate.answers import SENTENCES
+
+    click.echo(strip_control_characters(f"{report.name}: {count_noun(len(report.outcomes), 'question')} with answers"))
+    click.echo(f"in the chunks read: {report.in_chunks:.1%}\n")
+    rows = []
+    for most in SENTENCES:
+        held = [f"{report.held(most, abstain=abstain):.1%}" for abstain in (False, True)]
+        rows.append([str(most), *held, f"{report.refused(most):.1%}"])
+    for line in align_columns([["most sentences", "contain an answer", "and not refused", "wrongly refused"], *rows]):
+        click.echo(line)
+    return 0
+
+
+def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> int:
+    """Print the calibration and its quality; return 0."""
+    if as_json:
+        print_json({"collection": collection, **fitted.to_json()})
+        return 0
+    for line in calibration_lines(fitted, collection):
+        click.echo(strip_control_characters(line))
+    return 0
+
+
+def calibration_lines(fitted: "FittedCalibration", collection: str) -> Iterator[str]:
+    """Return the figures of held-out questions before and after, and which weights are used."""
+    questions = ", ".join(f"{number} {kind}" for kind, number in fitted.questions.items())
+    yield f"{collection}: {questions or 'no questions'}"
+    if fitted.before and fitted.after:
+        before, after = fitted.before, fitted.after
+        rows = [["held out", "as shipped", "calibrated"]]
+        rows += [[f"AUROC, {kind}", f"{was:.4f}", f"{after.auroc[kind]:.4f}"] for kind, was in before.auroc.items()]
+        rows += [["loss", f"{before.loss:.4f}", f"{after.loss:.4f}"]]
+        rows += [["wrongly refused", f"{before.wrongly_refused:.1%}", f"{after.wrongly_refused:.1%}"]]
+        rows += [
+            [f"refused, {kind}", f"{was:.1%}", f"{after.refused[kind]:.1%}"] for kind, was in before.refused.items()
+        ]
+        yield from align_columns(rows)
+    if fitted.objection:
+        yield f"The shipped weights are kept: {fitted.objection}."
+    else:
+        yield f"Stored for the current generation of '{collection}' and this profile. After a change, calibrate again."

@@ -1,0 +1,229 @@
+"""Print ingest reports, plans, and the events of a watch."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import click
+
+from elt_llm_api.display.progress import progress_display
+from elt_llm_api.display.text import align_columns, count_noun, one_line, print_error, strip_control_characters
+
+if TYPE_CHECKING:
+    from elt_llm_core.errors import LockHeld
+    from elt_llm_core.progress import ProgressListener
+    from elt_llm_ingest.jobs.runner import JobReport
+    from elt_llm_ingest.run.plan import IngestPlan
+    from elt_llm_ingest.run.report import FileOutcome, IngestReport
+    from elt_llm_ingest.run.watch import WatchScope
+
+_COLOURS = {"failed": "red", "missing": "red", "skipped": "yellow", "empty": "yellow", "forgotten": "yellow"}
+_ORDER = (
+    *("failed", "missing", "empty", "skipped", "forgotten", "removed"),
+    *("renamed", "changed", "new", "ok", "unchanged"),
+)
+_UNREMARKABLE = "unchanged"
+_UNREAD_PAGES = re.compile("no text layer(?!; (?:OCR|tesseract))")  # after OCR, the reason has its result
+_OCR_HINT = "Pages without a text layer are images. To read them by OCR, set ingest.ocr to true."
+_MOST_SHOWN = 40
+
+
+def print_reports(reports: "Sequence[IngestReport | JobReport]") -> None:
+    """Print the report of an ingest, or the reports of jobs."""
+    for report in reports:
+        if _is_job(report):
+            _print_job(report)
+        else:
+            print_report(report)  # type: ignore[arg-type]
+
+
+def print_report(report: "IngestReport") -> None:
+    """Print every file except unchanged ones, then the totals."""
+    _print_files([(file.status, file.path, _file_remark(file)) for file in report.files])
+    _print_summary(report)
+
+
+def print_plan(plan: "IngestPlan") -> None:
+    """Print the planned outcome of every file, and whether a generation would be published."""
+    _print_files([(file.status, file.path, file.reason) for file in plan.files])
+    counts = _status_counts(plan.counts) or "no files"
+    name = " ".join(filter(None, (plan.job and f"job {plan.job}:", plan.collection)))
+    if plan.refused:
+        click.echo(f"{name}: would be refused: {strip_control_characters(plan.refused)}")
+    elif plan.changes:
+        why = f"{plan.rebuilt}; " if plan.rebuilt else ""
+        click.echo(f"{name}: a new generation would be published ({why}{counts}); nothing was written")
+    else:
+        click.echo(f"{name}: nothing would change ({counts})")
+
+
+def published_lines(reports: "Iterable[IngestReport | JobReport]", seconds: float) -> list[str]:
+    """Return a line per collection that was published, `seconds` after the change was detected."""
+    return [
+        f"{_totals(one)}, {seconds:.1f} s after the change"
+        for report in reports
+        for one in _ingest_reports(report)
+        if one.published
+    ]
+
+
+def problem_lines(reports: "Iterable[IngestReport | JobReport]") -> list[str]:
+    """Return a line per job that failed, and per file that failed or is missing."""
+    lines = []
+    for report in reports:
+        if _is_job(report) and report.error:
+            lines.append(f"Error: job {report.job}: {strip_control_characters(report.error)}")
+        unassigned = report.files if _is_job(report) else ()
+        files = (*unassigned, *(file for one in _ingest_reports(report) for file in one.files))
+        lines += [
+            f"{file.status}  {one_line(file.path)}  {one_line(_file_remark(file))}"
+            for file in files
+            if file.status in {"failed", "missing"}
+        ]
+    return list(dict.fromkeys(lines))  # a file may be in several collections of a job
+
+
+def exit_code_of(reports: "Iterable[IngestReport | JobReport]") -> int:
+    """Return 1 if any of them failed, else 0."""
+    return max((report.exit_code for report in reports), default=0)
+
+
+def reports_as_json(reports: "Sequence[IngestReport | JobReport]") -> Any:
+    """Return the report of one ingest, or `{"jobs": [...]}`."""
+    if len(reports) == 1 and not _is_job(reports[0]):
+        return reports[0].to_json()
+    return {"jobs": [report.to_json() for report in reports]}
+
+
+def _print_summary(report: "IngestReport") -> None:
+    for note in report.notes:
+        click.echo(strip_control_characters(note))
+    click.echo(_totals(report))
+
+
+def _print_job(report: "JobReport") -> None:
+    click.echo(click.style(f"Job {one_line(report.job)}", bold=True))
+    if not (report.reports or report.files or report.error):
+        click.echo("No files at the paths of this job.")
+    _print_files(_files_of_job(report))
+    for one in report.reports:
+        _print_summary(one)
+    for name in report.dropped:
+        click.echo(f"{name}: deleted: no file belongs to it any more")
+    for name in report.left_over:
+        red = click.style("missing", fg="red")
+        click.echo(f"{red}  {name}: no file belongs to it any more; --allow-delete deletes it")
+    if report.error:
+        click.echo(f"{click.style('Error:', fg='red')} {strip_control_characters(report.error)}")
+        click.echo(strip_control_characters(report.hint)) if report.hint else None
+
+
+def _files_of_job(report: "JobReport") -> list[tuple[str, str, str]]:
+    """Return every file once, with the chunks of all its collections."""
+    chunks_of: dict[FileOutcome, list[int]] = {}
+    for file in (*report.files, *(file for one in report.reports for file in one.files)):
+        chunks_of.setdefault(replace(file, chunks=0), []).append(file.chunks)
+    rows: list[tuple[str, str, str]] = []
+    for file, chunks in chunks_of.items():
+        where = f"in {count_noun(len(chunks), 'collection')}" if len(chunks) > 1 else ""
+        rows.append((file.status, file.path, _file_remark(replace(file, chunks=sum(chunks)), where)))
+    return rows
+
+
+def _print_files(rows: Sequence[tuple[str, str, str]]) -> None:
+    listed = sorted((row for row in rows if row[0] != _UNREMARKABLE), key=lambda row: _ORDER.index(row[0]))
+    shown = [
+        (status, one_line(_relative_path(path)), one_line(reason)) for status, path, reason in listed[:_MOST_SHOWN]
+    ]
+    for line, (status, _, _) in zip(align_columns(shown), shown, strict=True):
+        click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
+    if len(listed) > _MOST_SHOWN:
+        click.echo(f"... and {len(listed) - _MOST_SHOWN} more: --report FILE or --json lists them all.")
+    if any(_UNREAD_PAGES.search(reason) for _, _, reason in listed):
+        click.echo(_OCR_HINT)
+
+
+def _relative_path(path: str) -> str:
+    """Return the path relative to the working directory, if it is inside."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+
+
+def _file_remark(outcome: "FileOutcome", where: str = "") -> str:
+    chunks = count_noun(outcome.chunks, "chunk") if outcome.chunks and outcome.status == "ok" else ""
+    stale = "its last good version is kept" if outcome.stale else ""
+    return "; ".join(filter(None, (f"{chunks} {where}".strip(), outcome.reason, stale)))
+
+
+def _totals(report: "IngestReport") -> str:
+    counts = _status_counts(report.counts)
+    if report.generation is None:
+        return f"{report.collection}: nothing was published ({counts})"
+    what = "published as" if report.published else "nothing changed; still"
+    size = f"{count_noun(report.documents, 'document')}, {count_noun(report.chunks, 'chunk')}"
+    return (
+        f"{report.collection}: {size}, {what} generation {report.generation} in {report.seconds:.1f} s"
+        f" ({counts}; {report.embedded} embedded, {report.reused} reused)"
+    )
+
+
+def _status_counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
+
+
+def _is_job(report: "IngestReport | JobReport") -> "TypeGuard[JobReport]":
+    return hasattr(report, "job")
+
+
+def _ingest_reports(report: "IngestReport | JobReport") -> "Sequence[IngestReport]":
+    return report.reports if _is_job(report) else [report]  # type: ignore[list-item]  # see above
+
+
+class WatchDisplay:
+    """Prints the events of a watch; `show` prints the reports of the first run."""
+
+    def __init__(self, show: "Callable[[Sequence[IngestReport | JobReport]], None]") -> None:
+        self._show = show
+        self._watched: WatchScope | None = None
+        self._shown = False
+        self._problems: frozenset[str] = frozenset()
+
+    def progress(self) -> "AbstractContextManager[ProgressListener]":
+        """Show progress for the first run only; later runs are short."""
+        return progress_display(quiet=self._shown)
+
+    def waiting(self, scope: "WatchScope") -> None:
+        """Print the watched paths at the start and when they change."""
+        if scope != self._watched:
+            names = ", ".join(map(str, (*scope.folders, *scope.files)))
+            click.echo(f"Watching {strip_control_characters(names)}. Press Ctrl-C to stop.", err=True)
+        self._watched = scope
+
+    def ended(self, result: "Sequence[IngestReport | JobReport]", seconds: float | None) -> None:
+        """Print the first report, or the changes."""
+        before, self._problems = self._problems, frozenset(problem_lines(result))
+        if seconds is None or not self._shown:
+            self._shown = True
+            self._show(result)
+            return
+        for line in (*published_lines(result, seconds), *(it for it in problem_lines(result) if it not in before)):
+            click.echo(f"{_time_of_day()}  {line}")
+
+    def failed(self, error: Exception) -> None:
+        """Print why a run failed."""
+        from elt_llm_core.errors import EltError
+
+        expected = error if isinstance(error, EltError) else EltError(str(error))
+        print_error(expected, as_json=False)
+
+    def busy(self, error: "LockHeld") -> None:
+        """Print which process holds the lock."""
+        click.echo(f"{_time_of_day()}  Waiting: {strip_control_characters(str(error))}", err=True)
+
+
+def _time_of_day() -> str:
+    return datetime.now().astimezone().strftime("%H:%M:%S")

@@ -1,1 +1,0 @@
-"""One file a command: parse, call one function, render."""

@@ -1,0 +1,74 @@
+"""Describe which profiles a collection's confidence was calibrated for."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import CorruptIndex, EltError, StoreError
+
+from elt_llm_api.display.text import local_time
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings.loader import LoadedSettings
+    from elt_llm_core.settings.tree import Settings
+    from elt_llm_core.store.records import CollectionRecord
+    from elt_llm_core.store.store import Store
+    from elt_llm_query.extractive.confidence import ProfileCalibration
+
+_STATE_NOTES = {
+    "calibrated": "",
+    "shipped": " (the shipped defaults were no worse)",
+    "stale": " (outdated by changes since: shipped defaults are used)",
+}
+
+
+def load_calibrations(
+    loaded: "LoadedSettings", store: "Store", record: "CollectionRecord"
+) -> "list[ProfileCalibration]":
+    """The calibrations of a collection for the existing profiles; empty if there are none or none can be read."""
+    from elt_llm_core.state.calibrations import CalibrationTable
+    from elt_llm_core.state.database import STATE_NAME, open_state
+
+    generation = next(
+        (row for row in store.generations.of_collection(record.id) if row.number == record.published), None
+    )
+    if generation is None or not (loaded.data_dir / STATE_NAME).exists():
+        return []
+    try:
+        with closing(open_state(loaded.data_dir)) as state:
+            stored = CalibrationTable(state).of_collection(record.name)
+    except StoreError:
+        return []  # answers do not use them either, and give the reason in their notes
+    if not stored:
+        return []
+    from elt_llm_core.index.passport import Passport, generation_identity
+    from elt_llm_query.extractive.confidence import list_profile_calibrations
+
+    try:
+        identity = generation_identity(record.name, generation.number, Passport.from_json(generation.passport))
+    except CorruptIndex:
+        return []  # the collection cannot be searched until `verify` has repaired it
+    return list_profile_calibrations(stored, identity, _readable_profiles(loaded))
+
+
+def calibration_text(calibrations: "list[ProfileCalibration]", collection: str) -> str:
+    """When and for which profiles the collection was calibrated, and the command that renews outdated calibrations."""
+    if not calibrations:
+        return "no: shipped defaults"
+    described = [
+        f"{local_time(one.fitted_at)} for profile {one.profile}{_STATE_NOTES[one.state]}" for one in calibrations
+    ]
+    stale = any(one.state == "stale" for one in calibrations)
+    return "; ".join([*described, *([f"again: elt-llm eval --calibrate -c {collection}"] if stale else [])])
+
+
+def _readable_profiles(loaded: "LoadedSettings") -> "Mapping[str, Settings]":
+    from elt_llm_core.settings.profiles import load_profile, profile_names
+
+    profiles = {}
+    for name in profile_names(loaded):
+        try:
+            profiles[name] = load_profile(name, loaded).apply_to(loaded.settings)
+        except EltError:
+            continue  # a profile that cannot be read cannot be used; `doctor` names it
+    return profiles

@@ -1,0 +1,1 @@
+"""The checks of `elt-llm doctor`: each examines one thing and returns a verdict with a hint."""

@@ -1,0 +1,191 @@
+"""Checks of the configuration: settings, profiles, aliases, reranker, file readers, the server's address and keys."""
+
+import errno
+from importlib import metadata
+from importlib.util import find_spec
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.profiles import load_profile, profile_names
+from elt_llm_core.settings.tree import IngestSettings
+from elt_llm_core.state.database import STATE_NAME
+from elt_llm_core.state.keys import KeyTable
+from elt_llm_core.store.database import Database
+
+from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, failure, ok, warning, with_settings
+
+
+def settings(facts: DoctorFacts) -> CheckVerdict:
+    """The settings file and the environment can be read, and every value is allowed."""
+    if facts.loaded is None:
+        return failure(str(facts.settings_error), "Correct these lines; elt-llm init writes an example to compare with")
+    return ok(str(facts.loaded.source or "built-in defaults (no config/rag_config.yaml here or above)"))
+
+
+@with_settings
+def profiles(loaded: LoadedSettings) -> CheckVerdict:
+    """Every profile can be read."""
+    names = profile_names(loaded)
+    wrong: list[str] = []
+    for name in names:
+        try:
+            load_profile(name, loaded)
+        except UsageError as error:
+            wrong.append(str(error))
+    return failure("\n".join(wrong), "Correct these lines") if wrong else ok(", ".join(names))
+
+
+@with_settings
+def aliases(loaded: LoadedSettings) -> CheckVerdict:
+    """The file of aliases can be read, if there is one."""
+    from elt_llm_query.understanding.aliases import load_aliases
+
+    try:
+        groups = load_aliases(loaded).groups
+    except UsageError as error:
+        return failure(str(error), "Correct these lines")
+    return ok(f"{len(groups)} groups of names" if groups else "none")
+
+
+@with_settings
+def reranker(loaded: LoadedSettings) -> CheckVerdict:
+    """The reranker of the settings can be opened: its model exists, is allowed and is intact."""
+    from elt_llm_core.models.factory import create_llm
+    from elt_llm_core.models.model_files import with_models_dir
+    from elt_llm_query.rerank import create_reranker
+    from elt_llm_query.rerank.reranker import ModelSources, reranker_identity
+
+    chosen = with_models_dir(loaded.settings, loaded.data_dir)
+    llm = create_llm(chosen) if chosen.query.reranker_strategy == "llm" else None
+    opened = create_reranker(chosen.query, ModelSources.of(chosen, llm))
+    if chosen.query.reranker_strategy == "auto" and opened.name == "embedding" and opened.notes:
+        hint = "Correct query.reranker_model, or set query.reranker_strategy to embedding"
+        return warning(" ".join(opened.notes), hint)
+    return ok(", ".join(reranker_identity(opened)))
+
+
+SETTINGS_CHECKS = (
+    DoctorCheck("settings", settings),
+    DoctorCheck("profiles", profiles),
+    DoctorCheck("aliases", aliases),
+    DoctorCheck("reranker", reranker),
+)
+
+
+def network_guard(_: DoctorFacts) -> CheckVerdict:
+    """Processes that read files can be cut off from the network."""
+    from elt_llm_ingest.sandbox.guards import can_leave_network
+
+    if can_leave_network():
+        return ok("files are read without a network")
+    return warning(
+        "no network namespace is available here: a file that exploits its reader could reach the network",
+        "Allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or cut the network off from outside",
+    )
+
+
+def sandbox_worker(_: DoctorFacts) -> CheckVerdict:
+    """A process that reads files starts and responds."""
+    from elt_llm_ingest.sandbox.guards import ParseLimits
+    from elt_llm_ingest.sandbox.pool import ParsePool
+
+    with ParsePool(ParseLimits(), 1) as pool:
+        pool.check()
+    return ok("works")
+
+
+def ocr(facts: DoctorFacts) -> CheckVerdict:
+    """Tesseract is installed with the configured languages; only a warning while OCR is off."""
+    from elt_llm_ingest.readers.tesseract import installed_languages, installed_version
+
+    settings = _ingest_settings(facts)
+    version = installed_version()
+    if not version:
+        detail = "tesseract is not installed: pages that are pictures are reported, not read"
+        return warning(detail, "Run: apt-get install tesseract-ocr") if settings.ocr else ok(detail)
+    languages = installed_languages()
+    found = f"{version} with {', '.join(sorted(languages)) or 'no languages'}"
+    if missing := [name for name in settings.ocr_languages.split("+") if name not in languages]:
+        cure = f"Run: apt-get install {' '.join('tesseract-ocr-' + name.replace('_', '-') for name in missing)}"
+        return warning(f"{found}, but not {', '.join(missing)}", cure)
+    if "osd" not in languages:
+        return warning(f"{found}, but not osd: rotated pages are not read", "Run: apt-get install tesseract-ocr-osd")
+    return ok(found if settings.ocr else f"{found}; off (ingest.ocr)")
+
+
+def pdf_reader(facts: DoctorFacts) -> CheckVerdict:
+    """The configured PDF reader is installed."""
+    chosen = _ingest_settings(facts).pdf_reader
+    if chosen == "docling" and find_spec("docling") is None:
+        return failure("docling is not installed", "Run: uv pip install docling; or set ingest.pdf_reader: pdfium")
+    return ok(chosen)
+
+
+def _ingest_settings(facts: DoctorFacts) -> IngestSettings:
+    return facts.loaded.settings.ingest if facts.loaded else IngestSettings()
+
+
+READER_CHECKS = (
+    DoctorCheck("network guard", network_guard),
+    DoctorCheck("reading files", sandbox_worker),
+    DoctorCheck("ocr", ocr),
+    DoctorCheck("pdf reader", pdf_reader),
+)
+
+
+_EXTRAS = (
+    ("pages for browsers", "ui", "gradio"),
+    ("tools for agents", "mcp", "mcp"),
+    ("traces elsewhere", "otel", "opentelemetry-exporter-otlp-proto-http"),
+)
+
+
+def installed_extra(name: str, distribution: str) -> CheckVerdict:
+    """The installed version of an extra; without the extra the server runs, and reports what is missing on use."""
+    try:
+        return ok(f"{distribution} {metadata.version(distribution)}")
+    except metadata.PackageNotFoundError:
+        return ok(f"not installed; install it with: uv sync --inexact --extra {name}")
+
+
+@with_settings
+def server_address(loaded: LoadedSettings) -> CheckVerdict:
+    """The server can listen at its configured address. A port in use may belong to a running server."""
+    from elt_llm_api.exposure import bind
+
+    serve = loaded.settings.serve
+    where = f"{serve.host}, port {serve.port}"
+    try:
+        bind(serve.host, serve.port).close()
+    except UsageError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EADDRINUSE:
+            return ok(f"{where}: in use, by a running server or by another program")
+        return warning(str(error), error.hint)
+    return ok(f"{where}: free")
+
+
+@with_settings
+def server_keys(loaded: LoadedSettings) -> CheckVerdict:
+    """The number of keys; without keys and without a token, the server requires none."""
+    path = loaded.data_dir / STATE_NAME
+    count = _number_of_keys(Database(path, for_writing=False)) if path.exists() else 0
+    return ok(str(count) if count else "none: without a token every user of this machine may ask")
+
+
+def _number_of_keys(database: Database) -> int:
+    try:
+        written_before_keys = database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is None
+        return 0 if written_before_keys else len(KeyTable(database).all())
+    finally:
+        database.close()
+
+
+def _extra_check(title: str, name: str, distribution: str) -> DoctorCheck:
+    return DoctorCheck(title, lambda _: installed_extra(name, distribution))
+
+
+SERVER_CHECKS = (
+    DoctorCheck("server's address", server_address),
+    DoctorCheck("server's keys", server_keys),
+    *(_extra_check(*one) for one in _EXTRAS),
+)

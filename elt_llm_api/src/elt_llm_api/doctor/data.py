@@ -1,0 +1,110 @@
+"""Checks of the data directory: permissions, file system, free space, lock, unfinished runs, collections."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from elt_llm_core.store.database import STORE_NAME
+from elt_llm_core.store.disk import refuse_network_file_system
+from elt_llm_core.store.lock import lock_holder
+from elt_llm_core.store.store import Store, open_store
+
+from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, failure, ok, warning, with_settings
+
+_MEGABYTE = 10**6
+_NEEDED_SPACE = 200 * _MEGABYTE
+_COMFORTABLE_SPACE = 2000 * _MEGABYTE
+_OTHER_DIRECTORY_HINT = "Choose another folder: --data-dir DIR or ELT_LLM_DATA_DIR"
+
+
+def data_dir_writable(data_dir: Path) -> CheckVerdict:
+    """The data directory is writable, or can be created."""
+    present = _nearest_existing(data_dir)
+    if not present.is_dir():
+        return failure(f"{present} is not a folder", _OTHER_DIRECTORY_HINT)
+    if not os.access(present, os.W_OK | os.X_OK):
+        return failure(f"{present} may not be written to", _OTHER_DIRECTORY_HINT)
+    return ok(str(data_dir) if present == data_dir else f"{data_dir} (does not exist yet; the first ingest creates it)")
+
+
+def permissions(data_dir: Path) -> CheckVerdict:
+    """Other users cannot read the collections."""
+    if not data_dir.exists():
+        return ok("does not exist yet")
+    status = data_dir.stat()
+    if status.st_uid != os.geteuid():
+        return warning(f"belongs to user {status.st_uid}, not to you", _OTHER_DIRECTORY_HINT)
+    if status.st_mode & 0o077:
+        return warning(f"others may look into it ({status.st_mode & 0o777:04o})", f"Run: chmod 700 {data_dir}")
+    return ok(f"{status.st_mode & 0o777:04o}")
+
+
+def file_system(data_dir: Path) -> CheckVerdict:
+    """The disk is local: locks on network file systems are unreliable."""
+    refuse_network_file_system(_nearest_existing(data_dir))
+    return ok("local")
+
+
+def free_space(data_dir: Path) -> CheckVerdict:
+    """There is space for another generation."""
+    free = shutil.disk_usage(_nearest_existing(data_dir)).free
+    detail = f"{free / 10**9:.1f} GB free"
+    if free < _NEEDED_SPACE:
+        return failure(detail, f"Free some space. {_OTHER_DIRECTORY_HINT}")
+    return warning(detail, "Large collections need more") if free < _COMFORTABLE_SPACE else ok(detail)
+
+
+def lock(data_dir: Path) -> CheckVerdict:
+    """The holder of the writer's lock, if any."""
+    present = lock_holder(data_dir)
+    return ok(f"held by {present}" if present else "free")
+
+
+def unfinished_runs(data_dir: Path) -> CheckVerdict:
+    """No ingest was interrupted."""
+    if not (data_dir / STORE_NAME).exists():
+        return ok("nothing ingested yet")
+    if lock_holder(data_dir):
+        return ok("one is running")
+    with open_store(data_dir) as store:
+        runs = store.collections.unfinished_runs()
+    if not runs:
+        return ok("none")
+    names = ", ".join(f"{run.collection} (since {run.started_at})" for run in runs)
+    return warning(f"interrupted: {names}", f"Continue with: {runs[0].command}")
+
+
+def collections(data_dir: Path) -> CheckVerdict:
+    """Each published generation exists on disk; `elt-llm verify` compares every byte."""
+    if not (data_dir / STORE_NAME).exists():
+        return ok("nothing ingested yet")
+    with open_store(data_dir) as store:
+        records = store.collections.all()
+        lost = [record.name for record in records if record.published and not _is_published(store, record.name)]
+    if lost:
+        return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the record")
+    return ok(", ".join(record.name for record in records) or "none")
+
+
+def _is_published(store: Store, name: str) -> bool:
+    return (store.folder(name) / str(store.collections.get(name).published) / "passport.json").is_file()
+
+
+def _nearest_existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+_LOOKS: dict[str, Callable[[Path], CheckVerdict]] = {
+    "data directory": data_dir_writable,
+    "permissions": permissions,
+    "file system": file_system,
+    "free space": free_space,
+    "writer's lock": lock,
+    "unfinished runs": unfinished_runs,
+    "collections": collections,
+}
+CHECKS = tuple(
+    DoctorCheck(name, with_settings(lambda loaded, look=look: look(loaded.data_dir)))  # type: ignore[misc]
+    for name, look in _LOOKS.items()
+)

@@ -1,1 +1,0 @@
-"""The trace of a question as tables for a terminal."""

@@ -1,0 +1,238 @@
+"""Evaluate a collection by generated questions, and compare profiles on a caller's own queries."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from statistics import fmean
+from threading import Event
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.results import ResultModel, RetrievedChunk
+from elt_llm_core.utilities import nearest_names
+from elt_llm_query.evaluate.metrics import measure_ranking, percentile
+from elt_llm_query.evaluate.runner import for_evaluation, rank_documents
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.jobs import JobActions
+from elt_llm_api.serve.actions.questions import QuestionActions, QuestionRequest, raise_if_abandoned
+from elt_llm_api.serve.services import ServiceActions
+
+if TYPE_CHECKING:
+    from elt_llm_core.state.jobs import QueuedJob
+    from elt_llm_query.engine import Engine
+
+MOST_QUESTIONS = 1000
+MOST_EVALUATED_PROFILES = 5
+
+
+class EvaluationRequest(BaseModel):
+    """What to evaluate, and with how many questions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    collection: str = Field(min_length=1, max_length=100, description="Collection to ask.", examples=["samples"])
+    profiles: tuple[str, ...] = Field(
+        (),
+        max_length=MOST_EVALUATED_PROFILES,
+        description="Profiles to measure; none: each retriever alone, both together, the default and the classic one.",
+        examples=[[]],
+    )
+    questions: StrictInt = Field(200, ge=1, le=MOST_QUESTIONS, description="Most questions to generate.")
+    seed: StrictInt = Field(1, ge=0, le=2**31, description="Another seed generates other questions.")
+
+
+class EvaluationActions(ServiceActions):
+    """Queues evaluations of collections that the caller may read."""
+
+    def submit(self, principal: Principal, request: EvaluationRequest) -> "QueuedJob":
+        """Queue an evaluation. Raises Forbidden, and UsageError for an unknown profile, before the job waits."""
+        self._services.collections(principal, [request.collection])
+        for name in request.profiles:
+            self._services.profile(name)
+        return JobActions(self._services).submit(principal, "evaluate", request.model_dump(mode="json"))
+
+
+MOST_QUERIES, MOST_COMPARED_PROFILES, MOST_COMPARED, LONGEST_QUERY = 50, 5, 50, 4000
+METRIC_NAMES = ("ndcg@10", "recall@10", "mrr@10")
+
+
+class ProfileComparisonRequest(BaseModel):
+    """Which profiles to compare, and on which queries."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queries: tuple[str, ...] = Field(min_length=1, max_length=MOST_QUERIES)
+    labels: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    collections: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = Field(("default",), min_length=1, max_length=MOST_COMPARED_PROFILES)
+    top_k: int = Field(10, ge=1, le=MOST_COMPARED)
+
+
+class RerankingEffect(ResultModel):
+    """How reranking changes the first chunks of a query, or on average those of all queries."""
+
+    overlap: float = Field(description="Share of the first chunks that are also first without reranking, 0 to 1.")
+    moved: float = Field(description="Mean change of rank of the chunks that are first in both.")
+    first_changed: float = Field(description="Share of queries whose best chunk is another, 0 to 1.")
+
+
+class QueryMetrics(ResultModel):
+    """The results of one query with one profile."""
+
+    query: str
+    relevance: float = Field(description="Mean score of the first chunks.")
+    cosine: float | None = Field(description="Mean cosine of the first chunks to the query.")
+    took_ms: float = Field(description="Search time in milliseconds.")
+    figures: dict[str, float] = Field(description="Metrics of the labelled documents; empty without labels.")
+    figures_before: dict[str, float] = Field(description="The same metrics without reranking.")
+    reranking: RerankingEffect | None = Field(description="None where nothing reranks.")
+
+
+class ProfileMetrics(ResultModel):
+    """The results of all queries with one profile."""
+
+    profile: str
+    relevance: float = Field(description="Mean score of the first chunks; comparable between equal rerankers only.")
+    cosine: float | None = Field(description="Mean cosine of the first chunks to their query; comparable.")
+    latency_p50_ms: float = Field(description="Half of the queries took no longer, in milliseconds.")
+    latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
+    figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
+    figures_before: dict[str, float] = Field(description="The same metrics without reranking.")
+    reranking: RerankingEffect | None = Field(description="None where nothing reranks.")
+    queries: tuple[QueryMetrics, ...]
+    notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
+
+
+class ProfileComparisonActions(ServiceActions):
+    """Compares profiles on the caller's queries, by the metrics of `elt-llm eval`."""
+
+    async def compare(self, principal: Principal, request: ProfileComparisonRequest) -> list[ProfileMetrics]:
+        """Return one entry for each profile, in order; the first query of each is searched once before, to warm up.
+
+        Raises Forbidden, ServerOverloaded, UsageError for labels of an unknown query or document, and search errors.
+        """
+        return await self._services.workers.run(lambda abandoned: self._compare(principal, request, abandoned))
+
+    def _compare(
+        self, principal: Principal, request: ProfileComparisonRequest, abandoned: Event
+    ) -> list[ProfileMetrics]:
+        results = []
+        for profile in request.profiles:
+            question = QuestionRequest(question=request.queries[0], collections=request.collections, profile=profile)
+            scope = QuestionActions(self._services).scope(principal, question)
+            with self._services.engines.lend(scope, profile) as engine:
+                results.append(self._measure(engine, profile, request, abandoned))
+        return results
+
+    def _measure(
+        self, engine: "Engine", profile: str, request: ProfileComparisonRequest, abandoned: Event
+    ) -> ProfileMetrics:
+        from elt_llm_query.search import SearchPipeline
+
+        grades = _relevance_grades(engine, request)
+        settings = for_evaluation(self._services.active.settings_for(profile))
+        reranks = settings.query.use_reranker and settings.query.reranker_strategy != "none"
+        unranked = settings.model_copy(update={"query": settings.query.model_copy(update={"use_reranker": False})})
+        embeddings = [self._services.embedding]
+        with (
+            SearchPipeline(engine.generations, embeddings, settings, llm=engine.llm) as search,
+            SearchPipeline(engine.generations, embeddings, unranked, llm=engine.llm) as search_unranked,
+        ):
+            search.search(request.queries[0])
+            queries, notes = [], dict[str, None]()
+            for query in request.queries:
+                raise_if_abandoned(abandoned)
+                started = perf_counter()
+                result = search.search(query, top_k=search.most_candidates)
+                took_ms = (perf_counter() - started) * 1000
+                before = search_unranked.search(query, top_k=search.most_candidates).chunks if reranks else None
+                queries.append(
+                    _query_metrics(query, took_ms, result.chunks, before, request.top_k, grades.get(query, {}))
+                )
+                notes.update(dict.fromkeys(result.notes))
+        return _profile_metrics(profile, queries, tuple(notes))
+
+
+def _query_metrics(
+    query: str,
+    took_ms: float,
+    chunks: Sequence[RetrievedChunk],
+    before: Sequence[RetrievedChunk] | None,
+    top_k: int,
+    grades: Mapping[str, int],
+) -> QueryMetrics:
+    first = chunks[:top_k]
+    cosines = [chunk.cosine for chunk in first if chunk.cosine is not None]
+    return QueryMetrics(
+        query=query,
+        relevance=fmean(chunk.score for chunk in first) if first else 0.0,
+        cosine=fmean(cosines) if cosines else None,
+        took_ms=took_ms,
+        figures=_chunk_metrics(chunks, grades),
+        figures_before=_chunk_metrics(chunks if before is None else before, grades),
+        reranking=None if before is None else _reranking_effect(first, before[:top_k]),
+    )
+
+
+def _chunk_metrics(chunks: Sequence[RetrievedChunk], grades: Mapping[str, int]) -> dict[str, float]:
+    if not grades:
+        return {}
+    figures = measure_ranking(rank_documents(chunks), grades)
+    return {name: figures[name] for name in METRIC_NAMES}
+
+
+def _reranking_effect(after: Sequence[RetrievedChunk], before: Sequence[RetrievedChunk]) -> RerankingEffect:
+    ranks = {(chunk.collection, chunk.node_id): rank for rank, chunk in enumerate(before)}
+    keys = [(chunk.collection, chunk.node_id) for chunk in after]
+    moves = [abs(rank - ranks[key]) for rank, key in enumerate(keys) if key in ranks]
+    return RerankingEffect(
+        overlap=len(moves) / len(keys) if keys else 1.0,
+        moved=fmean(moves) if moves else 0.0,
+        first_changed=float(bool(keys) and ranks.get(keys[0]) != 0),
+    )
+
+
+def _profile_metrics(profile: str, queries: Sequence[QueryMetrics], notes: tuple[str, ...]) -> ProfileMetrics:
+    times = [one.took_ms for one in queries]
+    cosines = [one.cosine for one in queries if one.cosine is not None]
+    effects = [one.reranking.model_dump() for one in queries if one.reranking]
+    return ProfileMetrics(
+        profile=profile,
+        relevance=fmean(one.relevance for one in queries),
+        cosine=fmean(cosines) if cosines else None,
+        latency_p50_ms=percentile(times, 0.5),
+        latency_p95_ms=percentile(times, 0.95),
+        figures=_mean_values([one.figures for one in queries if one.figures]),
+        figures_before=_mean_values([one.figures_before for one in queries if one.figures]),
+        reranking=RerankingEffect(**_mean_values(effects)) if effects else None,
+        queries=tuple(queries),
+        notes=notes,
+    )
+
+
+def _mean_values(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: fmean(row[name] for row in rows) for name in rows[0]} if rows else {}
+
+
+def _relevance_grades(engine: "Engine", request: ProfileComparisonRequest) -> dict[str, dict[str, int]]:
+    """Return for each labelled query the paths of its documents, all of grade 1.
+
+    A label is the id, the path, the file name or the title of a document. Raises UsageError for an unknown one.
+    """
+    if not request.labels:
+        return {}
+    unknown = next((query for query in request.labels if query not in request.queries), None)
+    if unknown is not None:
+        raise UsageError(f"Labels name a query that is not asked: '{unknown[:100]}'.", hint="Use the same words.")
+    paths: dict[str, set[str]] = {}
+    for generation in engine.generations:
+        for document in generation.documents():
+            names = document.document_id, document.source, PurePosixPath(document.source).name, document.title
+            for name in names:
+                paths.setdefault(name, set()).add(document.source)
+    for name in (name for names in request.labels.values() for name in names if name not in paths):
+        hint = nearest_names(name, sorted(paths))
+        raise UsageError(f"There is no document '{name[:200]}', which a label names.", hint=hint)
+    return {query: {path: 1 for name in names for path in paths[name]} for query, names in request.labels.items()}

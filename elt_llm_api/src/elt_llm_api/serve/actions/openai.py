@@ -1,0 +1,284 @@
+"""What OpenAI-compatible routes need: chat messages to a question, footnotes, model names, embeddings."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.results import Citation, QueryResult
+from elt_llm_core.text.normalise import words
+from elt_llm_query.grounding.citations import strip_citation_marks
+from pydantic import BaseModel, Field
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.collections import CollectionActions
+from elt_llm_api.serve.actions.questions import LONGEST_ANSWER, LONGEST_QUESTION, MOST_TURNS, PreviousTurn
+from elt_llm_api.serve.errors import NotFound
+from elt_llm_api.serve.safe_text import escape_markdown
+from elt_llm_api.serve.services import ServiceActions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Places = Literal["annotations", "footnotes", "both"]
+_FOOTNOTES = "\n\nSources:\n"
+_FOOTNOTE = re.compile(r"\[\d{1,4}\] ")
+_MAX_LINE = 200
+_CHECKED_ANSWER = "\n\n---\n\nThe sources support this:\n\n"
+RESTART_TEXT = "\n\n---\n\nThe answer above was not good enough; here is another:\n\n"
+FIRST_ANSWER_TEXT = "\n\n---\n\nThe first answer was the better one:\n\n"
+
+
+class TextPart(BaseModel):
+    """A part of a message; only text is read."""
+
+    type: Literal["text"] = "text"
+    text: str = Field(max_length=1_000_000)
+
+
+class ChatMessage(BaseModel):
+    """One message of a chat."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[TextPart] | None = Field(None, examples=["What does a loan cost?"])
+
+    @property
+    def text(self) -> str:
+        """The text of the message, one line for each part."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class UsageCounts(BaseModel):
+    """Tokens of all calls to a language model; 0 where documents are quoted."""
+
+    prompt_tokens: int = Field(ge=0, examples=[840])
+    completion_tokens: int = Field(ge=0, examples=[42])
+    total_tokens: int = Field(ge=0, examples=[882])
+
+
+def usage_counts(result: QueryResult) -> UsageCounts:
+    """Return the tokens as the model server counted them; if it does not count, as they were planned."""
+    contexts = [stage.details.get("context") for stage in result.trace.stages]
+    calls = [call for one in contexts if isinstance(one, dict) for call in one.get("calls", ())]
+    written = min(sum(int(call.get("written") or 0) for call in calls), result.tokens_used)
+    read = result.tokens_used - written
+    return UsageCounts(prompt_tokens=read, completion_tokens=written, total_tokens=result.tokens_used)
+
+
+def remaining_text(sent: str, result: QueryResult) -> str:
+    """Return the text to send after `sent`, the streamed answer, so that the client ends with the checked one."""
+    answer = escape_markdown(result.answer)
+    if not sent.strip():
+        return answer
+    return "" if words(strip_citation_marks(sent)) == words(strip_citation_marks(answer)) else _CHECKED_ANSWER + answer
+
+
+def footnote_list(citations: Sequence[Citation]) -> str:
+    """Return a plain list of the sources by their numbers, for clients that only show text."""
+    lines = dict.fromkeys(_footnote_line(citation) for citation in citations)
+    return _FOOTNOTES + "\n".join(lines) if lines else ""
+
+
+def strip_footnotes(text: str) -> str:
+    """Return an answer of ours that a client sends back without the list of sources at its end."""
+    before, separator, after = text.rpartition(_FOOTNOTES)
+    return before if separator and all(_FOOTNOTE.match(line) for line in after.split("\n")) else text
+
+
+def citation_annotations(text: str, citations: Sequence[Citation]) -> list[dict[str, Any]]:
+    """Return an annotation for each mention of a citation in the text; a citation without one is put at the end.
+
+    Offsets are characters.
+    """
+    annotations = []
+    for citation in citations:
+        starts = [match.start() for match in re.finditer(re.escape(citation.reference), text)]
+        width = len(citation.reference) if starts else 0
+        annotations += [_annotation(citation, start, start + width) for start in starts or [len(text)]]
+    return sorted(annotations, key=lambda one: int(one["url_citation"]["start_index"]))
+
+
+def citation_url(citation: Citation) -> str:
+    """Return the path on this server that shows the cited text."""
+    start, end = citation.span
+    return f"/v1/documents/{citation.collection}/{citation.source_id}/text?start={start}&end={end}"
+
+
+def _annotation(citation: Citation, start: int, end: int) -> dict[str, Any]:
+    content = {
+        "start_index": start,
+        "end_index": end,
+        "title": citation.source_title,
+        "url": citation_url(citation),
+        "reference": citation.reference,
+        "collection": citation.collection,
+        "source_id": citation.source_id,
+        "page": citation.page,
+        "span": list(citation.span),
+        "excerpt": citation.excerpt,
+    }
+    return {"type": "url_citation", "url_citation": content}
+
+
+def _footnote_line(citation: Citation) -> str:
+    page = f"page {citation.page}" if citation.page else ""
+    parts = dict.fromkeys([citation.source_title, citation.section or "", page])
+    text = escape_markdown(" ".join(f"{', '.join(filter(None, parts))} ({citation.source})".split()))
+    return f"{citation.reference} {text[:_MAX_LINE]}"
+
+
+IGNORED_PARAMETERS = frozenset(
+    {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "parallel_tool_calls"}
+)
+_EMPTY_VALUES: Mapping[str, tuple[object, ...]] = MappingProxyType(
+    {
+        "tools": ([],),
+        "tool_choice": ("none", "auto"),
+        "functions": ([],),
+        "function_call": ("none", "auto"),
+        "n": (1,),
+        "logprobs": (False,),
+        "top_logprobs": (0,),
+        "logit_bias": ({},),
+        "response_format": ({"type": "text"},),
+        "modalities": (["text"],),
+        "audio": (),
+        "prediction": (),
+        "web_search_options": (),
+        "stop": ([], ""),
+    }
+)
+"""Parameters that would change the response, with the values that request nothing."""
+
+
+class NotSupported(UsageError):
+    """A parameter requests what the server does not do. `parameter` names it."""
+
+    def __init__(self, message: str, parameter: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.parameter = parameter
+
+
+def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raise NotSupported for a parameter that must not be ignored."""
+    for name, empty in _EMPTY_VALUES.items():
+        value = parameters.get(name)
+        if value is not None and value not in empty:
+            raise NotSupported(f"'{name}' is not supported: answers come from documents, one each.", name)
+
+
+def ignored_parameters_note(parameters: Mapping[str, Any]) -> list[str]:
+    """Return a sentence that names ignored parameters, such as the temperature; no sentence without any."""
+    known = {*IGNORED_PARAMETERS, *_EMPTY_VALUES}
+    names = sorted(name for name, value in parameters.items() if value is not None and name not in known)
+    return [f"Ignored, because settings and profile decide it: {', '.join(names)}."] if names else []
+
+
+def parse_conversation(messages: Sequence[ChatMessage], *, ignore_system: bool) -> tuple[str, tuple[PreviousTurn, ...]]:
+    """Return the question, which is the last message, and the turns before. Raises NotSupported, UsageError."""
+    spoken = [message for message in messages if message.role not in {"system", "developer"}]
+    if len(spoken) < len(messages) and not ignore_system:
+        raise NotSupported(
+            "A system message is not used: the model gets the prompt of the profile.",
+            "messages",
+            hint='Write it into prompt.system of a profile and ask the model profile/NAME, or send "system": "ignore".',
+        )
+    if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
+        raise UsageError("The last message must be the question: from the user, and not empty.")
+    for message in spoken:
+        most = LONGEST_QUESTION if message.role == "user" else LONGEST_ANSWER
+        if len(message.text) > most:
+            raise UsageError(f"A message of the {message.role} may have {most:,} characters.")
+    turns: list[PreviousTurn] = []
+    for message in spoken[:-1]:
+        if message.role == "user" and message.text.strip():
+            turns.append(PreviousTurn(question=message.text))
+        elif message.role == "assistant" and turns:
+            answer = "\n\n".join(filter(None, [turns[-1].answer, strip_footnotes(message.text)]))
+            turns[-1] = turns[-1].model_copy(update={"answer": answer})
+    return spoken[-1].text, tuple(turns[-MOST_TURNS:])
+
+
+_PROFILE = "profile/"
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """A model name. Without collections those of the profile are meant. `built_at` is ISO 8601, where known."""
+
+    name: str
+    collections: tuple[str, ...]
+    profile: str
+    built_at: str | None = None
+
+
+class ModelNameActions(ServiceActions):
+    """Resolves `COLLECTION`, `profile/NAME` and `COLLECTION@PROFILE`."""
+
+    def all(self, principal: Principal) -> list[ModelName]:
+        """Return every readable, published collection, then every profile; their pairs are not listed."""
+        collections = [
+            ModelName(status.collection, (status.collection,), "default", status.published_at)
+            for status, _ in CollectionActions(self._services).all(principal)
+            if status.generation is not None
+        ]
+        return collections + [ModelName(_PROFILE + name, (), name) for name in self._services.active.profiles]
+
+    def find(self, principal: Principal, name: str) -> ModelName:
+        """Resolve a name. Raises NotFound, with the same message for unknown and for unreadable collections."""
+        collection, at, profile = name.partition("@")
+        if name.startswith(_PROFILE):
+            collection, profile = "", name.removeprefix(_PROFILE)
+        elif not at:
+            profile = "default"
+        may_read = collection in self._services.collection_names() and principal.may_read(collection)
+        if profile not in self._services.active.profiles or (not may_read and not name.startswith(_PROFILE)):
+            raise NotFound(
+                f"There is no model '{name}', or this key may not read it.", hint="GET /v1/models lists the models."
+            )
+        return ModelName(name, (collection,) if collection else (), profile)
+
+
+MOST_TEXTS = 256
+MOST_CHARACTERS = 1_000_000  # of all texts together
+ANY_MODEL = "embedding"
+"""A name for the model of the settings, whichever it is."""
+InputType = Literal["document", "query"]
+
+
+class EmbeddingActions(ServiceActions):
+    """Embeds texts for callers."""
+
+    async def embed(
+        self, model: str, texts: Sequence[str], kind: InputType, dimensions: int | None
+    ) -> "tuple[NDArray[np.float32], int]":
+        """Return the vectors of texts, shape (texts, dimension), rows of length 1, and the number of their tokens.
+
+        Raises NotFound for another model, UsageError for texts that are empty, too long or too many, ServerOverloaded,
+        and ModelError if the model fails.
+        """
+        known = self._services.embedding.fingerprint
+        if model not in {known.model, ANY_MODEL}:
+            raise NotFound(f"There is no embedding model '{model}'.", hint=f"It is '{known.model}', or '{ANY_MODEL}'.")
+        if dimensions not in {None, known.dimension}:
+            raise UsageError(f"Vectors of '{known.model}' have {known.dimension} dimensions, and no other number.")
+        if sum(map(len, texts)) > MOST_CHARACTERS:
+            raise UsageError(f"At most {MOST_CHARACTERS:,} characters are embedded at once.")
+        return await self._services.workers.run(lambda _: self._embed(texts, kind))
+
+    def _embed(self, texts: Sequence[str], kind: InputType) -> "tuple[NDArray[np.float32], int]":
+        import numpy as np
+
+        model, tokens = self._services.embedding, 0
+        for number, text in enumerate(texts):
+            count = len(model.token_spans(text)) if text.strip() else 0
+            if not 0 < count <= model.token_limit:
+                raise UsageError(f"Text {number} has {count} tokens; it may have 1 to {model.token_limit}.")
+            tokens += count
+        vectors = model.embed_texts(texts) if kind == "document" else np.stack([*map(model.embed_question, texts)])
+        return vectors, tokens

@@ -1,0 +1,121 @@
+"""What the server and a job's child process share: claim lock, settings, progress, failure."""
+
+import json
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.errors import EltError, StoreError
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.tree import Settings
+from elt_llm_core.state.jobs import JobQueue
+from elt_llm_core.store.lock import lock_holder, writer_lock
+
+_FOLDER = Path("jobs") / "queue"
+
+
+@contextmanager
+def claim_job(data_dir: Path, identity: str) -> Iterator[None]:
+    """Hold the lock of a queued job. Raises LockHeld if another process, of this server or another, runs the job."""
+    folder = _lock_path(data_dir, identity)
+    for private in (data_dir, folder.parent.parent, folder.parent):
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with writer_lock(folder, f"job {identity}"):
+        yield
+
+
+def is_claimed(data_dir: Path, identity: str) -> bool:
+    """Whether a living process runs a job."""
+    return lock_holder(_lock_path(data_dir, identity)) is not None
+
+
+def delete_claim(data_dir: Path, identity: str) -> None:
+    """Delete the lock of a job that has ended."""
+    shutil.rmtree(_lock_path(data_dir, identity), ignore_errors=True)
+
+
+def _lock_path(data_dir: Path, identity: str) -> Path:
+    return data_dir / _FOLDER / identity
+
+
+def encode_settings(loaded: LoadedSettings) -> bytes:
+    """Return the settings as one line of JSON. It contains no secrets: settings name environment variables for them."""
+    content = {
+        "settings": loaded.settings.model_dump(mode="json"),
+        "source": str(loaded.source) if loaded.source else None,
+        "data_dir": str(loaded.data_dir),
+        "project": str(loaded.project),
+    }
+    return json.dumps(content).encode("ascii") + b"\n"
+
+
+def decode_settings(line: bytes) -> LoadedSettings:
+    """Return the settings in a line of `encode_settings`."""
+    content = json.loads(line)
+    return LoadedSettings(
+        Settings.model_validate(content["settings"]),
+        Path(content["source"]) if content["source"] else None,
+        Path(content["data_dir"]),
+        Path(content["project"]),
+    )
+
+
+_SECONDS = 0.5
+_MAX_NOTES, _MAX_TEXT = 20, 300  # notes that are kept; characters of a note, and of the detail
+_log = logging.getLogger(__name__)
+
+
+class QueueProgress:
+    """A listener that writes progress into the queue, at most twice a second and at the start of each stage.
+
+    It writes `stage`, `done` and `total` units of it (`total` 0: unknown), `detail`, which names the current unit, and
+    `notes`, a list of sentences.
+    """
+
+    def __init__(self, queue: JobQueue, identity: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._queue, self._identity, self._clock = queue, identity, clock
+        self._stage, self._done, self._total, self._detail = "", 0, 0, ""
+        self._notes: list[str] = []
+        self._written_at = clock() - _SECONDS
+
+    def stage(self, name: str, total: int) -> None:
+        """Start a stage, and write it at once."""
+        self._stage, self._done, self._total, self._detail = name, 0, total, ""
+        self.write()
+
+    def advance(self, amount: int = 1, detail: str = "") -> None:
+        """Count units, and write them if the last write is long enough ago."""
+        self._done, self._detail = self._done + amount, detail[:_MAX_TEXT]
+        if self._clock() - self._written_at >= _SECONDS or self._done == self._total:
+            self.write()
+
+    def note(self, message: str) -> None:
+        """Keep a sentence; the latest ones stay."""
+        self._notes = [*self._notes, message[:_MAX_TEXT]][-_MAX_NOTES:]
+
+    def write(self) -> None:
+        """Write the progress. A disk that is full for a moment does not stop the job."""
+        self._written_at = self._clock()
+        progress = {
+            "stage": self._stage,
+            "done": self._done,
+            "total": self._total,
+            "detail": self._detail,
+            "notes": self._notes,
+        }
+        try:
+            self._queue.report(self._identity, progress)
+        except StoreError as error:
+            _log.warning("Progress of job %s was not stored: %s", self._identity, error)
+
+
+class AllPartsFailed(EltError):
+    """Every part of a job failed. `result` reports each of them and is stored like that of a successful job."""
+
+    def __init__(self, message: str, result: Mapping[str, Any], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.result = result

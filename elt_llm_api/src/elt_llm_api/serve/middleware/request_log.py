@@ -1,0 +1,125 @@
+"""Request ids, the client address behind a proxy, the access log, and the response during shutdown."""
+
+import asyncio
+import ipaddress
+import logging
+import re
+import time
+import uuid
+from urllib.parse import quote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, header, header_values, send_error
+
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_MAX_PATH = 120  # characters
+logger = logging.getLogger(__name__)
+
+
+class RequestLog:
+    """Gives each request an id, its X-Request-ID if that is plain, and logs it when it has ended.
+
+    The log has method, path, status, milliseconds, caller and request id; no query string, no header, no body.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request with its id in the scope, and the response with the id in X-Request-ID."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        sent = header(scope, "x-request-id") or ""
+        request_id = scope[REQUEST_ID] = sent if _PLAIN_ID.fullmatch(sent) else uuid.uuid4().hex
+        started, status = time.monotonic(), 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode("ascii"))]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            if scope["type"] == "http" and logger.isEnabledFor(logging.INFO):
+                logger.info("%s", _log_line(scope, status, time.monotonic() - started))
+
+
+def _log_line(scope: Scope, status: int, seconds: float) -> str:
+    principal = scope.get(PRINCIPAL)
+    caller = principal.name if isinstance(principal, Principal) else "-"
+    path = quote(scope["path"], safe="/:@-._~")[:_MAX_PATH]  # quoted, so that no path can break the line
+    return f"{scope['method']} {path} {status or '-'} {seconds * 1000:.0f} ms {caller} {scope.get(REQUEST_ID, '-')}"
+
+
+class ProxyHeaders:
+    """Takes address and scheme from the last X-Forwarded-For and X-Forwarded-Proto, which the nearest proxy added.
+
+    Earlier values come from further away and may be forged. Use it only if every request passes a proxy that sets both.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request with the client and the scheme that the proxy received it with."""
+        if scope["type"] in {"http", "websocket"}:
+            address = _parse_address(_last_value(scope, "x-forwarded-for"))
+            if address:
+                scope["client"] = (address, 0)
+            scheme = _last_value(scope, "x-forwarded-proto").lower()
+            if scheme in {"http", "https"}:
+                secure = scheme == "https"
+                scope["scheme"] = ("wss" if secure else "ws") if scope["type"] == "websocket" else scheme
+        await self._app(scope, receive, send)
+
+
+def _last_value(scope: Scope, name: str) -> str:
+    return ",".join(header_values(scope, name)).rpartition(",")[2].strip()
+
+
+def _parse_address(text: str) -> str | None:
+    """Return the address in `192.0.2.7`, `192.0.2.7:4711` or `[2001:db8::1]:4711`; None if there is none."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return None
+
+
+_RETRY_AFTER = "10"  # seconds: how long a restart takes
+
+
+class ShutdownResponse:
+    """Answers 503 where a request is cancelled before its response started: only a server that stops cancels requests.
+
+    A response that has started is cut off, so that nobody takes it for complete.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request."""
+        started = False
+
+        async def observe(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observe)
+        except asyncio.CancelledError:
+            if started or scope["type"] != "http":
+                raise
+            headers = [("retry-after", _RETRY_AFTER), ("connection", "close")]
+            await send_error(scope, send, 503, "stopping", "The server is stopping.", "Try again soon.", headers)

@@ -1,0 +1,145 @@
+"""HTML and Markdown of answers, errors and tables, built from escaped text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from elt_llm_core.errors import EltError
+from elt_llm_core.results import CheckedSentence, QueryResult
+
+from elt_llm_api.display.text import TableColumn
+from elt_llm_api.serve.safe_text import escape_html, escape_markdown
+
+_NUMBERS = re.compile(r"\[\d{1,4}\]")
+_LINE_START = re.compile(r"\s{0,12}(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4}")
+_SIGNS = {"unsupported": "⚠", "partly": "◐"}
+_SUPPORT_WORDS = {"unsupported": "not supported", "partly": "partly supported"}
+_QUOTED_WIDTH = 160  # characters of a sentence in the list of doubtful sentences
+
+
+def html_table(
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], caption: str = "", *, tall: bool = False
+) -> str:
+    """A table that scrolls sideways in a narrow window; a `tall` one also up and down."""
+    kinds = [' class="figure"' if column.kind == "figure" else "" for column in columns]
+
+    def cells(tag: str, texts: Sequence[str]) -> str:
+        name = tag.partition(" ")[0]
+        shown = (f"<{tag}{kind}>{escape_line(text)}</{name}>" for text, kind in zip(texts, kinds, strict=True))
+        return f"<tr>{''.join(shown)}</tr>"
+
+    title = f"<caption>{escape_line(caption)}</caption>" if caption else ""
+    head = cells('th scope="col"', [column.title for column in columns])
+    body = "".join(cells("td", row) for row in rows)
+    return (
+        f'<div class="wide{" tall" if tall else ""}"><table class="ours">{title}<thead>{head}</thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def flatten_lines(text: str) -> str:
+    """The text on one line: an empty line would end the HTML around it."""
+    return " ".join(text.split())
+
+
+def escape_line(text: str) -> str:
+    """The text on one line, escaped for HTML."""
+    return escape_html(flatten_lines(text))
+
+
+@dataclass(frozen=True)
+class DoubtfulSentence:
+    """A sentence that the chunks do not support, or only in part, and its offsets in the answer."""
+
+    sentence: CheckedSentence
+    start: int
+    end: int
+
+
+def answer_markdown(result: QueryResult) -> str:
+    """The answer with its doubtful sentences marked, then the reasons, the notes, and the facts."""
+    badge = "" if result.answered else _html_block("badge abstained", "∅ Not found in these documents")
+    parts = (badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _facts_line(result))
+    return "\n\n".join(filter(None, parts))
+
+
+def partial_markdown(text: str, note: str = "") -> str:
+    """The part of an answer that is written so far, with a note below it."""
+    return "\n\n".join(filter(None, (escape_markdown(text), _html_block("notes", escape_html(note)) if note else "")))
+
+
+def failure_markdown(error: EltError) -> str:
+    """What went wrong, and how to cure it."""
+    hint = f"<br>{escape_html(error.hint)}" if error.hint else ""
+    return _html_block("failure", f"⚠ {escape_html(str(error))}{hint}")
+
+
+def mark_doubtful(result: QueryResult) -> str:
+    """The text of the answer, each doubtful sentence with a sign before it and its reasons as a title."""
+    marked, position = [], 0
+    for one in find_doubtful(result.answer, result.checked):
+        verdict = one.sentence.verdict
+        title = escape_html(f"{_SUPPORT_WORDS[verdict]}: {' '.join(one.sentence.reasons)}")
+        tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
+        marked.append(escape_markdown(result.answer[position : one.start]))
+        marked += [_mark_line(line, tag) for line in result.answer[one.start : one.end].splitlines(keepends=True)]
+        position = one.end
+    return "".join([*marked, escape_markdown(result.answer[position:])])
+
+
+def _mark_line(line: str, tag: str) -> str:
+    """Mark one line of a sentence; the sign of a list item or a heading stays outside of the mark."""
+    match = _LINE_START.match(line)
+    start = match[0] if match else ""
+    words = line[len(start) :].rstrip()
+    end = line[len(start) + len(words) :]
+    return start + (f"{tag}{escape_markdown(words)}</mark>" if words else "") + end
+
+
+def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[DoubtfulSentence]:
+    """Locate the doubtful sentences in the answer, in order, ignoring spaces and citation numbers."""
+    letters, offsets = _letters_with_offsets(answer)
+    position = 0
+    for sentence in checked:
+        wanted, _ = _letters_with_offsets(sentence.text)
+        found = letters.find(wanted, position) if wanted else -1
+        if found < 0:
+            continue
+        position = found + len(wanted)
+        if sentence.verdict in _SIGNS:
+            yield DoubtfulSentence(sentence, offsets[found], offsets[position - 1] + 1)
+
+
+def _letters_with_offsets(text: str) -> tuple[str, list[int]]:
+    """The text without spaces and citation numbers, and the offset of each remaining character."""
+    numbers = {offset for match in _NUMBERS.finditer(text) for offset in range(*match.span())}
+    kept = [(char, offset) for offset, char in enumerate(text) if not char.isspace() and offset not in numbers]
+    return "".join(char for char, _ in kept), [offset for _, offset in kept]
+
+
+def _doubt_list(result: QueryResult) -> str:
+    items = []
+    for one in result.checked:
+        if one.verdict in _SIGNS:
+            words = _LINE_START.sub("", one.text, count=1)
+            quoted = words if len(words) <= _QUOTED_WIDTH else f"{words[:_QUOTED_WIDTH]}…"
+            reasons = escape_html(" ".join(one.reasons))
+            support = f"{_SUPPORT_WORDS[one.verdict]}. {reasons}"
+            items.append(f"<li>{_SIGNS[one.verdict]} <q>{escape_line(quoted)}</q> {support}</li>")
+    return _html_block("reasons", f"<b>Not supported by the chunks</b><ul>{''.join(items)}</ul>") if items else ""
+
+
+def _note_list(result: QueryResult) -> str:
+    notes = [*result.notes, *([] if result.complete else ["The answer was stopped before its end."])]
+    return _html_block("notes", "<br>".join(map(escape_line, notes))) if notes else ""
+
+
+def _facts_line(result: QueryResult) -> str:
+    """Confidence, duration and model, on one line."""
+    model = str(result.metadata.get("model") or "")
+    facts = [f"confidence {result.confidence:.0%}", f"{result.latency_ms / 1000:.1f} s", *([model] if model else [])]
+    return _html_block("facts", escape_html(" · ".join(facts)))
+
+
+def _html_block(kind: str, html: str) -> str:
+    return f'<div class="{kind}">{html}</div>'
