@@ -1,4 +1,4 @@
-"""What every test relies on: no network, no developer's home folder, real data when it is there."""
+"""Fixtures of every test: no network, no developer's home folder, real data if available."""
 
 import os
 import runpy
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from optional import OptionalFile
 
 NO_NETWORK = Path(__file__).parent / "no_network"
 
@@ -16,7 +17,7 @@ hypothesis.settings.load_profile("project")
 
 @pytest.fixture(autouse=True, scope="session")
 def _a_home_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps the developer's home folder and ELT_LLM_ variables out of the tests and of what they start."""
+    """Isolate tests and the programs they start from the developer's home folder and ELT_LLM_ variables."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("XDG_", "ELT_LLM_")) and name != "ELT_LLM_DATASETS":
@@ -27,7 +28,7 @@ def _a_home_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def _record_of_refusals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Installs the refusal of every connection beyond loopback, here and in every Python that tests start."""
+    """Refuse every connection beyond loopback, here and in every Python process that tests start."""
     record = tmp_path_factory.mktemp("network") / "refused"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REFUSED_CONNECTIONS", str(record))
@@ -38,7 +39,7 @@ def _record_of_refusals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
 
 @pytest.fixture
 def refused_connections(_record_of_refusals: Path) -> Callable[[], list[str]]:
-    """Tells what the present test and its programs were refused; having been told forgives it."""
+    """Return the connections refused to the current test and its programs, and clear them."""
 
     def take() -> list[str]:
         refused = _record_of_refusals.read_text(encoding="utf-8").splitlines() if _record_of_refusals.exists() else []
@@ -50,7 +51,7 @@ def refused_connections(_record_of_refusals: Path) -> Callable[[], list[str]]:
 
 @pytest.fixture(autouse=True)
 def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[str]]) -> Iterator[None]:
-    """Fails a test whose connection was refused even when the library under test swallowed the error."""
+    """Fail a test whose connection was refused, even if the library under test swallowed the error."""
     yield
     assert not (refused := refused_connections()), f"connections were attempted: {refused}"
 
@@ -60,23 +61,44 @@ def _datasets_folder() -> Path | None:
     return Path(folder).resolve() if folder and Path(folder).is_dir() else None
 
 
+def _nothing_may_skip() -> bool:
+    return os.environ.get("CI") == "true" and _datasets_folder() is not None
+
+
 @pytest.fixture(scope="session")
 def datasets() -> Path:
-    """The folder of real data; without it the test skips and says how to bring it."""
+    """The folder of real data; without it the test is skipped with instructions."""
     folder = _datasets_folder()
     if folder is None:
         pytest.skip("needs real data: set ELT_LLM_DATASETS to its folder")
     return folder
 
 
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    """Skip files that import a module of a missing extra, with the name of the extra."""
+    return OptionalFile.from_parent(parent, path=module_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail skipped files in continuous integration with data."""
+    report = yield
+    if report.outcome == "skipped" and _nothing_may_skip():
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped although CI has the data: {report.longreprtext}"
+    return report
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where continuous integration has the data, a skipped test is a failed one."""
+    """Fail skipped tests in continuous integration with data."""
     report = yield
     skipped = report.outcome == "skipped" and not hasattr(report, "wasxfail")
-    if skipped and os.environ.get("CI") == "true" and _datasets_folder() is not None:
+    if skipped and _nothing_may_skip():
         reason = str(call.excinfo.value) if call.excinfo else ""
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped although CI has the data: {reason}"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import FAKE, SAMPLES, CommandLine
 from elt_llm_api.cli import run
+from processes.command_line import FAKE, SAMPLES, CommandLine
 
 
 @pytest.fixture(scope="session")

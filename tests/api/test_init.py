@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 from elt_llm_api.cli import run
-from elt_llm_api.commands.init import starting_files
-from elt_llm_core.settings import Settings
-from elt_llm_core.settings_loader import load_profile, load_settings, profile_names
+from elt_llm_api.cli.commands.init import starting_files
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.profiles import load_profile, profile_names
+from elt_llm_core.settings.tree import Settings
 
 PROJECT = Path(__file__).parents[2]
 
 
-def test_a_new_folder_holds_settings_and_profiles_that_load(tmp_path: Path) -> None:
+def test_init_writes_settings_and_profiles_that_load(tmp_path: Path) -> None:
     assert run(["init", "project"], {}, tmp_path) == 0
     loaded = load_settings(None, {}, tmp_path / "project")
     assert loaded.settings == Settings()
@@ -21,13 +22,13 @@ def test_a_new_folder_holds_settings_and_profiles_that_load(tmp_path: Path) -> N
         load_profile(name, loaded)
 
 
-def test_ollama_is_chosen_for_both_models(tmp_path: Path) -> None:
+def test_ollama_option_configures_both_models(tmp_path: Path) -> None:
     assert run(["init", "--ollama"], {}, tmp_path) == 0
     settings = load_settings(None, {}, tmp_path).settings
     assert (settings.embedding.provider, settings.llm.provider) == ("ollama", "ollama")
 
 
-def test_nothing_is_ever_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "config" / "profiles" / "fast.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("description: mine\n")
@@ -37,12 +38,12 @@ def test_nothing_is_ever_overwritten(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert str(mine) in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert run(["init", "file/below"], {}, tmp_path) == 1
     assert "Error: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", starting_files(ollama=False))
-def test_the_configuration_of_this_repository_is_what_init_writes(name: str) -> None:
+def test_the_configuration_of_this_repository_is_up_to_date(name: str) -> None:
     assert (PROJECT / name).read_text(encoding="utf-8") == starting_files(ollama=False)[name]

@@ -16,13 +16,13 @@ def test_every_sample_that_a_command_names_is_in_the_workspace(name: str) -> Non
     assert sample(name) == PROJECT / "samples" / name
 
 
-def test_a_sample_that_is_not_there_is_said_with_what_to_do() -> None:
+def test_a_missing_sample_is_reported_with_its_cure() -> None:
     with pytest.raises(UsageError, match=r"none\.txt is not part of this installation") as caught:
         sample("none.txt")
     assert caught.value.hint
 
 
-def test_what_is_built_of_the_package_holds_every_sample_that_a_command_names() -> None:
+def test_the_built_package_has_every_sample_that_a_command_names() -> None:
     tree = ast.parse((PROJECT / "elt_llm_api" / "hatch_build.py").read_text(encoding="utf-8"))
     [value] = [
         node.value

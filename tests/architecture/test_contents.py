@@ -1,12 +1,12 @@
-"""Words, calls and addresses that have no place in this repository."""
+"""Words, calls and addresses that must not appear in this repository."""
 
 import ast
 import re
 from pathlib import Path
 
 import pytest
-from elt_llm_core.settings import Profile, Settings
-from elt_llm_core.settings_mistakes import section_of
+from elt_llm_core.settings.loader import section_model
+from elt_llm_core.settings.tree import Profile, Settings
 
 HERE = Path(__file__).parent
 REGISTRIES = ("pypi" + ".org", "pythonhosted" + ".org", "registry.npm" + "js", "debian" + ".org", "crates" + ".io")
@@ -23,7 +23,7 @@ def domain_words() -> re.Pattern[str]:
 
 
 def without_format_names(line: str) -> str:
-    """A line without the names by which a file format of one product is imported and chosen."""
+    """A line without the names of a product's file format in imports and choices."""
     return re.sub(r"elt_llm_ingest\.leanix\b|\"leanix_(model|inventory)\"", "", line)
 
 
@@ -32,7 +32,7 @@ def calls_of(path: Path) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def test_no_source_speaks_of_one_domain(sources: list[Path]) -> None:
+def test_no_source_uses_words_of_one_domain(sources: list[Path]) -> None:
     words = domain_words()
     found = {
         f"{path.name}:{number}": match.group()
@@ -55,7 +55,7 @@ def test_no_package_registry_is_named_outside_the_lock_file(written_files: list[
     assert found == {}
 
 
-def test_no_source_runs_what_it_reads(sources: list[Path]) -> None:
+def test_no_source_evaluates_code_from_data(sources: list[Path]) -> None:
     found = [
         f"{path.name}:{call.lineno}"
         for path in sources
@@ -75,7 +75,7 @@ def test_no_source_runs_what_it_reads(sources: list[Path]) -> None:
     assert found == []
 
 
-def test_no_source_catches_everything(sources: list[Path]) -> None:
+def test_no_source_catches_every_exception(sources: list[Path]) -> None:
     broad = {"Exception", "BaseException"}
     found: list[str] = []
     for path in sources:
@@ -88,7 +88,7 @@ def test_no_source_catches_everything(sources: list[Path]) -> None:
     assert found == []
 
 
-def test_no_test_replaces_what_it_tests(test_files: list[Path]) -> None:
+def test_no_test_patches_the_code_it_tests(test_files: list[Path]) -> None:
     patched = re.compile(
         r"monkey" + r"patch\.set(attr|item\((?!sys\.modules, spec\.name))|mock" + r"er\b|unittest\.mo" + r"ck"
     )
@@ -99,6 +99,6 @@ def test_no_test_replaces_what_it_tests(test_files: list[Path]) -> None:
 def test_every_setting_is_described(model: type) -> None:
     for name, field in model.model_fields.items():  # type: ignore[attr-defined]
         assert field.description, name
-        section = section_of(field.annotation)
+        section = section_model(field.annotation)
         for key, inner in section.model_fields.items() if section else ():
             assert (inner.description or "").endswith("."), f"{name}.{key}"

@@ -1,4 +1,4 @@
-"""What a page points at exists."""
+"""The targets of links in the documentation exist."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ def is_broken(link: str, page: Path) -> bool:
     return not file.exists() or (bool(anchor) and file.suffix == ".md" and anchor not in anchors_of(file))
 
 
-def test_every_relative_link_leads_somewhere(written_files: list[Path], project: Path) -> None:
+def test_every_relative_link_has_a_target(written_files: list[Path], project: Path) -> None:
     pages = [path for path in written_files if path.suffix == ".md" and "samples" not in path.parts]
     broken = {
         str(page.relative_to(project)): link for page in pages for link in links_of(page) if is_broken(link, page)

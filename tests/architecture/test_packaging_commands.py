@@ -1,4 +1,4 @@
-"""What containers and services run is run here, as far as it goes: the commands, the first script, the unit."""
+"""The commands of containers and services work: their options, the start script and the systemd unit."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from elt_llm_api.cli import run
-from elt_llm_core.settings_loader import load_settings
+from elt_llm_core.settings.loader import load_settings
 
 HARDENING = {
     "NoNewPrivileges": "yes",
@@ -28,7 +28,7 @@ HARDENING = {
 
 
 class Unit(ConfigParser):
-    """A unit file: letters keep their case, and what is given twice counts once."""
+    """Parses a systemd unit file: keys keep their case, and repeated keys are accepted."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(interpolation=None, strict=False)
@@ -44,7 +44,7 @@ def unit_file(project: Path) -> Path:
 
 
 def commands(project: Path) -> list[list[str]]:
-    """Each command of ours that a container or a service runs."""
+    """Every elt-llm command that a container or a service runs."""
     composed: dict[str, Any] = yaml.safe_load((project / "compose.yaml").read_text(encoding="utf-8"))
     services = composed["services"].values()
     unit = Unit(project / "docs" / "examples" / "systemd" / "elt-llm.service")
@@ -63,7 +63,7 @@ def test_every_option_of_every_command_exists(
             assert option in told, f"{command[0]} has no {option}"
 
 
-def test_every_setting_that_is_given_as_a_variable_exists(project: Path, tmp_path: Path) -> None:
+def test_every_setting_in_an_environment_variable_exists(project: Path, tmp_path: Path) -> None:
     composed: dict[str, Any] = yaml.safe_load((project / "compose.yaml").read_text(encoding="utf-8"))
     for service in composed["services"].values():
         given = {name: value for name, value in (service.get("environment") or {}).items() if "ELT_LLM" in name}
@@ -72,14 +72,14 @@ def test_every_setting_that_is_given_as_a_variable_exists(project: Path, tmp_pat
             assert loaded.settings.ollama.base_url == "http://ollama:11434"
 
 
-def test_the_unit_gives_up_what_a_server_does_not_need(unit_file: Path) -> None:
+def test_the_unit_drops_privileges_that_a_server_does_not_need(unit_file: Path) -> None:
     unit = Unit(unit_file)
     assert {name: unit["Service"][name] for name in HARDENING} == HARDENING
     assert set(unit.sections()) == {"Unit", "Service", "Install"}
     assert "--host" not in unit["Service"]["ExecStart"], "it listens to this machine alone"
 
 
-def test_systemd_takes_the_unit(unit_file: Path, tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(unit_file: Path, tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("needs systemd-analyze: apt-get install systemd")
@@ -96,7 +96,7 @@ def test_systemd_takes_the_unit(unit_file: Path, tmp_path: Path) -> None:
 
 
 def started(project: Path, folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What a container runs first, with an `elt-llm` that notes what it is asked."""
+    """The start script of a container, with an `elt-llm` that records its arguments."""
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     (programs / "elt-llm").write_text(
@@ -108,24 +108,24 @@ def started(project: Path, folder: Path, *command: str, **environment: str) -> s
     return subprocess.run([script, *command], capture_output=True, text=True, env=variables, check=False, timeout=60)
 
 
-def asked(folder: Path) -> list[str]:
+def calls_in(folder: Path) -> list[str]:
     path = folder / "asked"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
-def test_a_container_reads_a_folder_on_its_first_start_alone_if_asked(project: Path, tmp_path: Path) -> None:
+def test_a_container_ingests_a_folder_only_on_its_first_start_if_configured(project: Path, tmp_path: Path) -> None:
     for _ in range(2):
         ended = started(project, tmp_path, "elt-llm", "serve", FIRST_INGEST="/documents", FIRST_COLLECTION="notes")
         assert ended.returncode == 0
-    assert asked(tmp_path) == ["ingest /documents -c notes", "serve", "serve"]
+    assert calls_in(tmp_path) == ["ingest /documents -c notes", "serve", "serve"]
 
 
-def test_a_container_reads_nothing_unless_asked(project: Path, tmp_path: Path) -> None:
+def test_a_container_ingests_nothing_unless_configured(project: Path, tmp_path: Path) -> None:
     assert started(project, tmp_path, "elt-llm", "serve", FIRST_INGEST="").returncode == 0
-    assert asked(tmp_path) == ["serve"]
+    assert calls_in(tmp_path) == ["serve"]
 
 
-def test_a_first_start_that_fails_says_so_and_is_tried_again(project: Path, tmp_path: Path) -> None:
+def test_a_failed_first_start_is_reported_and_repeated(project: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert started(project, tmp_path, "elt-llm", "serve", FIRST_INGEST="/broken").returncode != 0
-    assert asked(tmp_path) == ["ingest /broken -c documents"] * 2
+    assert calls_in(tmp_path) == ["ingest /broken -c documents"] * 2

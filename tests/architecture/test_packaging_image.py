@@ -1,4 +1,4 @@
-"""The image and what composes it, read as text: there is no engine here to run them with."""
+"""The Dockerfile and compose file, checked as text, because tests have no container engine."""
 
 import re
 import tomllib
@@ -22,7 +22,7 @@ def recipe(project: Path) -> str:
 
 @pytest.fixture(scope="module")
 def final(recipe: str) -> list[tuple[str, str]]:
-    """The instructions of the last stage, as (name, rest)."""
+    """The instructions of the last stage as (name, arguments)."""
     lines = recipe[recipe.rindex("\nFROM ") :].strip().splitlines()
     split = [line.partition(" ") for line in lines if line]
     return [(name, rest) for name, _, rest in split]
@@ -34,14 +34,14 @@ def composed(project: Path) -> dict[str, Any]:
     return value
 
 
-def test_every_base_is_an_earlier_stage_or_pinned_to_a_version(recipe: str) -> None:
+def test_every_base_image_is_an_earlier_stage_or_pinned_to_a_version(recipe: str) -> None:
     stages: set[str] = set()
     for base, name in FROM.findall(recipe):
         assert base in stages or re.fullmatch(r"python:3\.11\.\d{1,3}-slim-[a-z]{4,12}", base), base
         stages.add(name)
 
 
-def test_nothing_is_fetched_but_by_package_managers_at_a_version(recipe: str) -> None:
+def test_only_package_managers_download_and_only_fixed_versions(recipe: str) -> None:
     assert not re.search(r"^ADD ", recipe, re.MULTILINE)
     assert not re.search(r"\b(curl|wget|git clone)\b|https?://(?!127\.0\.0\.1)|:latest\b", recipe)
     for installed in re.findall(r'"pip", "install", ([^\]]{1,500})\]', recipe):
@@ -51,7 +51,7 @@ def test_nothing_is_fetched_but_by_package_managers_at_a_version(recipe: str) ->
         assert "--no-dev" in synced
 
 
-def test_what_apt_fetched_is_removed_in_the_same_layer(recipe: str) -> None:
+def test_apt_lists_are_removed_in_the_same_layer(recipe: str) -> None:
     layers = [line for line in recipe.splitlines() if "apt-get" in line]
     assert layers
     for layer in layers:
@@ -61,7 +61,7 @@ def test_what_apt_fetched_is_removed_in_the_same_layer(recipe: str) -> None:
         assert not re.search(r"apt-get (dist-)?upgrade|sudo", layer)
 
 
-def test_it_runs_as_a_user_without_rights_from_forms_without_a_shell(final: list[tuple[str, str]]) -> None:
+def test_the_image_runs_as_an_unprivileged_user_without_a_shell(final: list[tuple[str, str]]) -> None:
     users = [rest for name, rest in final if name == "USER"]
     assert users == ["10001:10001"]
     for name, rest in final:
@@ -71,7 +71,7 @@ def test_it_runs_as_a_user_without_rights_from_forms_without_a_shell(final: list
     assert not {"RUN", "COPY"} & set(after), "what is made after USER would be changeable by it"
 
 
-def test_its_health_is_asked_for_by_what_the_image_has(final: list[tuple[str, str]]) -> None:
+def test_the_health_check_uses_a_program_of_the_image(final: list[tuple[str, str]]) -> None:
     [check] = [rest for name, rest in final if name == "HEALTHCHECK"]
     command = yaml.safe_load(check[check.index("CMD ") + 4 :])
     assert command[:2] == ["python", "-c"]
@@ -80,7 +80,7 @@ def test_its_health_is_asked_for_by_what_the_image_has(final: list[tuple[str, st
     assert "timeout=" in command[2]
 
 
-def test_no_compiler_nor_source_reaches_the_last_stage(final: list[tuple[str, str]]) -> None:
+def test_the_last_stage_has_no_compiler_and_no_source(final: list[tuple[str, str]]) -> None:
     copied = [rest for name, rest in final if name == "COPY"]
     assert copied == [
         "--from=whole /opt/elt-llm /opt/elt-llm",
@@ -88,7 +88,7 @@ def test_no_compiler_nor_source_reaches_the_last_stage(final: list[tuple[str, st
     ]
 
 
-def test_each_package_is_copied_and_known_to_the_lock(recipe: str, project: Path) -> None:
+def test_each_package_is_copied_and_in_the_lock_file(recipe: str, project: Path) -> None:
     workspace = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]["workspace"]
     for member in workspace["members"]:
         assert f"COPY {member}/pyproject.toml {member}/" in recipe
@@ -96,7 +96,7 @@ def test_each_package_is_copied_and_known_to_the_lock(recipe: str, project: Path
         assert f'source = {{ editable = "{member}" }}' in (project / "uv.lock").read_text(encoding="utf-8")
 
 
-def test_every_file_that_is_copied_exists_and_is_let_through(recipe: str, project: Path) -> None:
+def test_every_copied_file_exists_and_is_not_ignored(recipe: str, project: Path) -> None:
     let_through = {
         line[1:] for line in (project / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"
     }
@@ -108,7 +108,7 @@ def test_every_file_that_is_copied_exists_and_is_let_through(recipe: str, projec
                 assert any(source == name or source.startswith(f"{name}/") for name in let_through), source
 
 
-def test_nothing_secret_and_no_address_elsewhere_is_named(project: Path) -> None:
+def test_packaging_files_have_no_secrets_and_no_remote_addresses(project: Path) -> None:
     for name in ("Dockerfile", "compose.yaml", ".dockerignore", "docs/examples/container/start.sh"):
         text = (project / name).read_text(encoding="utf-8")
         assert not SECRET.search(text.replace("/run/secrets/token", "")), name
@@ -117,7 +117,7 @@ def test_nothing_secret_and_no_address_elsewhere_is_named(project: Path) -> None
     assert "*" in (project / ".dockerignore").read_text(encoding="utf-8").splitlines()
 
 
-def test_services_are_reached_from_this_machine_alone(composed: dict[str, Any]) -> None:
+def test_services_are_reachable_only_from_this_machine(composed: dict[str, Any]) -> None:
     published = [port for service in composed["services"].values() for port in service.get("ports", [])]
     assert published
     assert all(port.startswith("127.0.0.1:") for port in published)
@@ -140,7 +140,7 @@ def test_the_server_and_the_worker_are_hardened(composed: dict[str, Any]) -> Non
         assert writable == ["data:/data"]
 
 
-def test_profiles_volumes_and_secrets_fit_together(composed: dict[str, Any]) -> None:
+def test_profiles_volumes_and_secrets_are_consistent(composed: dict[str, Any]) -> None:
     services = composed["services"]
     assert {name: service.get("profiles", []) for name, service in services.items()} == {
         "app": [],

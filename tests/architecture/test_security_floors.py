@@ -1,4 +1,4 @@
-"""S-DEP: no library in the lock file is older than the versions that mended what is known, and each has its hash."""
+"""S-DEP: no library in the lock file is older than its last security fix, and each download has a hash."""
 
 import re
 import tomllib
@@ -19,12 +19,12 @@ FLOORS = {
     "uvicorn": (0, 40),
 }
 ABSENT = ("pdfminer-six", "pypdf", "python-jose", "langchain", "torch")
-"""Libraries whose faults were many, and that nothing here needs."""
+"""Libraries with many vulnerabilities that nothing here needs."""
 
 
 @pytest.fixture(scope="module")
 def locked(project: Path) -> dict[str, dict[str, object]]:
-    """What the lock file holds, by name."""
+    """The packages of the lock file by name."""
     content = tomllib.loads((project / "uv.lock").read_text(encoding="utf-8"))
     return {one["name"]: one for one in content["package"]}
 
@@ -36,7 +36,7 @@ def test_s_dep_no_library_is_older_than_its_floor(name: str, locked: dict[str, d
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_s_dep_what_nothing_needs_is_not_there(name: str, locked: dict[str, dict[str, object]]) -> None:
+def test_s_dep_unneeded_libraries_are_not_locked(name: str, locked: dict[str, dict[str, object]]) -> None:
     assert name not in locked
 
 
@@ -51,7 +51,7 @@ def test_s_dep_every_download_has_its_hash(locked: dict[str, dict[str, object]])
     assert all(str(file["hash"]).startswith("sha256:") for file in files)
 
 
-def test_s_dep_the_floors_stand_where_installers_read_them(project: Path) -> None:
+def test_s_dep_the_floors_are_in_the_requirements_of_the_packages(project: Path) -> None:
     declared = (project / "elt_llm_api" / "pyproject.toml").read_text(encoding="utf-8")
     for floor in ("gradio>=6.31", "mcp>=2.3", "python-multipart>=0.0.27", "fastapi>=0.165", "starlette>=1.5.1"):
         assert floor in declared, floor

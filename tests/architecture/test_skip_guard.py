@@ -1,4 +1,4 @@
-"""Continuous integration with the data at hand skips nothing; a fresh clone says why it skips."""
+"""Continuous integration with data skips no test; a fresh clone reports why it skips tests."""
 
 import os
 import shutil
@@ -18,6 +18,9 @@ def test_that_gives_up():
 """
 
 
+NEEDS_AN_EXTRA = "import {module}\n\ndef test_with_it():\n    assert {module}\n"
+
+
 @pytest.mark.parametrize(
     ("given", "expected", "code"),
     [
@@ -27,20 +30,49 @@ def test_that_gives_up():
         ({"ELT_LLM_DATASETS": ".", "CI": "true"}, "1 failed, 1 passed", 1),
     ],
 )
-def test_a_skip_is_a_failure_only_where_the_data_are(
+def test_a_skip_is_a_failure_only_where_data_is_available(
     given: dict[str, str], expected: str, code: int, tmp_path: Path, project: Path
 ) -> None:
-    shutil.copy(project / "tests" / "conftest.py", tmp_path)
-    shutil.copytree(project / "tests" / "no_network", tmp_path / "no_network")
     (tmp_path / "test_data.py").write_text(NEEDS_DATA)
+    shown = run_below(tmp_path, project, given)
+    assert shown.returncode == code, shown.stdout
+    assert expected in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "given", "expected", "code"),
+    [
+        ("mcp", {}, "needs mcp: uv run --extra mcp pytest", 0),
+        ("mcp", {"CI": "true"}, "1 passed, 1 skipped", 0),
+        ("mcp", {"ELT_LLM_DATASETS": ".", "CI": "true"}, "was skipped although CI has the data", 2),
+        ("no_such_module", {}, "No module named 'no_such_module'", 2),
+    ],
+)
+def test_a_file_that_needs_a_missing_extra_is_skipped_with_its_name(
+    module: str, given: dict[str, str], expected: str, code: int, tmp_path: Path, project: Path
+) -> None:
+    (tmp_path / "test_extra.py").write_text(NEEDS_AN_EXTRA.format(module=module))
+    (tmp_path / "test_plain.py").write_text("def test_plain():\n    assert True\n")
+    shown = run_below(tmp_path, project, given)
+    assert shown.returncode == code, shown.stdout
+    assert expected in shown.stdout
+
+
+def run_below(folder: Path, project: Path, given: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run the tests of a folder with our conftest.py, as if `mcp` were not installed."""
+    shutil.copy(project / "tests" / "conftest.py", folder)
+    shutil.copy(project / "tests" / "support" / "optional.py", folder)
+    shutil.copytree(project / "tests" / "no_network", folder / "no_network")
+    (folder / "hidden.py").write_text("import sys\nsys.modules['mcp'] = None\n")
     environment = {name: value for name, value in os.environ.items() if name not in {"CI", "ELT_LLM_DATASETS"}}
-    shown = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--rootdir=.", "-p", "no:xdist", "-p", "no:cacheprovider", "."],
-        cwd=tmp_path,
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-rs", "--rootdir=.", "-p", "hidden"),
+            *("-p", "no:xdist", "-p", "no:cacheprovider", "."),
+        ],
+        cwd=folder,
         env={**environment, **given},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert shown.returncode == code, shown.stdout
-    assert expected in shown.stdout

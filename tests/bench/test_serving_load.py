@@ -1,11 +1,11 @@
-"""The server under load at 10,000 passages, while another process publishes; minutes by LOAD_SECONDS and the like."""
+"""The server under load at 10,000 chunks while another process publishes; LOAD_SECONDS sets the duration."""
 
 import os
 from pathlib import Path
 
 import pytest
-from load_clients import percentile
-from load_run import LoadBench
+from load.clients import percentile
+from load.run import LoadBench
 
 PASSAGES = int(os.environ.get("LOAD_PASSAGES", "10000"))
 SECONDS = float(os.environ.get("LOAD_SECONDS", "300"))
@@ -16,7 +16,7 @@ MEMORY_SECONDS = float(os.environ.get("LOAD_MEMORY_SECONDS", "600"))
 
 
 @pytest.mark.bench
-def test_the_server_is_quick_under_load_and_keeps_its_memory(tmp_path: Path) -> None:
+def test_the_server_is_fast_and_its_memory_constant_under_load(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, PASSAGES, {})
     writer = bench.prepared()
     with bench.server() as (process, clients):

@@ -1,22 +1,22 @@
-"""The load bench itself, short and small: nothing fails and nothing is mixed; no time is judged."""
+"""The load benchmark in a short version: nothing fails and no generations mix; no time is checked."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from command_line import FAKE
-from load_clients import Met
-from load_run import LoadBench
+from load.clients import LoadMeasurements
+from load.run import LoadBench
+from processes.command_line import FAKE
 
 _MOST_ROUNDS = 40  # of three seconds: a busy machine takes long to publish
 
 
-def editions(rounds: Sequence[tuple[Met, Met]]) -> set[int]:
+def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set[int]:
     return {edition for met, _ in rounds for edition in met.editions}
 
 
 @pytest.mark.network
-def test_a_server_answers_from_one_generation_while_others_publish_and_dawdle(tmp_path: Path) -> None:
+def test_answers_come_from_one_generation_during_publications_and_slow_clients(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, 400, FAKE)
     writer = bench.prepared()
     with bench.server() as (process, clients):
@@ -41,7 +41,7 @@ def test_a_server_answers_from_one_generation_while_others_publish_and_dawdle(tm
 
 
 @pytest.mark.network
-def test_a_server_that_has_too_much_to_do_says_so_and_goes_on(tmp_path: Path) -> None:
+def test_an_overloaded_server_reports_it_and_continues(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, 200, {**FAKE, "ELT_LLM_SERVE__WORKERS": "1", "ELT_LLM_SERVE__QUEUE": "1"})
     bench.prepared()
     with bench.server() as (_, clients):

@@ -1,13 +1,13 @@
-"""Speed at 5,000, 20,000 and 100,000 passages, beside the raw parts and LlamaIndex; written to docs/benchmarks.md."""
+"""Speed at up to 100,000 chunks, compared with the raw libraries and LlamaIndex; written to docs/benchmarks.md."""
 
 from pathlib import Path
 
 import pytest
-from bench_corpus import read_source
-from bench_data import BENCH_SETTINGS, EACH, MANY, cache_folder
-from bench_page import page, ratios
-from bench_run import SpeedBench
-from elt_llm_core.models.embeddings import create_embedding
+from benchmarking.corpus import read_source
+from benchmarking.data import BENCH_SETTINGS, EACH, MANY, cache_folder
+from benchmarking.page import page, ratios
+from benchmarking.run import SpeedBench
+from elt_llm_core.models.factory import create_embedding
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 SIZES = {5_000: 200, 20_000: 100, 100_000: 40}  # passages: questions to LlamaIndex, which takes its time

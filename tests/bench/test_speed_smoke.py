@@ -1,13 +1,13 @@
-"""The speed bench itself, small and without data sets: it runs through and says what it says; no time is judged."""
+"""The speed benchmark in a small version without data sets: it runs completely, and no time is checked."""
 
 from pathlib import Path
 
 import numpy as np
-from bench_corpus import Source
-from bench_page import page, ratios
-from bench_run import SpeedBench
+from benchmarking.corpus import Source
+from benchmarking.page import page, ratios
+from benchmarking.run import SpeedBench
 from elt_llm_core.models.fakes import FakeEmbedding
-from shelf import sentence
+from stored.shelf import sentence
 
 PASSAGES = 300
 

@@ -1,4 +1,4 @@
-"""What every embedding model keeps to, wherever its vectors are computed."""
+"""The contract of all embedding models."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from model_backends import ScriptedBackend
-from model_http_server import running_model_server
-from model_settings import open_embedding, settings_of
+from model_servers.backends import ScriptedBackend
+from model_servers.http_server import running_model_server
+from model_servers.settings import open_embedding, settings_of
 
 TEXTS = ["A club registers its players in June.", "Rain.", "Die Spieler sind gemeldet.", "東京都 v1.2.3"]
 
@@ -29,24 +29,24 @@ def test_vectors_are_rows_of_length_one(model: EmbeddingModel) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
-def test_no_texts_have_no_vectors(model: EmbeddingModel) -> None:
+def test_an_empty_list_has_no_vectors(model: EmbeddingModel) -> None:
     assert model.embed_texts([]).shape == (0, model.fingerprint.dimension)
 
 
-def test_a_text_has_one_vector_alone_in_company_and_in_any_order(model: EmbeddingModel) -> None:
+def test_a_vector_does_not_depend_on_batch_or_order(model: EmbeddingModel) -> None:
     together = model.embed_texts(TEXTS)
     assert np.allclose(model.embed_texts(TEXTS[::-1])[::-1], together, atol=1e-5)
     assert np.allclose(np.concatenate([model.embed_texts([text]) for text in TEXTS]), together, atol=1e-5)
 
 
-def test_a_question_is_a_vector_near_the_text_with_its_words(model: EmbeddingModel) -> None:
+def test_the_vector_of_a_question_is_near_a_text_with_its_words(model: EmbeddingModel) -> None:
     question = model.embed_question("When does a club register its players?")
     assert question.shape == (model.fingerprint.dimension,)
     assert np.linalg.norm(question) == pytest.approx(1.0, abs=1e-5)
     assert int(np.argmax(model.embed_texts(TEXTS) @ question)) == 0
 
 
-def test_tokens_are_spans_of_the_text_in_order(model: EmbeddingModel) -> None:
+def test_tokens_are_ordered_spans_of_the_text(model: EmbeddingModel) -> None:
     text = "A club, e.g. FC 東京都 — registers\nits players \U0001f3c6."
     spans = model.token_spans(text)
     assert all(start < end for start, end in spans)
@@ -54,7 +54,7 @@ def test_tokens_are_spans_of_the_text_in_order(model: EmbeddingModel) -> None:
     assert {text[start:end].lower() for start, end in spans} >= {"club", "players"}
 
 
-def test_a_text_above_the_limit_is_refused_and_never_embedded_in_part(model: EmbeddingModel) -> None:
+def test_a_text_above_the_limit_is_refused(model: EmbeddingModel) -> None:
     with pytest.raises(ModelError, match=str(model.token_limit)) as caught:
         model.embed_texts(["short", "word " * (model.token_limit + 1)])
     assert str(model.token_limit) in caught.value.hint or model.fingerprint.provider == "fake"
@@ -69,13 +69,13 @@ def test_a_text_without_words_is_refused(model: EmbeddingModel, text: str) -> No
         model.embed_question(text)
 
 
-def test_the_identity_stays_the_same(model: EmbeddingModel) -> None:
+def test_the_fingerprint_stays_the_same(model: EmbeddingModel) -> None:
     assert model.fingerprint.key == model.fingerprint.key
     assert len(model.fingerprint.digest) == 64
     assert model.fingerprint.normalised
     assert model.token_limit == model.fingerprint.token_limit > 16
 
 
-def test_it_serves_as_an_embedding_of_llama_index(model: EmbeddingModel) -> None:
+def test_every_model_is_usable_as_a_llama_index_embedding(model: EmbeddingModel) -> None:
     assert model.get_text_embedding(TEXTS[0]) == pytest.approx(model.embed_texts(TEXTS[:1])[0].tolist(), abs=1e-5)
     assert model.get_query_embedding("club") == pytest.approx(model.embed_question("club").tolist(), abs=1e-5)

@@ -1,17 +1,17 @@
-"""What every language model keeps to when it is asked through the one seam, a real one included."""
+"""The contract of every language model, including a real one."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 from elt_llm_core.errors import PromptTooLong
+from elt_llm_core.models.completion import complete
 from elt_llm_core.models.fakes import ScriptedLLM, ScriptedReply
-from elt_llm_core.models.writing import write
 from llama_index.core.llms import LLM, ChatMessage
-from model_backends import ScriptedBackend
-from model_http_server import running_model_server
-from model_settings import open_llm, settings_of
-from smollm_backend import SmolLmBackend, smollm_file
+from model_servers.backends import ScriptedBackend
+from model_servers.http_server import running_model_server
+from model_servers.settings import open_llm, settings_of
+from model_servers.smollm import SmolLmBackend, smollm_file
 
 MESSAGES = [
     ChatMessage(role="system", content="You are brief."),
@@ -41,9 +41,9 @@ def llm(request: pytest.FixtureRequest) -> Iterator[LLM]:
             yield stack.enter_context(open_llm(settings_of(provider, server, patience=120.0, sections={provider: FEW})))
 
 
-def test_an_answer_comes_in_pieces_with_its_counts_and_its_end(llm: LLM) -> None:
+def test_an_answer_is_streamed_with_token_counts_and_finish_reason(llm: LLM) -> None:
     pieces: list[str] = []
-    written = write(llm, MESSAGES, on_piece=pieces.append)
+    written = complete(llm, MESSAGES, on_piece=pieces.append)
     assert written.text
     assert "".join(pieces) == written.text
     assert written.finish == "length"
@@ -53,25 +53,25 @@ def test_an_answer_comes_in_pieces_with_its_counts_and_its_end(llm: LLM) -> None
     assert written.thinking == ""
 
 
-def test_the_same_question_has_the_same_answer_twice(llm: LLM) -> None:
-    assert write(llm, MESSAGES).text == write(llm, MESSAGES).text
+def test_the_same_question_gets_the_same_answer_twice(llm: LLM) -> None:
+    assert complete(llm, MESSAGES).text == complete(llm, MESSAGES).text
 
 
-def test_it_tells_its_window_and_the_length_of_its_answers_without_being_asked_anything(llm: LLM) -> None:
+def test_metadata_is_available_without_a_request(llm: LLM) -> None:
     assert llm.metadata.num_output < llm.metadata.context_window
     assert llm.metadata.model_name
 
 
-def test_an_answer_can_be_cut_off_at_any_piece(llm: LLM) -> None:
+def test_an_answer_can_be_cancelled_at_any_piece(llm: LLM) -> None:
     pieces: list[str] = []
-    written = write(llm, MESSAGES, on_piece=pieces.append, cancelled=lambda: bool(pieces))
+    written = complete(llm, MESSAGES, on_piece=pieces.append, cancelled=lambda: bool(pieces))
     assert (written.finish, written.text) == ("cut off", "".join(pieces))
     assert len(pieces) == 1
 
 
-def test_a_prompt_above_the_window_is_an_error_and_never_cut_in_silence(llm: LLM) -> None:
+def test_a_prompt_above_the_window_is_an_error(llm: LLM) -> None:
     if isinstance(llm, ScriptedLLM):
         llm = ScriptedLLM([ScriptedReply(ANSWER, prompt_tokens=llm.metadata.context_window)])
     with pytest.raises(PromptTooLong) as caught:
-        write(llm, [ChatMessage(role="user", content="word " * 20000)])
+        complete(llm, [ChatMessage(role="user", content="word " * 20000)])
     assert caught.value.hint

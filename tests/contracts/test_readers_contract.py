@@ -1,4 +1,4 @@
-"""What every reader keeps: offsets within the text, in order, the same each time; and what real files must yield."""
+"""The contract of every reader: valid, ordered and reproducible offsets; and the expected content of real files."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
+from file_formats.samples import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
-from reader_samples import SAMPLES
 
 DATASETS = os.environ.get("ELT_LLM_DATASETS", "")
 # Their probes quote the page's table of contents, which is navigation and left out on purpose.
@@ -42,7 +42,7 @@ def _read_or_reason(path: Path) -> ParsedDocument | str:
 
 
 def check_structure(document: ParsedDocument) -> None:
-    """The promises of ParsedDocument."""
+    """Check the contract of ParsedDocument."""
     length = len(document.text)
     assert document.title
     assert list(document.pages) == sorted(document.pages)
@@ -74,7 +74,7 @@ def test_an_unknown_suffix_has_no_reader() -> None:
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_structure_is_sound_and_the_same_bytes_give_the_same_result(tmp_path: Path, suffix: str) -> None:
+def test_structure_is_valid_and_the_same_bytes_give_the_same_result(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"sample{suffix}"
     path.write_bytes(SAMPLES[suffix])
     document = _read(path)
@@ -84,7 +84,7 @@ def test_structure_is_sound_and_the_same_bytes_give_the_same_result(tmp_path: Pa
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_a_llama_index_document_carries_the_structure(tmp_path: Path, suffix: str) -> None:
+def test_a_llama_index_document_has_the_structure(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"sample{suffix}"
     path.write_bytes(SAMPLES[suffix])
     reader = create_reader(path)
@@ -104,7 +104,7 @@ def test_a_missing_file_is_an_unreadable_document(tmp_path: Path, suffix: str) -
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_an_empty_file_is_empty_or_refused_by_name(tmp_path: Path, suffix: str) -> None:
+def test_an_empty_file_is_empty_or_refused_with_a_reason(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"empty{suffix}"
     path.write_bytes(b"")
     read = _read_or_reason(path)
@@ -124,7 +124,7 @@ def _words(text: str) -> set[str]:
 
 @needs_datasets
 @pytest.mark.parametrize("entry", _manifest(), ids=lambda entry: str(entry["file"]))
-def test_a_real_file_yields_what_its_manifest_says(entry: dict[str, Any]) -> None:
+def test_a_real_file_has_the_content_of_its_manifest(entry: dict[str, Any]) -> None:
     path = Path(DATASETS) / "docs" / entry["file"]
     outcome: str = entry["outcome"]
     document = _read_or_reason(path)
@@ -147,13 +147,13 @@ def test_a_real_file_yields_what_its_manifest_says(entry: dict[str, Any]) -> Non
 
 
 def _page(document: ParsedDocument, number: int) -> str:
-    """The text of a page, from 1; all of it where there are no pages."""
+    """The text of a page, counted from 1; the whole text where there are no pages."""
     bounds = [*(document.pages or (0,)), len(document.text)]
     return document.text[bounds[number - 1] : bounds[number]]
 
 
 @needs_datasets
-def test_every_handbook_file_has_sound_structure() -> None:
+def test_every_handbook_file_has_valid_structure() -> None:
     found = [path for path in sorted(Path(DATASETS).glob("handbooks/**/*")) if path.suffix in SUPPORTED_SUFFIXES]
     assert len(found) > 50
     for path in found:

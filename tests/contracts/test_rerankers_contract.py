@@ -1,4 +1,4 @@
-"""What every reranker keeps: all candidates, no others, the same order each time, the keywords' at a weight of 0."""
+"""The contract of every reranker: exactly the given candidates, in a reproducible order; keyword order at weight 0."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,25 +6,23 @@ from contextlib import ExitStack
 from typing import get_args
 
 import pytest
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.texts import GivenText, ingest_texts
+from elt_llm_ingest.run.texts import TextDocument, ingest_texts
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.cohere import CohereScorer
 from elt_llm_query.rerank.embedding import EmbeddingReranker
-from elt_llm_query.rerank.model_reranker import ModelReranker
-from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.rerank.scorer import ModelSources
-from elt_llm_query.retrieve.candidates import Candidate
-from elt_llm_query.retrieve.collections import OpenCollection, Pool, open_collections
+from elt_llm_query.rerank.reranker import ModelReranker, ModelSources, Reranker
+from elt_llm_query.rerank.scorers import CohereScorer
+from elt_llm_query.retrieve.fusion import SearchCandidate
+from elt_llm_query.retrieve.pools import OpenCollection, Pool, open_collections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from tiny_cross_encoder import write_tiny_cross_encoder
+from model_servers.tiny_cross_encoder import write_tiny_cross_encoder
 
 TEXTS = {
     "rules": [
@@ -48,7 +46,7 @@ Make = Callable[[str, float], Reranker]
 
 
 class LengthRerank(BaseNodePostprocessor):
-    """Stands for a hosted service: longer passages fit better, and the longest is left out."""
+    """Imitates a hosted service: longer chunks score higher, and the longest is missing from the response."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -59,14 +57,14 @@ class LengthRerank(BaseNodePostprocessor):
 
 @pytest.fixture(scope="module")
 def collections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenCollection, ...]]:
-    """Two published collections, opened."""
+    """Two published collections, open."""
     model = FakeEmbedding(64)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(tmp_path_factory.mktemp("store"), for_writing=True))
         generations = []
         for name, texts in TEXTS.items():
-            given_texts = [GivenText(f"{name}{place}", "", text) for place, text in enumerate(texts)]
-            ingest_texts(name, given_texts, Settings(), model, store, SilentProgress())
+            given_texts = [TextDocument(f"{name}{place}", "", text) for place, text in enumerate(texts)]
+            ingest_texts(name, given_texts, Settings(), model, store, SilentListener())
             generations.append(opened.enter_context(open_generation(store, name, model.fingerprint)))
         executor = opened.enter_context(ThreadPoolExecutor(4))
         yield open_collections(generations, [model], QuerySettings(), executor)
@@ -74,7 +72,7 @@ def collections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Open
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """A reranker by its strategy and weight."""
+    """Build a reranker from its strategy and weight."""
     models = tmp_path_factory.mktemp("models")
     write_tiny_cross_encoder(models / "ms-marco-MiniLM-L-6-v2", [text for texts in TEXTS.values() for text in texts])
 
@@ -88,13 +86,13 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool, bool]], question: str) -> list[Pool]:
-    """A pool of each collection; `chosen` says of each node whether it is a candidate, by keywords or by its vector."""
+    """Pools of both collections; `chosen` marks the nodes that are candidates, by keywords or by vector."""
     pools = []
     for place, collection in enumerate(collections):
         ids = [str(node_id) for node_id in collection.generation.ids]
         kept = chosen[place * len(ids) : (place + 1) * len(ids)]
         candidates = tuple(
-            Candidate(
+            SearchCandidate(
                 node_id,
                 collection.name,
                 None if by_keyword else rank,
@@ -110,7 +108,7 @@ def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool,
     return pools
 
 
-def names_of(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
+def names_of(candidates: Sequence[SearchCandidate]) -> list[tuple[str, str]]:
     return [(one.collection, one.node_id) for one in candidates]
 
 
@@ -131,7 +129,7 @@ def test_the_ranking_has_every_candidate_once_and_no_other(
     question: str,
 ) -> None:
     pools = pools_of(collections, chosen, question)
-    ranked = make(strategy, weight).rerank(question, pools)
+    ranked = make(strategy, weight).rerank(question, pools).candidates
     assert sorted(names_of(ranked)) == sorted(names_of([one for pool in pools for one in pool.candidates]))
     assert all(0.0 <= one.score <= 1.0 for one in ranked)
     assert ranked == sorted(ranked, key=lambda one: (-one.score, one.node_id))
@@ -154,12 +152,10 @@ def test_the_same_candidates_are_ranked_the_same_each_time(
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-def test_what_the_legs_said_of_a_candidate_is_kept(
-    collections: tuple[OpenCollection, ...], make: Make, strategy: str
-) -> None:
+def test_scores_of_the_retrievers_are_kept(collections: tuple[OpenCollection, ...], make: Make, strategy: str) -> None:
     pools = pools_of(collections, [(True, place % 2 == 0) for place in range(8)], QUESTION)
     before = {(one.collection, one.node_id): one for pool in pools for one in pool.candidates}
-    for one in make(strategy, 0.5).rerank(QUESTION, pools):
+    for one in make(strategy, 0.5).rerank(QUESTION, pools).candidates:
         said = before[one.collection, one.node_id]
         assert (one.dense_rank, one.keyword_rank, one.fused_score) == (
             said.dense_rank,
@@ -171,7 +167,7 @@ def test_what_the_legs_said_of_a_candidate_is_kept(
 @pytest.mark.parametrize("strategy", [name for name in EVERY_STRATEGY if name != "none"])
 @settings(max_examples=30)
 @given(chosen=CHOICES, question=QUESTIONS)
-def test_with_a_weight_of_0_the_keywords_decide(
+def test_at_weight_0_candidates_are_in_keyword_order(
     collections: tuple[OpenCollection, ...],
     make: Make,
     strategy: str,
@@ -179,18 +175,20 @@ def test_with_a_weight_of_0_the_keywords_decide(
     question: str,
 ) -> None:
     pools = pools_of(collections, chosen, question)
-    by_keywords = EmbeddingReranker(weight=0.0).rerank(question, pools)
-    assert names_of(make(strategy, 0.0).rerank(question, pools)) == names_of(by_keywords)
+    by_keywords = EmbeddingReranker(weight=0.0).rerank(question, pools).candidates
+    assert names_of(make(strategy, 0.0).rerank(question, pools).candidates) == names_of(by_keywords)
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-def test_nothing_is_made_of_nothing(collections: tuple[OpenCollection, ...], make: Make, strategy: str) -> None:
-    assert make(strategy, 0.5).rerank(QUESTION, []) == []
-    assert make(strategy, 0.5).rerank(QUESTION, pools_of(collections, [(False, False)] * 8, QUESTION)) == []
+def test_no_candidates_give_an_empty_ranking(
+    collections: tuple[OpenCollection, ...], make: Make, strategy: str
+) -> None:
+    assert make(strategy, 0.5).rerank(QUESTION, []).candidates == []
+    assert make(strategy, 0.5).rerank(QUESTION, pools_of(collections, [(False, False)] * 8, QUESTION)).candidates == []
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-def test_a_reranker_tells_its_name_and_what_it_needs(make: Make, strategy: str) -> None:
+def test_a_reranker_reports_its_name_and_requirements(make: Make, strategy: str) -> None:
     reranker = make(strategy, 0.5)
     assert reranker.name == {"auto": "cross-encoder"}.get(strategy, strategy)
     assert reranker.calls_model is (strategy not in {"embedding", "none"})

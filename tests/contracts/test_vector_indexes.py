@@ -1,4 +1,4 @@
-"""Many collections and few Chroma clients: each is opened when it is asked, and none closed while it is searched."""
+"""A limited number of Chroma clients serves many collections: opened on demand, and never closed during a search."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,13 +8,12 @@ from threading import Event
 
 import numpy as np
 import pytest
-from elt_llm_core.closeable import Closeable
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.arrays import Arrays
 from elt_llm_core.index.chroma import CHROMA_FOLDER, create_chroma
-from elt_llm_core.index.exact import ExactVectorStore
-from elt_llm_core.index.vector_indexes import LentVectorStore, VectorIndexes
-from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.index.contents import GenerationArrays
+from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.utilities import Closeable
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray
 
@@ -22,10 +21,10 @@ COLLECTIONS, NODES, DIMENSION, MOST = 18, 12, 16, 3
 
 
 class Shelf(Closeable):
-    """Eighteen Chroma indexes that no two have a vector in common, and what lends them."""
+    """Eighteen Chroma indexes without a common vector, and the pool that opens them."""
 
     def __init__(self, folder: Path, most_open: int) -> None:
-        self.indexes = VectorIndexes(most_open, exact_below=0)
+        self.indexes = VectorIndexPool(most_open, exact_below=0)
         self.folders = [folder / str(place) / CHROMA_FOLDER for place in range(COLLECTIONS)]
         chance = np.random.default_rng(5)
         self.vectors = [_directions(chance) for _ in self.folders]
@@ -34,20 +33,22 @@ class Shelf(Closeable):
             with create_chroma(path, ChromaSettings(), NODES) as made:
                 made.store.put(self.ids(path), vectors)
         self.stores = [
-            LentVectorStore(self.indexes, path, self.exact(place), path.parent.name)
+            PooledVectorStore(self.indexes, path, self.exact(place), path.parent.name)
             for place, path in enumerate(self.folders)
         ]
 
     def ids(self, path: Path) -> list[str]:
-        """Ids that tell the collection they belong to."""
+        """Ids that contain the name of their collection."""
         return [f"{path.parent.name:0>4}-{number:04}" for number in range(NODES)]
 
     def exact(self, place: int) -> ExactVectorStore:
-        """What answers where Chroma cannot."""
-        return ExactVectorStore(Arrays(np.array(self.ids(self.folders[place]), dtype="S9"), self.vectors[place], {}))
+        """The exact index that answers when Chroma fails."""
+        return ExactVectorStore(
+            GenerationArrays(np.array(self.ids(self.folders[place]), dtype="S9"), self.vectors[place], {})
+        )
 
     def best(self, place: int, node: int) -> Sequence[str]:
-        """The nearest of one collection to one of its own vectors."""
+        """The results of one collection that are nearest to one of its own vectors."""
         asked = VectorStoreQuery(query_embedding=self.vectors[place][node].tolist(), similarity_top_k=1)
         return self.stores[place].query(asked).ids or []
 
@@ -68,7 +69,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
         yield opened
 
 
-def test_nothing_is_open_before_the_first_question_and_after_closing(shelf: Shelf) -> None:
+def test_no_index_is_open_before_the_first_search_and_after_closing(shelf: Shelf) -> None:
     assert shelf.indexes.open_count == 0
     assert shelf.best(4, 2) == ["0004-0002"]
     assert shelf.indexes.open_count == 1
@@ -76,7 +77,7 @@ def test_nothing_is_open_before_the_first_question_and_after_closing(shelf: Shel
     assert shelf.indexes.open_count == 0
 
 
-def test_eight_threads_ask_more_collections_than_may_be_open_and_get_their_own_answers(shelf: Shelf) -> None:
+def test_eight_threads_get_correct_answers_from_more_collections_than_can_be_open(shelf: Shelf) -> None:
     chance = np.random.default_rng(6)
     asked = [(int(chance.integers(COLLECTIONS)), int(chance.integers(NODES))) for _ in range(300)]
     most: list[int] = []
@@ -93,7 +94,7 @@ def test_eight_threads_ask_more_collections_than_may_be_open_and_get_their_own_a
     assert all(store.notes == () for store in shelf.stores)
 
 
-def test_the_least_recently_used_is_closed_first(shelf: Shelf) -> None:
+def test_the_least_recently_used_index_is_closed_first(shelf: Shelf) -> None:
     for place in (0, 1, 2, 0, 3):
         shelf.best(place, 0)
     with ExitStack() as held:
@@ -104,7 +105,7 @@ def test_the_least_recently_used_is_closed_first(shelf: Shelf) -> None:
     assert shelf.indexes.open_count == MOST
 
 
-def test_an_index_that_is_searched_stays_open_until_it_is_given_back(shelf: Shelf) -> None:
+def test_an_index_stays_open_until_its_search_ends(shelf: Shelf) -> None:
     with shelf.indexes.lend(shelf.folders[0], shelf.exact(0)) as store:
         shelf.indexes.let_go(shelf.folders[0])
         for place in range(1, COLLECTIONS):
@@ -113,7 +114,7 @@ def test_an_index_that_is_searched_stays_open_until_it_is_given_back(shelf: Shel
     assert shelf.indexes.open_count == MOST - 1
 
 
-def test_who_finds_all_in_use_waits_for_one_to_be_given_back(shelf: Shelf) -> None:
+def test_a_search_waits_while_all_clients_are_in_use(shelf: Shelf) -> None:
     asking = Event()
 
     def ask() -> Sequence[str]:
@@ -130,7 +131,7 @@ def test_who_finds_all_in_use_waits_for_one_to_be_given_back(shelf: Shelf) -> No
         assert waiting.result(timeout=60) == ["0009-0001"]
 
 
-def test_what_chroma_cannot_open_is_searched_exactly_and_said(shelf: Shelf) -> None:
+def test_an_index_that_chroma_cannot_open_is_searched_exactly_with_a_note(shelf: Shelf) -> None:
     (shelf.folders[7] / "chroma.sqlite3").write_bytes(b"no database")
     assert shelf.best(7, 3) == ["0007-0003"]
     assert "searched exactly instead. Run: elt-llm verify -c 7" in shelf.stores[7].notes[0]

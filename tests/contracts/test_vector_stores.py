@@ -1,4 +1,4 @@
-"""What every vector store of a generation must do, whichever library is behind it."""
+"""The contract of every vector store of a generation, whichever library implements it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elt_llm_core.index.arrays import Arrays
 from elt_llm_core.index.chroma import IdVectorStore, create_chroma
-from elt_llm_core.index.exact import ExactVectorStore
-from elt_llm_core.settings import ChromaSettings
+from elt_llm_core.index.contents import GenerationArrays
+from elt_llm_core.index.vector_index import ExactVectorStore
+from elt_llm_core.settings.tree import ChromaSettings
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
 
@@ -28,7 +28,7 @@ def _ids(count: int) -> list[str]:
 
 @pytest.fixture(params=["chroma", "exact"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    """Call it with a number of vectors."""
+    """A factory that takes a number of vectors."""
     with ExitStack() as opened:
 
         def chroma(count: int) -> IdVectorStore:
@@ -37,7 +37,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
             return index.store
 
         def exact(count: int) -> ExactVectorStore:
-            return ExactVectorStore(Arrays(np.array(_ids(count), dtype="S36"), _vectors(count), {}))
+            return ExactVectorStore(GenerationArrays(np.array(_ids(count), dtype="S36"), _vectors(count), {}))
 
         yield chroma if request.param == "chroma" else exact
 
@@ -65,24 +65,24 @@ def test_every_vector_finds_itself_with_cosine_one(make: Make) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_asking_for_more_than_there_is_gives_all(make: Make, count: int) -> None:
+def test_a_top_k_above_the_size_returns_everything(make: Make, count: int) -> None:
     found = _ask(make(count), _vectors(1, seed=3)[0], 50)
     assert sorted(found.ids or []) == _ids(count)
     assert found.similarities == sorted(found.similarities or [], reverse=True)
 
 
-def test_an_empty_store_finds_nothing(make: Make) -> None:
+def test_an_empty_store_returns_nothing(make: Make) -> None:
     found = _ask(make(0), _vectors(1)[0], 5)
     assert (found.ids, found.similarities) == ([], [])
 
 
-def test_no_text_is_kept(make: Make) -> None:
+def test_no_text_is_stored(make: Make) -> None:
     store = make(5)
     assert not store.stores_text
     assert _ask(store, _vectors(1)[0], 2).nodes is None
 
 
-def test_an_id_put_again_gets_the_new_vector(tmp_path: Path) -> None:
+def test_an_id_added_again_gets_the_new_vector(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 10) as index:
         index.store.put(_ids(10), _vectors(10))
         index.store.put(_ids(1), _vectors(1, seed=9))
@@ -90,7 +90,7 @@ def test_an_id_put_again_gets_the_new_vector(tmp_path: Path) -> None:
         assert index.store.all_ids() == _ids(10)
 
 
-def test_nodes_of_llama_index_can_be_added_and_deleted(tmp_path: Path) -> None:
+def test_llama_index_nodes_can_be_added_and_deleted(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 10) as index:
         nodes = [
             TextNode(id_=node_id, text="a secret text", embedding=vector.tolist())
@@ -104,15 +104,15 @@ def test_nodes_of_llama_index_can_be_added_and_deleted(tmp_path: Path) -> None:
     assert not any(b"secret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_more_vectors_than_chroma_takes_at_once_are_put_in(tmp_path: Path) -> None:
+def test_more_vectors_than_one_chroma_batch_are_added(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 6000) as index:
         index.store.put([f"{number:036d}" for number in range(6000)], _vectors(6000))
         assert len(index.store.all_ids()) == 6000
 
 
 def test_an_exact_store_is_never_changed() -> None:
-    store = ExactVectorStore(Arrays(np.array(_ids(1), dtype="S36"), _vectors(1), {}))
-    with pytest.raises(NotImplementedError, match="never changed"):
+    store = ExactVectorStore(GenerationArrays(np.array(_ids(1), dtype="S36"), _vectors(1), {}))
+    with pytest.raises(NotImplementedError, match="is immutable"):
         store.add([])
-    with pytest.raises(NotImplementedError, match="never changed"):
+    with pytest.raises(NotImplementedError, match="is immutable"):
         store.delete("anything")

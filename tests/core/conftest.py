@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.store import Store
-from shelf import Made, put, some_documents, writing
+from stored.shelf import StoredLibrary, put, some_documents, writing
 
 
 @pytest.fixture(scope="session")
-def _template(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def _template(tmp_path_factory: pytest.TempPathFactory) -> StoredLibrary:
     data_dir = tmp_path_factory.mktemp("template") / "data"
     with writing(data_dir) as store:
         first = put(store, some_documents(10))
         second = put(store, {**some_documents(10), **some_documents(1, first=50)})
-    return Made(data_dir, (first.collection_hash, second.collection_hash))
+    return StoredLibrary(data_dir, (first.collection_hash, second.collection_hash))
 
 
 @pytest.fixture
-def made(_template: Made, tmp_path: Path) -> Made:
+def made(_template: StoredLibrary, tmp_path: Path) -> StoredLibrary:
     """Generation 1 of 40 nodes, and 2, copied from it, of 44."""
     shutil.copytree(_template.data_dir, tmp_path / "data")
-    return Made(tmp_path / "data", _template.hashes)
+    return StoredLibrary(tmp_path / "data", _template.hashes)
 
 
 @pytest.fixture

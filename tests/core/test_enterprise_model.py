@@ -4,15 +4,15 @@ import json
 from typing import get_args
 
 import pytest
-from elt_llm_core.enterprise_model import (
+from elt_llm_core.enterprise import (
     Cardinality,
-    End,
     EnterpriseModel,
     Entity,
     FactSheet,
     FactSheetRelation,
     Inventory,
     Relationship,
+    RelationshipEnd,
     fact_sheet_order,
 )
 from hypothesis import given
@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 words = st.text(max_size=8)
 ids = st.text(min_size=1, max_size=6)
-ends = st.builds(End, entity_id=words, name=words, cardinality=st.sampled_from(get_args(Cardinality)))
+ends = st.builds(RelationshipEnd, entity_id=words, name=words, cardinality=st.sampled_from(get_args(Cardinality)))
 entities = st.builds(Entity, id=ids, name=words, type=words, domain=words, subgroup=words, container=st.booleans())
 relationships = st.builds(Relationship, id=ids, source=ends, target=ends, name=words)
 sheets = st.builds(
@@ -36,7 +36,7 @@ sheets = st.builds(
 
 
 @given(st.lists(entities, max_size=5), st.lists(relationships, max_size=5))
-def test_a_model_comes_back_from_json_as_it_was(drawn: list[Entity], lines: list[Relationship]) -> None:
+def test_a_model_is_read_back_from_json_unchanged(drawn: list[Entity], lines: list[Relationship]) -> None:
     model = EnterpriseModel(entities=tuple(drawn), relationships=tuple(lines), notes=("one",)).in_order()
     assert EnterpriseModel.from_json(json.loads(json.dumps(model.to_json()))) == model
 
@@ -48,7 +48,7 @@ def test_the_order_of_entities_is_that_of_their_names_and_places(drawn: list[Ent
 
 
 @given(st.lists(sheets, max_size=5, unique_by=lambda sheet: sheet.id))
-def test_an_inventory_comes_back_from_json_whatever_the_order_of_its_keys(drawn: list[FactSheet]) -> None:
+def test_an_inventory_is_read_back_from_json_in_any_key_order(drawn: list[FactSheet]) -> None:
     inventory = Inventory(fact_sheets=tuple(sorted(drawn, key=fact_sheet_order)), notes=("one",))
     written = json.loads(json.dumps(inventory.to_json(), sort_keys=True))
     assert Inventory.from_json(written) == inventory
@@ -66,12 +66,15 @@ def test_an_inventory_comes_back_from_json_whatever_the_order_of_its_keys(drawn:
     ],
 )
 def test_a_relationship_reads_as_a_sentence(source: Cardinality, target: Cardinality, sentence: str) -> None:
-    one, other = End(name="Member", cardinality=source), End(name="Membership", cardinality=target)
+    one, other = (
+        RelationshipEnd(name="Member", cardinality=source),
+        RelationshipEnd(name="Membership", cardinality=target),
+    )
     assert Relationship(id="r", source=one, target=other, name="holds").sentence == sentence
 
 
 def test_a_relationship_without_a_name_still_reads_as_a_sentence() -> None:
-    relationship = Relationship(id="r", source=End(name="A"), target=End(name="B"))
+    relationship = Relationship(id="r", source=RelationshipEnd(name="A"), target=RelationshipEnd(name="B"))
     assert relationship.sentence == "A is related to B."
 
 

@@ -1,4 +1,4 @@
-"""A small library in two states, what each must come to, and how often to kill."""
+"""A small library in two states, the expected result of each, and the number of kills."""
 
 import os
 import shutil
@@ -6,19 +6,19 @@ import time
 from pathlib import Path
 
 import pytest
-from folders import generated_files, run_ingest, write_files
-from killing import Scene, SlowEmbedding
+from processes.killing import Scene, SlowEmbedding
+from stored.folders import generated_files, run_ingest, write_files
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """As many kills as KILLS says."""
+    """Parametrize the number of kills by the variable KILLS."""
     if "kill" in metafunc.fixturenames:
         metafunc.parametrize("kill", range(int(os.environ.get("KILLS", "6"))))
 
 
 @pytest.fixture(scope="session")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene]:
-    """The first ingest of all; and a third one, which copies the second's index and collects the first's."""
+    """A first ingest, and a third one, which copies the second's index and collects the first's."""
     place = tmp_path_factory.mktemp("scenes")
     files = generated_files(60)
     first = write_files(place / "1" / "docs", files)

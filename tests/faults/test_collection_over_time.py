@@ -1,4 +1,4 @@
-"""Whatever happens to a collection, in whatever order: readers see exactly what a plain model says they must.
+"""After any sequence of changes to a collection, readers see exactly what a simple model predicts.
 
 25 lives of 20 steps by default; LIVES and STEPS for a long run.
 """
@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_core.collection import open_generation, roll_back
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.lifecycle import open_generation, roll_back
+from elt_llm_core.collection.verification import find_damage
 from elt_llm_core.errors import EltError, FingerprintMismatch, UsageError
-from elt_llm_core.failpoints import Stage
-from elt_llm_core.forgetting import forget
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.progress import SilentProgress
+from elt_llm_core.progress import SilentListener
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import find_damage
-from failing import ingest_killed_at
-from folders import run_ingest, write_files
+from elt_llm_core.utilities import Failpoint
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from library_model import LibraryModel
-from shelf import COLLECTION, writing
+from processes.failing import ingest_killed_at
+from stored.folders import run_ingest, write_files
+from stored.library_model import LibraryModel
+from stored.shelf import COLLECTION, writing
 
 pytestmark = pytest.mark.faults
 
@@ -37,21 +37,21 @@ TEXTS = st.sampled_from(
     ]
 )
 STAGES = (
-    Stage.DISCOVER,
-    Stage.PARSE,
-    Stage.CHUNK,
-    Stage.WRITE,
-    Stage.EMBED,
-    Stage.INDEX,
-    Stage.VERIFY,
-    Stage.PUBLISH,
-    Stage.COLLECT,
+    Failpoint.DISCOVER,
+    Failpoint.PARSE,
+    Failpoint.CHUNK,
+    Failpoint.WRITE,
+    Failpoint.EMBED,
+    Failpoint.INDEX,
+    Failpoint.VERIFY,
+    Failpoint.PUBLISH,
+    Failpoint.COLLECT,
 )
 PLACES = st.sampled_from([f"{stage}-{side}" for stage in STAGES for side in ("before", "after")])
 
 
 class LifeOfACollection(RuleBasedStateMachine):
-    """A folder, a collection made of it, and what must be in it."""
+    """A folder, its collection, and the expected content."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class LifeOfACollection(RuleBasedStateMachine):
         self.version = "1"
 
     def teardown(self) -> None:
-        """A clean one-shot build of the same files comes to the same."""
+        """Check that a clean build of the same files gives the same collection."""
         if self.model.published is not None and not self.model.forgotten_paths and not self.model.rolled_back:
             self.ingest()
             fresh = (
@@ -78,19 +78,19 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @initialize(text=TEXTS)
     def first(self, text: str) -> None:
-        """There is always something to begin with."""
+        """Start with some files."""
         self.folder.mkdir()
         self.put("start.md", text)
 
     @rule(name=NAMES, text=TEXTS)
     def put(self, name: str, text: str) -> None:
-        """A file is added or changed."""
+        """Add or change a file."""
         write_files(self.folder, {name: text})
         self.model.files[name] = text
 
     @rule(name=NAMES, other=NAMES)
     def rename(self, name: str, other: str) -> None:
-        """A file goes by another name, perhaps one that was taken."""
+        """Rename a file, perhaps over another."""
         if name in self.model.files and name != other:
             (self.folder / other).parent.mkdir(exist_ok=True)
             (self.folder / name).replace(self.folder / other)
@@ -98,14 +98,14 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
-        """A file is gone."""
+        """Delete a file."""
         if name in self.model.files:
             (self.folder / name).unlink()
             del self.model.files[name]
 
     @rule()
     def ingest(self) -> None:
-        """The collection follows its files; again changes nothing."""
+        """Ingest the files twice; the second time changes nothing."""
         self._settle(run_ingest(self.data_dir, self.folder, embedding=self._embedding(), **self._flags()).generation)
         again = run_ingest(self.data_dir, self.folder, embedding=self._embedding(), **self._flags())
         assert not again.published
@@ -113,7 +113,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @rule(place=PLACES, count=st.integers(1, 3), deep=st.booleans())
     def killed(self, place: str, count: int, deep: bool) -> None:
-        """An ingest is killed, perhaps its repetition as well: readers see the old or the new."""
+        """Kill an ingest, perhaps its repetition too; readers see the old or the new collection."""
         for _ in range(2 if deep else 1):
             ingest_killed_at(f"{place}:{count}", self.data_dir, self.folder, self._flags(), self.version)
             record = self._record()
@@ -123,10 +123,10 @@ class LifeOfACollection(RuleBasedStateMachine):
     @precondition(lambda self: self.model.seen)
     @rule(data=st.data())
     def forget(self, data: st.DataObject) -> None:
-        """A document is forgotten, with all that have its bytes."""
+        """Forget a document and every document with its bytes."""
         path = data.draw(st.sampled_from(sorted(self.model.seen)))
         with writing(self.data_dir) as store:
-            report = forget(store, COLLECTION, path, SilentProgress())
+            report = forget(store, COLLECTION, path, SilentListener())
         gone = self.model.forget(path)
         assert gone <= set(report.documents)
         left = {it: text for it, text in self.model.seen.items() if it not in gone}
@@ -137,7 +137,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @rule()
     def roll_back(self) -> None:
-        """The generation before is shown again, if there is one."""
+        """Roll back to the previous generation, if there is one."""
         with writing(self.data_dir) as store:
             try:
                 _, number = roll_back(store, COLLECTION)
@@ -152,7 +152,7 @@ class LifeOfACollection(RuleBasedStateMachine):
     @precondition(lambda self: self.model.published is not None)
     @rule()
     def another_model(self) -> None:
-        """The settings name another model: refused until everything is rebuilt with it."""
+        """Switch to another embedding model, refused until everything is rebuilt with it."""
         other = "2" if self.model.built_with == "1" else "1"
         flags = {name: flag for name, flag in self._flags().items() if name != "rebuild"}
         with pytest.raises(FingerprintMismatch):
@@ -160,8 +160,8 @@ class LifeOfACollection(RuleBasedStateMachine):
         self.version = other
 
     @invariant()
-    def readers_see_what_they_must(self) -> None:
-        """Texts, ids in every index, and each chunk in its place."""
+    def readers_see_the_expected_collection(self) -> None:
+        """Check texts, the ids in every index, and the spans of chunks."""
         record = self._record()
         assert (record.published if record else None) == self.model.published
         if record is None or record.published is None:
@@ -184,7 +184,7 @@ class LifeOfACollection(RuleBasedStateMachine):
         return {"allow_delete": True, "resume": not rebuild, "rebuild": rebuild}
 
     def _settle(self, number: int | None) -> None:
-        """The model follows a publication."""
+        """Update the model after a publication."""
         if number is None:
             assert not self.model.wanted
         elif number != self.model.published or self.model.seen != self.model.wanted:

@@ -1,26 +1,26 @@
-"""Killed before and after every stage there is: readers see the old or the new, and repeating it ends the same.
+"""Killed before or after any stage, work leaves the old or the new state to readers, and repeating it completes it.
 
 Each stage at its first time by default; DEPTH=3 for the first three times each is reached.
 """
 
 import os
 import shutil
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from aftermath import check_what_is_left, finish
-from elt_llm_core.collection import open_generation
-from elt_llm_core.exporting import export_collection
-from elt_llm_core.failpoints import Stage
+from elt_llm_core.collection.exporting import export_collection
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.collection.verification import find_store_damage, verify_collection
 from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import examine, store_damage
-from failing import enriching_killed_at
-from folders import write_files
-from killing import Action, Scene, Work, do, killed_by_failpoint
-from shelf import COLLECTION, writing
+from elt_llm_core.utilities import Failpoint
+from old_stores import unpack
+from processes.aftermath import check_what_is_left, finish
+from processes.failing import enriching_killed_at
+from processes.killing import Action, Scene, Work, do, killed_by_failpoint
+from stored.folders import write_files
+from stored.shelf import COLLECTION, writing
 
 pytestmark = pytest.mark.faults
 
@@ -33,7 +33,7 @@ DOCUMENT = "part-2/note-07.md"
 
 
 def _ingest(scenes: Scenes, place: Path, failpoint: str) -> bool:
-    """A first ingest, or a later one for the stages that only have something to do then."""
+    """A first ingest, or a later one for the stages that only a later one runs."""
     scene = scenes[1] if failpoint.startswith(("collect", "verify", "publish")) else scenes[0]
     work = scene.set_up(place / "data")
     killed = killed_by_failpoint(Work("ingest", work.data_dir, work.folder, failpoint=failpoint))
@@ -42,7 +42,7 @@ def _ingest(scenes: Scenes, place: Path, failpoint: str) -> bool:
     return killed
 
 
-def _care(action: Action) -> Callable[[Scenes, Path, str], bool]:
+def _maintain(action: Action) -> Callable[[Scenes, Path, str], bool]:
     def run(scenes: Scenes, place: Path, failpoint: str) -> bool:
         before = scenes[1].before
         assert before is not None
@@ -81,13 +81,12 @@ def _export(scenes: Scenes, place: Path, failpoint: str) -> bool:
 
 
 def _migrate(_scenes: Scenes, place: Path, failpoint: str) -> bool:
-    with tarfile.open(OLD_STORE) as archive:
-        archive.extractall(place, filter="data")
+    unpack(OLD_STORE, place)
     killed = killed_by_failpoint(Work("create", place / "data", failpoint=failpoint))
     with writing(place / "data") as store:
-        assert store_damage(store) == []
+        assert find_store_damage(store) == []
         for record in store.collections.all():
-            assert examine(store, record.name, deep=True).damage == ()
+            assert verify_collection(store, record.name, deep=True).damage == ()
     return killed
 
 
@@ -100,32 +99,43 @@ def _enrich(_scenes: Scenes, place: Path, failpoint: str) -> bool:
     return killed
 
 
-MATRIX: dict[Stage, Callable[[Scenes, Path, str], bool]] = {
-    **dict.fromkeys((Stage.DISCOVER, Stage.PARSE, Stage.CHUNK, Stage.WRITE, Stage.EMBED, Stage.INDEX), _ingest),
-    **dict.fromkeys((Stage.VERIFY, Stage.PUBLISH, Stage.COLLECT), _ingest),
-    Stage.FORGET: _care("forget"),
-    Stage.PURGE: _care("purge"),
-    Stage.IMPORT: _import,
-    Stage.EXPORT: _export,
-    Stage.BACKUP: _migrate,
-    Stage.MIGRATE: _migrate,
-    Stage.ENRICH: _enrich,
+MATRIX: dict[Failpoint, Callable[[Scenes, Path, str], bool]] = {
+    **dict.fromkeys(
+        (Failpoint.DISCOVER, Failpoint.PARSE, Failpoint.CHUNK, Failpoint.WRITE, Failpoint.EMBED, Failpoint.INDEX),
+        _ingest,
+    ),
+    **dict.fromkeys((Failpoint.VERIFY, Failpoint.PUBLISH, Failpoint.COLLECT), _ingest),
+    Failpoint.FORGET: _maintain("forget"),
+    Failpoint.PURGE: _maintain("purge"),
+    Failpoint.IMPORT: _import,
+    Failpoint.EXPORT: _export,
+    Failpoint.BACKUP: _migrate,
+    Failpoint.MIGRATE: _migrate,
+    Failpoint.ENRICH: _enrich,
 }
-ONCE = {Stage.DISCOVER, Stage.INDEX, Stage.VERIFY, Stage.PUBLISH, Stage.COLLECT, Stage.BACKUP, Stage.MIGRATE}
-TWICE = {Stage.EXPORT, Stage.ENRICH}
+ONCE = {
+    Failpoint.DISCOVER,
+    Failpoint.INDEX,
+    Failpoint.VERIFY,
+    Failpoint.PUBLISH,
+    Failpoint.COLLECT,
+    Failpoint.BACKUP,
+    Failpoint.MIGRATE,
+}
+TWICE = {Failpoint.EXPORT, Failpoint.ENRICH}
 ROWS = [
     (stage, side, count)
-    for stage in Stage
+    for stage in Failpoint
     for side in SIDES
     for count in range(1, 1 + min(DEPTH, 1 if stage in ONCE else 2 if stage in TWICE else 3))
 ]
 
 
 def _published(data_dir: Path) -> str:
-    """The hash of what readers see, every byte of it checked."""
+    """The hash of the collection that readers see, with every byte checked."""
     with open_store(data_dir) as store:
-        assert store_damage(store) == []
-        assert examine(store, COLLECTION, deep=True).damage == ()
+        assert find_store_damage(store) == []
+        assert verify_collection(store, COLLECTION, deep=True).damage == ()
         assert store.database.rows("PRAGMA foreign_key_check") == []
         with open_generation(store, COLLECTION) as generation:
             assert generation.notes == () or generation.size < 3
@@ -134,10 +144,12 @@ def _published(data_dir: Path) -> str:
             return store.generations.get(record.id, generation.number).collection_hash.hex()
 
 
-def test_every_stage_has_its_row() -> None:
-    assert set(MATRIX) == set(Stage)
+def test_the_crash_matrix_has_a_row_for_every_stage() -> None:
+    assert set(MATRIX) == set(Failpoint)
 
 
 @pytest.mark.parametrize(("stage", "side", "count"), ROWS, ids=str)
-def test_a_kill_at_a_stage_loses_nothing(scenes: Scenes, tmp_path: Path, stage: Stage, side: Side, count: int) -> None:
+def test_a_kill_at_a_stage_loses_nothing(
+    scenes: Scenes, tmp_path: Path, stage: Failpoint, side: Side, count: int
+) -> None:
     assert MATRIX[stage](scenes, tmp_path, f"{stage}-{side}:{count}:kill"), "the moment never came"

@@ -1,12 +1,12 @@
-"""A disk that takes no more: an error that says so, what was published stays, and with room it goes on."""
+"""A full disk is an error that names the cause; published data stays, and work continues once there is room."""
 
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.store.store import open_store
-from killing import Scene, do, ingest_within, processes
-from shelf import COLLECTION
+from processes.killing import Scene, do, ingest_within, processes
+from stored.shelf import COLLECTION
 
 pytestmark = pytest.mark.faults
 
@@ -20,7 +20,7 @@ def _published(data_dir: Path) -> tuple[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("kibibytes", [20, 40, 80, 120, 160, 250, 500, 700])
-def test_an_ingest_that_runs_out_of_room_says_so_and_goes_on_when_there_is_some(
+def test_an_ingest_on_a_full_disk_fails_clearly_and_continues_once_there_is_room(
     scenes: tuple[Scene, Scene], tmp_path: Path, kibibytes: int
 ) -> None:
     scene = scenes[1]

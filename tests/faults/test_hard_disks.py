@@ -1,4 +1,4 @@
-"""A disk that is full or read-only: an open process goes on answering, a new one answers exactly or refuses by name."""
+"""On a full or read-only disk open processes keep answering; new ones answer exactly or refuse with a reason."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.store.store import open_store
-from killing import Scene
-from shelf import COLLECTION
+from processes.killing import Scene
+from stored.shelf import COLLECTION
 
 pytestmark = pytest.mark.faults
 
@@ -26,7 +26,7 @@ def _may_mount(place: Path) -> bool:
 
 
 def _run(kind: str, data_dir: Path, place: Path) -> dict[str, Any]:
-    """The program on a small disk of its own where one may be mounted, else with a limit on the size of files."""
+    """Run the program on a small disk of its own where mounting is allowed, else with a limit on file sizes."""
     place.mkdir()
     command = [sys.executable, str(PROGRAM), kind, str(data_dir), str(place)]
     if kind != "limit" and _may_mount(place):
@@ -60,7 +60,7 @@ def _answers_exactly_or_refuses(told: dict[str, Any], before: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["full", "readonly", "limit"])
-def test_what_is_published_is_answered_from_and_called_undamaged(
+def test_a_published_collection_answers_and_is_undamaged_on_a_hard_disk(
     scenes: tuple[Scene, Scene], tmp_path: Path, kind: str
 ) -> None:
     before = scenes[1].before

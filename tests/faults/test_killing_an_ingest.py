@@ -1,4 +1,4 @@
-"""Killed at any moment, an ingest leaves what was published, and the same command ends where it would have ended.
+"""An ingest killed at any moment leaves the published data, and the same command completes it with the same result.
 
 Six random moments by default; KILLS=30 (or more) for a long run.
 """
@@ -7,8 +7,8 @@ import random
 from pathlib import Path
 
 import pytest
-from aftermath import check_what_is_left, finish
-from killing import Moment, Scene, Work, do, killed_after, killed_at
+from processes.aftermath import check_what_is_left, finish
+from processes.killing import Moment, Scene, Work, do, killed_after, killed_at
 
 pytestmark = pytest.mark.faults
 
@@ -64,7 +64,7 @@ def _kill_at(scene: Scene, moment: Moment, place: Path) -> None:
     finish(work, scene)
 
 
-def test_an_ingest_killed_again_and_again_still_ends(scenes: Scenes, tmp_path: Path) -> None:
+def test_a_repeatedly_killed_ingest_still_completes(scenes: Scenes, tmp_path: Path) -> None:
     scene = scenes[1]
     work = scene.set_up(tmp_path / "data")
     for moment in (
@@ -80,7 +80,7 @@ def test_an_ingest_killed_again_and_again_still_ends(scenes: Scenes, tmp_path: P
 
 
 @pytest.mark.parametrize("statement", [1, 2, 5, 12, 16, 17])
-def test_a_kill_while_the_store_is_made_leaves_none_or_a_whole_one(
+def test_a_kill_while_the_store_is_created_leaves_no_store_or_a_complete_one(
     scenes: Scenes, tmp_path: Path, statement: int
 ) -> None:
     scene = scenes[0]

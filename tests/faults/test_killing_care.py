@@ -1,4 +1,4 @@
-"""Killed while it forgets, purges, imports or drops: readers see a whole collection, and repeating it finishes it."""
+"""Forgetting, purging, importing or dropping that is killed leaves readers a whole collection, and can be repeated."""
 
 import os
 import shutil
@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import clear_leftovers, open_generation
+from elt_llm_core.collection.exporting import export_collection
+from elt_llm_core.collection.lifecycle import open_generation, remove_leftovers
+from elt_llm_core.collection.verification import find_store_damage, verify_collection
 from elt_llm_core.errors import StoreError
-from elt_llm_core.exporting import export_collection
 from elt_llm_core.store.store import Store, open_store
-from elt_llm_core.verification import examine, store_damage
-from killing import Moment, Scene, Work, do, killed_at, killed_by_failpoint
-from shelf import COLLECTION, writing
+from processes.killing import Moment, Scene, Work, do, killed_at, killed_by_failpoint
+from stored.shelf import COLLECTION, writing
 
 pytestmark = pytest.mark.faults
 
@@ -57,16 +57,16 @@ def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
 
 
 def _sources(data_dir: Path) -> set[str]:
-    """What readers see, every text of it read."""
+    """The sources that readers see, after reading every text."""
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         assert generation.notes == ()
-        assert store_damage(store) == []
+        assert find_store_damage(store) == []
         assert len(generation.nodes(generation.ids)) == generation.size
         return {document.source for document in generation.documents()}
 
 
 def _check_undamaged(store: Store) -> None:
-    assert examine(store, COLLECTION, deep=True).damage == ()
+    assert verify_collection(store, COLLECTION, deep=True).damage == ()
     assert store.database.rows("PRAGMA foreign_key_check") == []
     assert not store.trash.exists() or list(store.trash.iterdir()) == []
 
@@ -83,7 +83,7 @@ def _finish_forgetting(data_dir: Path, before: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", FORGET_STATEMENTS, ids=str)
-def test_forgetting_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+def test_killed_forgetting_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     assert DOCUMENT in before
     assert killed_at(Work("forget", data_dir, document=DOCUMENT), moment)
@@ -93,7 +93,7 @@ def test_forgetting_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -
 @pytest.mark.parametrize(
     "place", [f"forget-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
 )
-def test_forgetting_can_be_killed_around_each_stage(data_dir: Path, place: str) -> None:
+def test_forgetting_killed_around_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("forget", data_dir, document=DOCUMENT, failpoint=place))
     _finish_forgetting(data_dir, before)
@@ -113,7 +113,7 @@ def _finish_purging(data_dir: Path, before: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", PURGE_MOMENTS, ids=str)
-def test_purging_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+def test_killed_purging_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     do(Work("forget", data_dir, document=DOCUMENT))
     if not killed_at(Work("purge", data_dir), moment):
@@ -124,7 +124,7 @@ def test_purging_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> N
 @pytest.mark.parametrize(
     "place", [f"purge-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3, 4, 5)]
 )
-def test_purging_can_be_killed_around_each_stage(data_dir: Path, place: str) -> None:
+def test_purging_killed_around_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("purge", data_dir, failpoint=place))
     _finish_purging(data_dir, before)
@@ -133,7 +133,7 @@ def test_purging_can_be_killed_around_each_stage(data_dir: Path, place: str) -> 
 @pytest.mark.parametrize(
     "place", [f"import-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
 )
-def test_an_import_can_be_killed_and_repeated(data_dir: Path, tmp_path: Path, place: str) -> None:
+def test_a_killed_import_can_be_repeated(data_dir: Path, tmp_path: Path, place: str) -> None:
     with open_store(data_dir) as store:
         report = export_collection(store, COLLECTION, tmp_path / "library.zip")
     work = Work("import", tmp_path / "other", tmp_path / "library.zip", failpoint=place)
@@ -141,7 +141,7 @@ def test_an_import_can_be_killed_and_repeated(data_dir: Path, tmp_path: Path, pl
     do(Work("import", tmp_path / "other", tmp_path / "library.zip"))
     assert _sources(tmp_path / "other") == _sources(data_dir)
     with writing(tmp_path / "other") as store:
-        clear_leftovers(store)
+        remove_leftovers(store)
         _check_undamaged(store)
         record = store.collections.get(COLLECTION)
         row = store.generations.get(record.id, record.published or 0)
@@ -151,7 +151,7 @@ def test_an_import_can_be_killed_and_repeated(data_dir: Path, tmp_path: Path, pl
 
 
 @pytest.mark.parametrize("place", ["export-before:1:kill", "export-after:1:kill", "export-before:2:kill"])
-def test_an_export_that_is_killed_leaves_no_file_of_that_name(data_dir: Path, tmp_path: Path, place: str) -> None:
+def test_a_killed_export_leaves_no_file_of_its_name(data_dir: Path, tmp_path: Path, place: str) -> None:
     target = tmp_path / "library.zip"
     command = [sys.executable, "-m", "elt_llm_api.cli", "--data-dir", str(data_dir), "export", COLLECTION, str(target)]
     killed = subprocess.run(command, env={**os.environ, "ELT_LLM_FAILPOINT": place}, capture_output=True, check=False)
@@ -174,7 +174,7 @@ DROP_MOMENTS = [
 
 
 @pytest.mark.parametrize("moment", DROP_MOMENTS, ids=str)
-def test_dropping_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_killed_drop_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     assert killed_at(Work("drop", data_dir), moment)
     try:
         do(Work("drop", data_dir))

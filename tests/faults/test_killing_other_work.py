@@ -1,15 +1,15 @@
-"""Killed while it heals, rolls back or drops: whole before or whole after, and the same command finishes it."""
+"""A repair, rollback or drop that is killed leaves the old or the new state, and the same command completes it."""
 
 import shutil
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import clear_leftovers, open_generation
+from elt_llm_core.collection.lifecycle import open_generation, remove_leftovers
+from elt_llm_core.collection.verification import find_damage
 from elt_llm_core.errors import UnknownCollection
 from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import find_damage
-from killing import Action, Moment, Scene, Work, do, killed_at
-from shelf import COLLECTION, writing
+from processes.killing import Action, Moment, Scene, Work, do, killed_at
+from stored.shelf import COLLECTION, writing
 
 pytestmark = pytest.mark.faults
 
@@ -42,7 +42,7 @@ def _published(data_dir: Path) -> tuple[int, str]:
     ],
     ids=str,
 )
-def test_healing_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_killed_repair_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     number, digest = _published(data_dir)
     [torn] = (data_dir / "collections" / COLLECTION / str(number)).rglob("header.bin")
     torn.write_bytes(torn.read_bytes()[:50])
@@ -50,14 +50,14 @@ def test_healing_can_be_killed_and_repeated(data_dir: Path, moment: Moment) -> N
     assert _published(data_dir)[1] == digest
     do(Work("heal", data_dir))
     with writing(data_dir) as store:
-        clear_leftovers(store)
+        remove_leftovers(store)
         assert find_damage(store, COLLECTION) == []
         assert len(list(store.folder(COLLECTION).iterdir())) <= 3
     assert _published(data_dir)[1] == digest
 
 
 @pytest.mark.parametrize("moment", [Moment("statement", "UPDATE collections"), Moment("statement", "COMMIT")], ids=str)
-def test_a_rollback_that_is_killed_did_not_happen(data_dir: Path, moment: Moment) -> None:
+def test_a_killed_rollback_changes_nothing(data_dir: Path, moment: Moment) -> None:
     before = _published(data_dir)
     assert killed_at(Work("roll_back", data_dir), moment)
     assert _published(data_dir) == before
@@ -77,7 +77,7 @@ def test_a_rollback_that_is_killed_did_not_happen(data_dir: Path, moment: Moment
     ],
     ids=str,
 )
-def test_a_collection_whose_dropping_is_killed_is_whole_or_gone(
+def test_a_killed_drop_leaves_the_whole_collection_or_nothing(
     scenes: tuple[Scene, Scene], data_dir: Path, action: Action, moment: Moment, gone: bool
 ) -> None:
     assert killed_at(Work(action, data_dir), moment)

@@ -1,4 +1,4 @@
-"""Malformed files among good ones: each is named with what became of it, and the good ones are all read.
+"""Malformed files among good ones: each is reported with its result, and all good ones are read.
 
 A sample of them, or as many as MALFORMED says: 1000 are all there are meant to be.
 """
@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
-from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
-from folders import run_ingest
-from malformed import malformed_files
-from malformed_seeds import good_files
+from elt_llm_ingest.sandbox.guards import ParseLimits
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.pool import ParsePool
+from malformed.files import malformed_files
+from malformed.seeds import good_files
+from stored.folders import run_ingest
 
 SEED = 20
 LIMITS = ParseLimits(seconds=20, computing_share=0.2, memory_mb=768)
@@ -25,7 +27,7 @@ GOOD = "0000-good"
 
 
 def written(folder: Path, count: int) -> list[Path]:
-    """The malformed files in a folder, with a good one of each kind at the beginning and again after every tenth."""
+    """The malformed files in a folder, with a good one of each kind at the start and again after every tenth."""
     good = sorted((suffix, data) for suffix, data in good_files().items() if suffix in SUPPORTED_SUFFIXES)
     files = [(f"{GOOD}{suffix}", data) for suffix, data in good]
     for number, file in enumerate(malformed_files(count, SEED)):
@@ -39,13 +41,13 @@ def written(folder: Path, count: int) -> list[Path]:
 
 
 def outcome(answer: ParsedDocument | UnreadableDocument) -> str:
-    """As a report has it: a reason, or how much was read."""
+    """The result as in a report: a reason, or the length of the text."""
     return str(answer) if isinstance(answer, UnreadableDocument) else f"{len(answer.text)} characters"
 
 
 @pytest.mark.faults
-def test_every_malformed_file_is_named_and_every_good_one_read(tmp_path: Path) -> None:
-    paths = written(tmp_path, int(os.environ.get("MALFORMED", "120")))
+def test_every_malformed_file_is_reported_and_every_good_one_read(tmp_path: Path) -> None:
+    paths = written(tmp_path, int(os.environ.get("MALFORMED", "50")))
     outcomes, slowest, before = {}, 0.0, time.monotonic()
     with ParsePool(LIMITS, 2) as pool:
         requests = [ParseRequest(path) for path in paths]
@@ -63,7 +65,7 @@ def test_every_malformed_file_is_named_and_every_good_one_read(tmp_path: Path) -
 
 
 @pytest.mark.faults
-def test_the_thousand_are_of_every_kind_and_half_of_them_damaged_inside() -> None:
+def test_the_malformed_files_are_of_every_format_and_half_are_damaged_inside() -> None:
     files = list(malformed_files(1000, SEED))
     kinds = Counter(Path(file.name).suffix for file in files)
     assert min(kinds[kind] for kind in KINDS) >= FEWEST_OF_A_KIND
@@ -73,22 +75,22 @@ def test_the_thousand_are_of_every_kind_and_half_of_them_damaged_inside() -> Non
 
 
 @pytest.mark.faults
-def test_an_ingest_takes_the_good_files_in_and_names_the_others(tmp_path: Path) -> None:
+def test_an_ingest_stores_the_good_files_and_reports_the_others(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
-    paths = written(folder, int(os.environ.get("MALFORMED", "60")))
+    paths = written(folder, int(os.environ.get("MALFORMED", "30")))
     with ParsePool(LIMITS, 2) as pool:
         report = run_ingest(tmp_path / "data", folder, parser=pool)
-    told = {Path(file.path).name: file for file in report.files}
-    assert set(told) == {path.name for path in paths}
-    assert {file.status for file in told.values()} <= {"ok", "empty", "skipped", "failed", "duplicate"}
-    assert all(file.reason for file in told.values() if file.status != "ok")
-    assert {file.status for name, file in told.items() if "good" in name} <= {"ok", "duplicate"}
-    assert [file.status for name, file in told.items() if name.startswith(GOOD)].count("ok") >= len(KINDS)
+    results = {Path(file.path).name: file for file in report.files}
+    assert set(results) == {path.name for path in paths}
+    assert {file.status for file in results.values()} <= {"ok", "empty", "skipped", "failed", "duplicate"}
+    assert all(file.reason for file in results.values() if file.status != "ok")
+    assert {file.status for name, file in results.items() if "good" in name} <= {"ok", "duplicate"}
+    assert [file.status for name, file in results.items() if name.startswith(GOOD)].count("ok") >= len(KINDS)
 
 
 @pytest.mark.faults
-def test_an_ingest_comes_to_the_same_collection_however_many_workers_there_are(tmp_path: Path) -> None:
+def test_an_ingest_gives_the_same_collection_with_any_number_of_workers(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
     written(folder, 30)
@@ -99,7 +101,7 @@ def test_an_ingest_comes_to_the_same_collection_however_many_workers_there_are(t
     assert len(hashes) == 1
 
 
-def test_a_malformed_file_comes_to_the_same_however_many_workers_there_are(tmp_path: Path) -> None:
+def test_a_malformed_file_gives_the_same_result_with_any_number_of_workers(tmp_path: Path) -> None:
     paths = written(tmp_path, 24)
 
     def outcomes(workers: int, chosen: list[Path]) -> dict[Path, str]:

@@ -1,14 +1,14 @@
-"""Many processes on one data directory: one writes, all others read, and all are right."""
+"""One process writes and many read the same data directory, all correctly."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import collect_garbage
+from elt_llm_core.collection.lifecycle import collect_garbage
 from elt_llm_core.store.lock import writer_lock
-from killing import Scene, ask, processes, read_again_and_again
-from shelf import COLLECTION, put, some_documents, writing
+from processes.killing import Scene, ask, processes, read_repeatedly
+from stored.shelf import COLLECTION, put, some_documents, writing
 
 pytestmark = pytest.mark.faults
 
@@ -27,7 +27,7 @@ except EltError as error:
 """
 
 
-def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scenes: tuple[Scene, Scene]) -> None:
+def test_eight_processes_get_the_same_answers_from_one_generation_at_once(scenes: tuple[Scene, Scene]) -> None:
     data_dir = scenes[1].before
     start, answers = processes().Event(), processes().Queue()
     arguments = (str(data_dir), QUESTIONS, start, answers)
@@ -46,12 +46,12 @@ def test_eight_processes_ask_one_generation_at_once_and_all_answer_the_same(scen
     assert all(found == first for _, found in given)
 
 
-def test_readers_that_open_while_generations_come_and_go_see_each_whole(tmp_path: Path) -> None:
+def test_readers_see_complete_generations_while_others_are_published_and_collected(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         put(store, some_documents(1))
         stop, answers = processes().Event(), processes().Queue()
         arguments = (str(tmp_path), stop, answers)
-        readers = [processes().Process(target=read_again_and_again, args=arguments) for _ in range(2)]
+        readers = [processes().Process(target=read_repeatedly, args=arguments) for _ in range(2)]
         for reader in readers:
             reader.start()
         for _ in readers:
@@ -70,7 +70,7 @@ def test_readers_that_open_while_generations_come_and_go_see_each_whole(tmp_path
         assert sorted(path.name for path in store.folder(COLLECTION).iterdir()) == ["7", "8"]
 
 
-def test_a_second_ingest_is_refused_with_75_and_told_who_is_at_it(scenes: tuple[Scene, Scene], tmp_path: Path) -> None:
+def test_a_second_ingest_exits_75_and_names_the_running_process(scenes: tuple[Scene, Scene], tmp_path: Path) -> None:
     work = scenes[0].set_up(tmp_path / "data")
     with writer_lock(work.data_dir, f"elt-llm ingest {work.folder} -c {COLLECTION}"):
         second = subprocess.run(

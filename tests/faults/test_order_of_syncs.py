@@ -1,4 +1,4 @@
-"""What is on the disk before what: the system calls of a publication, in their order."""
+"""The order of system calls by which a publication reaches the disk."""
 
 import re
 import shutil
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from folders import generated_files, write_files
+from stored.folders import generated_files, write_files
 
 pytestmark = pytest.mark.faults
 
@@ -15,7 +15,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from folders import run_ingest
+from stored.folders import run_ingest
 if __name__ == "__main__":
     run_ingest(Path(sys.argv[1]), Path(sys.argv[2]))
 """
@@ -25,7 +25,7 @@ RENAME = re.compile(r'^\d+\s+rename(?:at2?)?\(.{0,200}"([^"]{1,500})".{0,200}"([
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """The data directory of a second ingest, and its calls: `sync PATH` and `rename FROM TO`."""
+    """The data directory of a second ingest, and its system calls: `sync PATH` and `rename FROM TO`."""
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("needs strace")
@@ -48,7 +48,7 @@ def _call(line: str) -> str:
     return ""
 
 
-def test_everything_is_on_the_disk_before_the_pointer_moves(calls: tuple[Path, list[str]]) -> None:
+def test_every_file_is_on_disk_before_the_pointer_moves(calls: tuple[Path, list[str]]) -> None:
     data_dir, made = calls
     folder = data_dir / "collections" / "library"
     renamed = made.index(f"rename {folder}/building-2 {folder}/2")

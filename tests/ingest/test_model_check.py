@@ -1,8 +1,8 @@
-"""What an ingest tells of an enterprise model: what was understood, and what an inventory has or lacks."""
+"""An ingest reports the counts of an enterprise model and its differences from an inventory."""
 
 from pathlib import Path
 
-from folders import run_ingest
+from stored.folders import run_ingest
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "enterprise"
 
@@ -25,12 +25,12 @@ def test_a_model_is_compared_with_the_inventory_of_another_collection(tmp_path: 
     assert "In the model, not in the inventory" in "\n".join(report.notes)
 
 
-def test_a_missing_collection_to_compare_with_is_said_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_missing_collection_to_compare_with_is_reported_without_failing(tmp_path: Path) -> None:
     report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model", check_against="nowhere")
     assert report.notes[0].startswith("The model was not checked against 'nowhere': ")
     assert (report.published, report.exit_code) == (True, 0)
 
 
-def test_a_collection_without_a_model_has_nothing_to_tell(tmp_path: Path) -> None:
+def test_a_collection_without_a_model_has_no_model_report(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nA reef.\n")
     assert run_ingest(tmp_path / "data", tmp_path / "a.md").notes == ()

@@ -1,4 +1,4 @@
-"""An ingest ends where its files say, by whatever way it came there; and no file is lost in silence."""
+"""An ingest ends in the state of its files, in whatever order they came; every lost file is reported."""
 
 import shutil
 from collections.abc import Sequence
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from elt_llm_core.collection import drop, open_generation
+from elt_llm_core.collection.lifecycle import drop, open_generation
 from elt_llm_core.errors import IngestError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.records import StoredDocument
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.report import IngestReport
-from folders import generated_files, run_ingest, statuses, write_files
-from shelf import COLLECTION, writing
+from elt_llm_ingest.run.report import IngestReport
+from stored.folders import generated_files, run_ingest, statuses, write_files
+from stored.shelf import COLLECTION, writing
 
 PDF = b"%PDF-1.4\nthis is not the rest of a document\n%%EOF\n"
 
@@ -102,7 +102,7 @@ def test_a_file_deleted_and_put_back_brings_the_hash_back(data_dir: Path, docs: 
     assert (back.collection_hash, back.embedded, back.exit_code) == (first.collection_hash, 0, 0)
 
 
-def test_what_was_deleted_leaves_no_trace_in_what_answers(tmp_path: Path, docs: Path) -> None:
+def test_deleted_text_leaves_no_trace_in_the_index(tmp_path: Path, docs: Path) -> None:
     write_files(docs, {"secret.md": "# Secret\n\nThe canary sings.\n"})
     run_ingest(tmp_path / "data", docs)
     (docs / "secret.md").unlink()
@@ -149,9 +149,7 @@ def _with_a_good_pdf(docs: Path) -> None:
     shutil.copy(Path(__file__).parents[2] / "samples" / "documents" / "handbook.pdf", docs / "handbook.pdf")
 
 
-def test_a_file_that_fails_keeps_its_last_good_version_and_the_exit_code_says_so(
-    data_dir: Path, tmp_path: Path
-) -> None:
+def test_a_failing_file_keeps_its_last_good_version_and_sets_the_exit_code(data_dir: Path, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.html": "<h1>Rules</h1><p>The tide turns.</p>", "b.md": "# B\n\nReef.\n"})
     (docs / "c.pdf").write_bytes(PDF)
     first = run_ingest(data_dir, docs)
@@ -184,7 +182,7 @@ def test_a_file_without_text_is_named_and_is_no_failure(data_dir: Path, tmp_path
     assert statuses(run_ingest(data_dir))["a.md"] == "empty"
 
 
-def test_nothing_to_ingest_says_what_was_skipped(data_dir: Path, tmp_path: Path) -> None:
+def test_the_nothing_to_ingest_error_names_skipped_files(data_dir: Path, tmp_path: Path) -> None:
     write_files(tmp_path / "docs", {"a.exe": "x"})
     with pytest.raises(IngestError, match=r"a\.exe") as caught:
         run_ingest(data_dir, tmp_path / "docs")
@@ -193,7 +191,7 @@ def test_nothing_to_ingest_says_what_was_skipped(data_dir: Path, tmp_path: Path)
         assert store.collections.all() == []
 
 
-def test_a_single_file_brings_no_others_and_is_looked_at_again(data_dir: Path, docs: Path) -> None:
+def test_a_single_file_adds_no_others_and_is_scanned_again(data_dir: Path, docs: Path) -> None:
     note = docs / "part-1" / "note-01.md"
     assert run_ingest(data_dir, note).documents == 1
     note.write_text("# Note 1\n\nChanged to a reef.\n")
@@ -221,7 +219,7 @@ def test_a_folder_inside_a_later_one_is_not_kept_twice(data_dir: Path, docs: Pat
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_a_cut_off_first_run_does_not_lend_its_folders_name(data_dir: Path, tmp_path: Path) -> None:
+def test_an_interrupted_first_run_keeps_its_root_name(data_dir: Path, tmp_path: Path) -> None:
     class Interrupting(FakeEmbedding):
         def embed_texts(self, texts: Sequence[str]) -> NoReturn:
             raise KeyboardInterrupt
@@ -241,7 +239,7 @@ def test_a_dropped_collection_can_be_filled_again(data_dir: Path, docs: Path) ->
     assert run_ingest(data_dir, docs).collection_hash == first.collection_hash
 
 
-def test_what_every_file_became_is_in_the_report(data_dir: Path, tmp_path: Path) -> None:
+def test_the_report_has_the_outcome_of_every_file(data_dir: Path, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "b.md": "", "c.exe": "x", "d.pdf": "no"})
     report: IngestReport = run_ingest(data_dir, docs)
     assert {Path(path).name: status for path, status in statuses(report).items()} == {

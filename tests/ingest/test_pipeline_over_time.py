@@ -4,16 +4,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import drop, open_generation, roll_back
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.lifecycle import drop, open_generation, roll_back
+from elt_llm_core.collection.verification import find_damage, repair
 from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
-from elt_llm_core.forgetting import forget
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.store.forgotten import ForgottenDocument
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.store.documents import ForgottenDocument
 from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import find_damage, heal
-from folders import generated_files, run_ingest, statuses, write_files
-from shelf import COLLECTION, writing
+from stored.folders import generated_files, run_ingest, statuses, write_files
+from stored.shelf import COLLECTION, writing
 
 PDF = b"%PDF-1.4\nthis is not the rest of a document\n%%EOF\n"
 
@@ -67,7 +67,7 @@ def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path) -> None:
+def test_two_folders_of_one_name_get_different_root_names(data_dir: Path, tmp_path: Path) -> None:
     one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
     two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
     run_ingest(data_dir, one)
@@ -75,7 +75,7 @@ def test_two_folders_of_one_name_are_told_apart(data_dir: Path, tmp_path: Path) 
     assert run_ingest(data_dir).counts == {"unchanged": 2}
 
 
-def test_a_rolled_back_collection_is_not_changed_unasked(data_dir: Path, docs: Path) -> None:
+def test_a_rolled_back_collection_is_changed_only_on_request(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     second = run_ingest(data_dir, docs)
@@ -102,7 +102,7 @@ def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path) -> No
     assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
 
 
-def test_another_model_is_refused_and_the_command_in_the_hint_mends_it(data_dir: Path, docs: Path) -> None:
+def test_another_model_is_refused_and_the_hinted_command_works(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     other = FakeEmbedding(version="2")
     with pytest.raises(FingerprintMismatch) as caught:
@@ -149,15 +149,13 @@ def test_a_published_generation_that_is_gone_from_the_disk_is_built_again(data_d
         "UPDATE document_versions SET title = 'Another' WHERE id = 1",
     ],
 )
-def test_dropping_and_reading_anew_mends_what_no_index_can_be_built_from(
-    data_dir: Path, docs: Path, damage: str
-) -> None:
+def test_dropping_and_ingesting_again_repairs_damaged_vectors(data_dir: Path, docs: Path, damage: str) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         store.database.execute(damage)
         found = find_damage(store, COLLECTION)
         with pytest.raises(StoreError) as refused:
-            heal(store, found, SilentProgress())
+            repair(store, found, SilentListener())
         assert f"elt-llm drop {COLLECTION}, then elt-llm ingest PATH -c {COLLECTION}" in refused.value.hint
         drop(store, COLLECTION)
     again = run_ingest(data_dir, docs)
@@ -166,10 +164,10 @@ def test_dropping_and_reading_anew_mends_what_no_index_can_be_built_from(
         assert find_damage(store, COLLECTION) == []
 
 
-def test_a_forgotten_document_stays_out_until_it_is_asked_for(data_dir: Path, docs: Path) -> None:
+def test_a_forgotten_document_stays_out_until_remembered(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
-        forget(store, COLLECTION, "part-1/note-01.md", SilentProgress())
+        forget(store, COLLECTION, "part-1/note-01.md", SilentListener())
     (docs / "part-1" / "note-01.md").rename(docs / "renamed.md")
     report = run_ingest(data_dir, docs)
     assert (statuses(report)["renamed.md"], report.documents, report.exit_code) == ("skipped", 19, 0)
@@ -179,7 +177,7 @@ def test_a_forgotten_document_stays_out_until_it_is_asked_for(data_dir: Path, do
     assert again.chunks == first.chunks
 
 
-def test_an_ingest_finishes_what_a_cut_off_forgetting_began(data_dir: Path, tmp_path: Path) -> None:
+def test_an_ingest_finishes_an_interrupted_forget(data_dir: Path, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "few", {"a.md": "# A\n\nA reef.\n"})
     run_ingest(data_dir, docs)
     with writing(data_dir) as store:

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.collection.verification import find_damage
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_core.generation import Generation
 from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import find_damage
-from elt_llm_ingest.parsed_document import ParsedDocument, Part
-from elt_llm_ingest.sandbox.request import ParseRequest
-from folders import run_ingest, statuses, write_files
-from shelf import COLLECTION
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from stored.folders import run_ingest, statuses, write_files
+from stored.shelf import COLLECTION
 
 
 class PartsParser:
@@ -87,7 +87,7 @@ def test_a_file_with_documents_in_it_counts_as_one_file(data_dir: Path, docs: Pa
         assert find_damage(store, COLLECTION) == []
 
 
-def test_one_type_of_what_is_in_a_file_makes_a_collection_of_its_own(data_dir: Path, docs: Path) -> None:
+def test_one_type_of_file_content_makes_a_separate_collection(data_dir: Path, docs: Path) -> None:
     report = run_ingest(data_dir, docs, parser=PartsParser(), split_by="type", group="place")
     assert (report.chunks, report.collection_hash) == (2, report.collection_hash)
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
@@ -105,7 +105,7 @@ def test_static_metadata_is_on_every_chunk_and_changing_it_embeds_nothing(data_d
     assert all(wanted <= entry.keys() for entry in metadata)
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_taken(data_dir: Path, docs: Path) -> None:
+def test_a_file_that_changes_while_it_is_read_is_not_stored(data_dir: Path, docs: Path) -> None:
     write_files(docs, {"still.md": "# Still\n\nA reef.\n"})
     report = run_ingest(data_dir, docs, parser=ChangingParser())
     assert {file.reason for file in report.files} == {"changed while it was read; run the ingest again"}

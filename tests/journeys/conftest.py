@@ -1,4 +1,4 @@
-"""The demo, run once for all workers with the real embedding model, in processes of their own that are watched."""
+"""The demo, run once for all workers with the real embedding model, in monitored processes of its own."""
 
 import fcntl
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import QUESTIONS, Ended, run_process
-from demonstration import WATCH, Demo
+from processes.command_line import QUESTIONS, CommandResult, run_process
+from processes.demonstration import WATCH, Demo
 
 
 @pytest.fixture(scope="session")
@@ -23,17 +23,17 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
 
 
 @contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Workers wait for the one that makes what all of them need."""
-    with (folder / "lock").open("w") as lock:
+def one_at_a_time(folder: Path, name: str) -> Iterator[None]:
+    """Let one worker build the shared resource of this name while others that need it wait."""
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def made_once(folder: Path, name: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives, which only the first worker calls; the value must survive JSON."""
+    """The result of `make`, which only the first worker calls; it must be JSON-serializable."""
     file = folder / f"{name}.json"
-    with one_at_a_time(folder):
+    with one_at_a_time(folder, name):
         if not file.exists():
             file.write_text(json.dumps(make()), encoding="utf-8")
     return json.loads(file.read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def demo(shared_folder: Path) -> Demo:
         return {"runs": [asdict(run) for run in runs], "sockets": sockets}
 
     made = made_once(shared_folder, "demo", make)
-    first, second = (Ended(**run) for run in made["runs"])
+    first, second = (CommandResult(**run) for run in made["runs"])
     return Demo(shared_folder, first, second, made["sockets"])
 
 
@@ -73,8 +73,8 @@ def answers(demo: Demo) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def sample_jobs(shared_folder: Path) -> tuple[Path, Ended]:
-    """A project of `elt-llm init` after `elt-llm demo --jobs`, and what the demo said."""
+def sample_jobs(shared_folder: Path) -> tuple[Path, CommandResult]:
+    """A project of `elt-llm init` after `elt-llm demo --jobs`, and the output of the demo."""
     folder = shared_folder / "jobs"
 
     def make() -> dict[str, Any]:
@@ -82,4 +82,4 @@ def sample_jobs(shared_folder: Path) -> tuple[Path, Ended]:
         assert run_process("init", folder=folder).code == 0
         return asdict(run_process("demo", "--jobs", "--json", folder=folder))
 
-    return folder, Ended(**made_once(shared_folder, "sample-jobs", make))
+    return folder, CommandResult(**made_once(shared_folder, "sample-jobs", make))

@@ -1,9 +1,9 @@
-"""What a newcomer meets first: the demo, with the real embedding model, in processes of its own."""
+"""The demo with the real embedding model, in processes of its own."""
 
 import re
 
-from command_line import SAMPLES, run_process
-from demonstration import Demo
+from processes.command_line import SAMPLES, run_process
+from processes.demonstration import Demo
 
 
 def test_the_demo_answers_with_citations_that_name_file_and_page(demo: Demo) -> None:
@@ -27,13 +27,13 @@ def test_the_demo_opens_no_internet_socket(demo: Demo) -> None:
     assert demo.sockets == []
 
 
-def test_no_library_speaks_on_stderr(demo: Demo) -> None:
-    stages = r"(Reading files|Embedding passages|Building the index): [\d,]+"
-    said = rf"{stages}|  [\d,]+/[\d,]+, .*|  [\d,]+ (file|passage)s? in .*"
+def test_libraries_write_nothing_to_stderr(demo: Demo) -> None:
+    stages = r"(Reading files|Embedding chunks|Building the index): [\d,]+"
+    said = rf"{stages}|  [\d,]+/[\d,]+, .*|  [\d,]+ (file|chunk)s? in .*"
     assert [line for line in demo.first.err.splitlines() if not re.fullmatch(said, line)] == []
 
 
-def test_asking_in_a_process_of_its_own_says_nothing_but_the_answer(demo: Demo) -> None:
+def test_ask_in_its_own_process_prints_only_the_answer(demo: Demo) -> None:
     ended = run_process(
         "ask",
         "Where was the Association founded?",
@@ -48,7 +48,7 @@ def test_asking_in_a_process_of_its_own_says_nothing_but_the_answer(demo: Demo) 
     assert ended.err == ""
 
 
-def test_every_citation_of_the_demo_read_back_is_its_excerpt(demo: Demo) -> None:
+def test_every_citation_of_the_demo_equals_its_source_text(demo: Demo) -> None:
     citations = demo.second.json["result"]["citations"]
     assert citations
     for citation in citations:
@@ -57,6 +57,6 @@ def test_every_citation_of_the_demo_read_back_is_its_excerpt(demo: Demo) -> None
         assert shown.json["text"] == citation["excerpt"]
 
 
-def test_questions_written_in_plain_words_need_no_quotes(demo: Demo) -> None:
+def test_questions_on_the_command_line_need_no_quotes(demo: Demo) -> None:
     ended = run_process("ask", *["when", "was", "the", "association", "founded"], "-c", "demo", folder=demo.folder)
     assert "1887" in ended.out

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from command_line import PROJECT, run_process
-from demonstration import Demo
+from processes.command_line import PROJECT, run_process
+from processes.demonstration import Demo
 
 DIALOGUES = [
     json.loads(line) for line in (PROJECT / "samples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
@@ -14,14 +14,14 @@ DIALOGUES = [
 
 @pytest.fixture(scope="module")
 def turns(demo: Demo) -> list[dict[str, Any]]:
-    """Every dialogue in one conversation, one after the other: first questions have turns before them too."""
+    """All dialogues one after the other in one conversation, so that first questions follow other turns too."""
     typed = "".join(f"{dialogue['first']}\n{dialogue['second']}\n" for dialogue in DIALOGUES)
     ended = run_process("chat", "-c", "demo", "--json", folder=demo.folder, typed=typed)
     assert ended.code == 0, ended.err
     return [json.loads(line) for line in ended.out.splitlines()]
 
 
-def test_each_question_is_answered_with_one_line(turns: list[dict[str, Any]]) -> None:
+def test_each_question_is_rewritten_into_one_line(turns: list[dict[str, Any]]) -> None:
     asked = [question for dialogue in DIALOGUES for question in (dialogue["first"], dialogue["second"])]
     assert [turn["asked"] for turn in turns] == asked
     assert len({turn["session"] for turn in turns}) == 1
@@ -35,12 +35,12 @@ def test_nine_of_ten_follow_ups_cite_the_right_page(turns: list[dict[str, Any]])
     assert len(missed) <= 0.1 * len(DIALOGUES), missed
 
 
-def test_first_questions_stay_as_they_are_whatever_was_asked_before(turns: list[dict[str, Any]]) -> None:
+def test_first_questions_are_not_rewritten_whatever_came_before(turns: list[dict[str, Any]]) -> None:
     changed = [turn["asked"] for turn in turns[::2] if turn["asked"] != turn["result"]["question"]]
     assert changed == []
 
 
-def test_what_was_understood_is_told_wherever_it_is_not_what_was_asked(turns: list[dict[str, Any]]) -> None:
+def test_every_rewritten_question_is_reported(turns: list[dict[str, Any]]) -> None:
     for turn in turns:
         understood = turn["result"]["question"]
         assert (f"Understood as: {understood}" in turn["result"]["notes"]) == (understood != turn["asked"])

@@ -1,4 +1,4 @@
-"""An ingest that is cut off or runs beside another: exit codes, sentences, and nothing lost."""
+"""Interrupted and concurrent ingests: exit codes, messages, and no lost work."""
 
 import os
 import signal
@@ -9,24 +9,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_line import FAKE, Ended, command, run_process
 from elt_llm_api.cli import run
-from folders import generated_files, write_files
+from processes.command_line import FAKE, CommandResult, command, run_process
+from stored.folders import generated_files, write_files
 
-GOES_ON = "Running the same command again goes on where this one stopped."
+GOES_ON = "Run the same command again to continue where it stopped."
 SLOW = {**FAKE, "ELT_LLM_EMBEDDING__BATCH_SIZE": "1"}
 
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A folder with files enough to be caught in the middle."""
+    """A folder with enough files to interrupt an ingest in the middle."""
     write_files(tmp_path / "files", generated_files(120, sections=8))
     return tmp_path
 
 
 @contextmanager
 def started(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    """A process of the command that takes signals as one in the foreground does."""
+    """Start the command as a process that receives signals like one in the foreground."""
     process = subprocess.Popen(
         command(*arguments),
         cwd=folder,
@@ -44,7 +44,7 @@ def started(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def wait_for_line(process: "subprocess.Popen[str]", beginning: str) -> None:
-    """Read its stderr up to a line that begins so."""
+    """Read stderr up to a line with this prefix."""
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith(beginning):
@@ -52,19 +52,19 @@ def wait_for_line(process: "subprocess.Popen[str]", beginning: str) -> None:
     pytest.fail(f"the process ended without saying {beginning!r}")
 
 
-def ended(process: "subprocess.Popen[str]") -> Ended:
+def ended(process: "subprocess.Popen[str]") -> CommandResult:
     out, err = process.communicate(timeout=60)
-    return Ended(process.returncode, out, err)
+    return CommandResult(process.returncode, out, err)
 
 
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, "Terminated.")]
 )
-def test_a_signal_ends_an_ingest_and_the_same_command_goes_on(
+def test_a_signal_stops_an_ingest_and_the_same_command_continues_it(
     number: signal.Signals, code: int, word: str, library: Path
 ) -> None:
     with started(library, "ingest", "files", "-c", "all") as process:
-        wait_for_line(process, "Embedding passages")
+        wait_for_line(process, "Embedding chunks")
         time.sleep(0.2)
         process.send_signal(number)
         stopped = ended(process)
@@ -80,11 +80,11 @@ def test_a_signal_ends_an_ingest_and_the_same_command_goes_on(
 
 
 @pytest.mark.parametrize("arguments", [("ask", "Why?", "-c", "a"), ("chat", "-c", "a"), ("search", "w", "-c", "a")])
-def test_what_keeps_nothing_does_not_promise_to_go_on(
+def test_commands_that_store_nothing_do_not_offer_to_continue(
     arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Interrupting(Mapping[str, str]):
-        """Ctrl-C as the settings are read."""
+        """Raises KeyboardInterrupt while the settings are read."""
 
         def __getitem__(self, name: str) -> str:
             raise KeyError(name)
@@ -101,11 +101,11 @@ def test_what_keeps_nothing_does_not_promise_to_go_on(
     assert capsys.readouterr().err == f"\nInterrupted. {GOES_ON}\n"
 
 
-def test_a_second_writer_is_refused_while_readers_go_on(library: Path) -> None:
+def test_a_second_writer_is_refused_while_readers_continue(library: Path) -> None:
     (library / "note.md").write_text("The mast is twelve metres tall.", encoding="utf-8")
     assert run_process("ingest", "note.md", "-c", "note", folder=library, **FAKE).code == 0
     with started(library, "ingest", "files", "-c", "all") as process:
-        wait_for_line(process, "Embedding passages")
+        wait_for_line(process, "Embedding chunks")
         process.send_signal(signal.SIGSTOP)  # however long the others take, it holds the lock
         refused = run_process("ingest", "note.md", "-c", "second", folder=library, **FAKE)
         answered = run_process("ask", "How tall is the mast?", "-c", "note", "--json", folder=library, **FAKE)
@@ -115,11 +115,11 @@ def test_a_second_writer_is_refused_while_readers_go_on(library: Path) -> None:
     assert refused.code == 75
     assert f"process {process.pid} (elt-llm ingest files -c all" in refused.err
     assert answered.json["answered"]
-    assert f"by process {process.pid}" in status.out
+    assert f"process {process.pid}" in status.out
     assert first.code == 0, first
 
 
-def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(tmp_path: Path) -> None:
     more_than_a_pipe_holds = "# Long\n\n" + "The mast is twelve metres tall.\n\n" * 8000
     (tmp_path / "long.md").write_text(more_than_a_pipe_holds, encoding="utf-8")
     assert run_process("ingest", "long.md", "-c", "all", folder=tmp_path, **FAKE).code == 0

@@ -1,11 +1,11 @@
-"""Questions in Lithuanian, in other cases and numbers than the texts have; then what caches and monitoring tell."""
+"""Lithuanian questions with other inflections than the texts; then the figures of caches and monitoring."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from lithuanian import QUESTIONS, TEXTS
-from served_project import Asker, Project
+from corpora.lithuanian import QUESTIONS, TEXTS
+from served.project import Asker, Project
 
 pytestmark = pytest.mark.network
 AGAIN = list(QUESTIONS)[::6]
@@ -22,34 +22,34 @@ def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
 
 @pytest.fixture(scope="module")
 def answers(asker: Asker) -> dict[str, dict[str, Any]]:
-    """What each question is answered with."""
+    """The answer to each question."""
     return {question: asker.ask(question) for question in QUESTIONS}
 
 
-def test_questions_are_answered_from_the_text_that_answers_them(answers: dict[str, dict[str, Any]]) -> None:
+def test_questions_are_answered_from_the_right_text(answers: dict[str, dict[str, Any]]) -> None:
     right = [
         question
         for question, name in QUESTIONS.items()
         if answers[question]["answered"] and f"{name}.md" in {it["source"] for it in answers[question]["citations"]}
     ]
     assert len(right) >= 28, set(QUESTIONS) - set(right)
-    languages = {it["metadata"].get("language") for answer in answers.values() for it in answer["contexts"][:1]}
+    languages = {it["metadata"].get("language") for answer in answers.values() for it in answer["chunks"][:1]}
     assert languages == {"lt"}
 
 
-def test_questions_without_their_diacritics_are_answered_too(asker: Asker) -> None:
+def test_questions_without_diacritics_are_answered(asker: Asker) -> None:
     answer = asker.ask("Kada prasideda sildymas?")
     assert answer["citations"][0]["source"] == "sildymas.md"
     assert "Šildymo sezonas" in answer["answer"]
 
 
-def test_what_no_text_holds_is_refused(asker: Asker) -> None:
+def test_questions_without_an_answer_are_refused(asker: Asker) -> None:
     answer = asker.ask("Kiek kainuoja stotis Marse?")
     assert not answer["answered"]
     assert answer["answer"].startswith("Not found in these documents.")
 
 
-def test_the_second_time_passages_come_from_the_cache_and_monitoring_tells_all_of_it(
+def test_repeated_searches_are_cached_and_monitoring_counts_them(
     asker: Asker, answers: dict[str, dict[str, Any]]
 ) -> None:
     before = asker.get("/v1/monitoring")["total"]
@@ -60,7 +60,7 @@ def test_the_second_time_passages_come_from_the_cache_and_monitoring_tells_all_o
     assert after["cache"]["results"]["hit"] - before["cache"]["results"].get("hit", 0) == len(AGAIN)
     assert after["failed"] == 0
     assert 0 < after["mean_confidence"] <= 1
-    assert after["legs"]["hybrid"] >= len(QUESTIONS)
+    assert after["found_by"]["hybrid"] >= len(QUESTIONS)
     assert {"ask", "stage:retrieve", "stage:answer"} <= after["times"].keys()
     metrics = asker.server.client.get("/metrics").text
     assert "elt_llm_questions_total{" in metrics

@@ -1,11 +1,11 @@
-"""A model drawn as a diagram and the handbook that rules what it draws: a catalog of both, questions across both."""
+"""A model diagram and the handbook about its entities: a catalog of both, and questions across both."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from command_line import PROJECT
-from served_project import Asker, Project
+from processes.command_line import PROJECT
+from served.project import Asker, Project
 
 pytestmark = pytest.mark.network
 BOTH = ["handbook", "model"]
@@ -33,24 +33,22 @@ def rows(asker: Asker) -> list[dict[str, Any]]:
     return listed
 
 
-def test_the_catalog_tells_of_an_entity_what_is_drawn_and_what_is_written(
-    asker: Asker, rows: list[dict[str, Any]]
-) -> None:
+def test_the_catalog_combines_facts_of_the_diagram_and_the_handbook(asker: Asker, rows: list[dict[str, Any]]) -> None:
     told = {"fact_sheet_id", "relationships", "governance_rules"}
     [row, *_] = [it for it in rows if told <= {name for name, cell in it["cells"].items() if cell["evidence"]}]
     shown = asker.get(f"{ROWS}/row", table=row["table"], key=row["key"])
     assert {quote["evidence"]["collection"] for quote in shown["quotes"]} == set(BOTH)
-    assert all(quote["stands"] for quote in shown["quotes"])
+    assert all(quote["found"] for quote in shown["quotes"])
 
 
-def test_a_row_that_was_reviewed_stays_so_when_the_job_runs_again(asker: Asker, rows: list[dict[str, Any]]) -> None:
+def test_a_reviewed_row_stays_reviewed_when_the_job_runs_again(asker: Asker, rows: list[dict[str, Any]]) -> None:
     place = {"table": rows[0]["table"], "key": rows[0]["key"]}
     asker.post(f"{ROWS}/review", {**place, "status": "APPROVED", "reviewer": "the Registrar"})
     assert asker.done("/v1/batch-jobs/catalog", {"job": "catalog", "limit": 12})["kept"] == 12, "the next are made"
     assert asker.get(f"{ROWS}/row", **place)["row"]["review"]["status"] == "APPROVED"
 
 
-def test_a_question_across_both_is_answered_from_the_drawing_and_from_the_pages(asker: Asker) -> None:
+def test_a_question_across_both_is_answered_from_the_diagram_and_the_handbook(asker: Asker) -> None:
     answer = asker.ask(ACROSS, collections=BOTH)
     assert answer["answered"]
     cited = {citation["collection"]: citation for citation in answer["citations"]}
@@ -59,13 +57,13 @@ def test_a_question_across_both_is_answered_from_the_drawing_and_from_the_pages(
     assert "Hearing" in cited["model"]["excerpt"] + answer["answer"]
 
 
-def test_a_page_that_is_cited_can_be_looked_at(asker: Asker) -> None:
+def test_a_cited_page_can_be_displayed(asker: Asker) -> None:
     citation = asker.ask(ACROSS, collections=["handbook"])["citations"][0]
     picture = asker.server.client.get(f"/v1/documents/handbook/{citation['source_id']}/page/{citation['page']}.png")
     assert picture.content.startswith(b"\x89PNG")
 
 
-def test_exports_of_the_catalog_come_with_their_receipts(asker: Asker, rows: list[dict[str, Any]]) -> None:
+def test_exports_of_the_catalog_have_receipts(asker: Asker, rows: list[dict[str, Any]]) -> None:
     listed = {one["file"] for one in asker.get(f"{ROWS}/files")["files"]}
     assert {"catalog.xlsx", "catalog.entities.csv"} <= listed
     shown = asker.get(f"{ROWS}/row", table=rows[0]["table"], key=rows[0]["key"])

@@ -1,14 +1,14 @@
-"""News of three desks: asked with conditions on what is known of them, ordered by a cross-encoder, in a page."""
+"""News of three desks, searched with filters on metadata, ranked by a cross-encoder, and shown in a page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from browser import open_browser
-from news import DESKS, TOWNS, YEARS, Report, write_news
-from served_project import Asker, Project
-from tiny_cross_encoder import write_tiny_cross_encoder
-from web_chat import served_page, web_chat
+from browsing.browser import open_browser
+from browsing.web_chat import served_page, web_chat
+from corpora.news import DESKS, TOWNS, YEARS, Report, write_news
+from model_servers.tiny_cross_encoder import write_tiny_cross_encoder
+from served.project import Asker, Project
 
 pytestmark = pytest.mark.network
 QUESTION = "How many houses were flooded in Millbrook?"
@@ -16,14 +16,14 @@ QUESTION = "How many houses were flooded in Millbrook?"
 
 @dataclass(frozen=True)
 class News:
-    """The reports, somebody who asks the server over them, and where the page comes from."""
+    """The reports, a client of the server over them, and the origin of the page."""
 
     reports: list[Report]
     asker: Asker
     origin: str
 
     def report(self, desk: str, town: str, year: int) -> Report:
-        """The one report of that desk, town and year."""
+        """The report of a desk, town and year."""
         [found] = [it for it in self.reports if (it.desk, it.town, it.year) == (desk, town, year)]
         return found
 
@@ -47,15 +47,15 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[News]:
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_a_condition_on_the_year_tells_reports_apart_that_read_alike(year: int, news: News) -> None:
+def test_a_filter_on_the_year_separates_similar_reports(year: int, news: News) -> None:
     answer = news.asker.ask(QUESTION, where=[f"year={year}"])
     wanted = news.report("weather", "Millbrook", year)
     assert str(wanted.figure) in answer["answer"]
     assert answer["citations"][0]["source"].endswith(wanted.name)
-    assert {context["metadata"]["year"] for context in answer["contexts"]} == {year}
+    assert {context["metadata"]["year"] for context in answer["chunks"]} == {year}
 
 
-def test_a_condition_on_what_a_job_says_leaves_one_desk(news: News) -> None:
+def test_a_filter_on_metadata_of_a_job_selects_one_desk(news: News) -> None:
     found = news.asker.search("What happened in Quillhaven?", where=["desk=sport", "year>=2021"])
     assert found
     assert {chunk["metadata"]["desk"] for chunk in found} == {"sport"}
@@ -63,13 +63,13 @@ def test_a_condition_on_what_a_job_says_leaves_one_desk(news: News) -> None:
     assert {chunk["collection"] for chunk in found} == {"sport"}
 
 
-def test_a_condition_on_what_nothing_has_is_refused_and_names_what_there_is(news: News) -> None:
+def test_a_filter_on_an_unknown_value_is_refused_with_the_known_ones(news: News) -> None:
     answer = news.asker.server.client.post("/v1/search", json={"question": QUESTION, "where": ["dask=sport"]})
     assert answer.status_code in {400, 422}
     assert "desk" in answer.text
 
 
-def test_the_cross_encoder_orders_what_the_conditions_left(news: News) -> None:
+def test_the_cross_encoder_ranks_the_filtered_candidates(news: News) -> None:
     where = ["desk=council", "year=2023"]
     usual = news.asker.search("lime trees", where=where)
     careful = news.asker.search("lime trees", where=where, profile="careful")
@@ -81,7 +81,7 @@ def test_the_cross_encoder_orders_what_the_conditions_left(news: News) -> None:
     assert [it["node_id"] for it in again] == [it["node_id"] for it in careful]
 
 
-def test_the_page_asks_with_conditions_and_a_profile(news: News) -> None:
+def test_the_page_sends_filters_and_a_profile(news: News) -> None:
     wanted = news.report("weather", "Millbrook", 2021)
     with open_browser() as browser, web_chat(browser, news.origin, news.asker.server.address) as chat:
         chat.page.locator("#collections input").first.wait_for(state="attached")

@@ -1,4 +1,4 @@
-"""Research papers cut in two stages, small passages to match and larger ones to read, for an agent over MCP."""
+"""Research papers split into small chunks to match and larger ones to read, for an agent over MCP."""
 
 import csv
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import HttpAgent, ProcessAgent, answered
-from papers import Paper, write_papers
-from served_project import Asker, Project
+from corpora.papers import Paper, write_papers
+from served.mcp_clients import HttpAgent, ProcessAgent, answered
+from served.project import Asker, Project
 
 pytestmark = pytest.mark.network
 TWO_STAGES = {"strategy": "parent_child", "chunk_size": 32, "chunk_overlap": 0, "parent_size": 200}
@@ -44,7 +44,7 @@ def about(paper: Paper) -> str:
     return f"By how many percent did the loss fall with {paper.subject}?"
 
 
-def test_small_passages_match_and_what_surrounds_them_is_read(asker: Asker, papers: list[Paper]) -> None:
+def test_small_chunks_match_and_their_parents_are_read(asker: Asker, papers: list[Paper]) -> None:
     for paper in papers:
         best = asker.search(about(paper))[0]
         assert best["source"] == paper.name
@@ -57,9 +57,9 @@ def test_small_passages_match_and_what_surrounds_them_is_read(asker: Asker, pape
         assert f"{paper.samples} samples" in best["text"], "the methods are read with the results"
 
 
-def test_an_agent_finds_reads_on_and_has_its_quote_verified(agent: HttpAgent, papers: list[Paper]) -> None:
+def test_an_agent_searches_reads_further_and_verifies_its_quote(agent: HttpAgent, papers: list[Paper]) -> None:
     for paper in papers[:3]:
-        told = answered(agent.call("answer", question=about(paper), collections=["papers"]))
+        told = answered(agent.call("ask", question=about(paper), collections=["papers"]))
         citation = told["citations"][0]
         assert citation["excerpt"] == paper.finding
         begin, end = citation["span"]
@@ -73,18 +73,18 @@ def test_an_agent_finds_reads_on_and_has_its_quote_verified(agent: HttpAgent, pa
         assert [(it["quote"], it["document"]) for it in wrong["differences"]] == [("rose", "fell")]
 
 
-def test_an_agent_that_starts_the_command_is_told_the_same(
+def test_an_agent_that_starts_the_command_gets_the_same_results(
     project: Project, agent: HttpAgent, papers: list[Paper]
 ) -> None:
     question = about(papers[-1])
     asked = ProcessAgent(project.folder).with_client(lambda it: it.call_tool("search", {"question": question}))
     local = answered(asked)
     served = answered(agent.call("search", question=question))
-    assert [it["start"] for it in local["passages"]] == [it["start"] for it in served["passages"]]
-    assert local["passages"][0]["source"] == papers[-1].name
+    assert [it["start"] for it in local["chunks"]] == [it["start"] for it in served["chunks"]]
+    assert local["chunks"][0]["source"] == papers[-1].name
 
 
-def test_an_agent_compares_ways_of_searching_on_labelled_queries(agent: HttpAgent, papers: list[Paper]) -> None:
+def test_an_agent_compares_search_settings_on_labelled_queries(agent: HttpAgent, papers: list[Paper]) -> None:
     labels = {about(paper): [paper.name] for paper in papers}
     told = answered(agent.call("optimize_search", queries=list(labels), labels=labels, collections=["papers"]))
     [figures] = [it for it in told["profiles"] if it["profile"] == "default"]
@@ -95,7 +95,7 @@ def test_an_agent_compares_ways_of_searching_on_labelled_queries(agent: HttpAgen
 def served_abstracts(
     folder: Path, evaluation: Path, queries: int, others: int
 ) -> Iterator[tuple[Asker, dict[str, set[str]]]]:
-    """Abstracts of real papers, with some queries and the abstracts that each of them is about."""
+    """Abstracts of real papers, with some queries and the relevant abstracts of each."""
     with (evaluation / "qrels.tsv").open(encoding="utf-8") as file:
         labels = list(csv.DictReader(file, delimiter="\t"))
     texts = {it["_id"]: it["text"] for it in _lines(evaluation / "queries.jsonl")}
@@ -119,10 +119,10 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def test_real_claims_lead_an_agent_to_their_abstracts(datasets: Path, tmp_path: Path) -> None:
+def test_an_agent_finds_the_abstracts_of_real_claims(datasets: Path, tmp_path: Path) -> None:
     with served_abstracts(tmp_path, datasets / "eval" / "scifact", queries=25, others=100) as (asker, wanted):
         agent, found = HttpAgent(asker.server.address), 0
         for claim, names in wanted.items():
-            passages = answered(agent.call("search", question=claim))["passages"]
+            passages = answered(agent.call("search", question=claim))["chunks"]
             found += bool(names & {it["source"] for it in passages})
         assert found >= 21, f"{found} of {len(wanted)}"

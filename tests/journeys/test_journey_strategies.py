@@ -1,4 +1,4 @@
-"""Every way of retrieving and every way of writing over HTTP, and the one form that citations have whichever it was."""
+"""Every retrieval and answer strategy over HTTP, all with citations of the same form."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,10 +6,10 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from model_backends import End, Message, ScriptedBackend
-from model_http_server import running_model_server
-from served_project import Asker, Project
-from written_journeys import INVENTED, LONG_TEXT, QUESTION, TRUE
+from model_servers.backends import AnswerEnd, Message, ScriptedBackend
+from model_servers.http_server import running_model_server
+from served.project import Asker, Project
+from served.scripted_answers import INVENTED, LONG_TEXT, QUESTION, TRUE
 
 pytestmark = pytest.mark.network
 RETRIEVING = {
@@ -28,7 +28,7 @@ WRITING = {
     "tot": [STEPS, STEPS, STEPS, "1: 9\n2: 5\n3: 2"],
     "reflect": [INVENTED, TRUE],
 }
-"""What the model says in turn, as often as it is asked."""
+"""The replies of the model in turn, repeated for every question."""
 LOAN = "Books may be borrowed for four weeks."
 CITATION = {
     *("reference", "collection", "source_id", "source_title", "source", "document_hash"),
@@ -37,12 +37,12 @@ CITATION = {
 
 
 class Prompted(ScriptedBackend):
-    """Says what it was last told to say, from the beginning; counts how often it was asked since."""
+    """Returns the replies of the last script from its start, and counts the calls since."""
 
     def say(self, *answers: str) -> None:
         self._answers, self.calls = cycle(answers), 0
 
-    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | End]:
+    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
         self.calls += 1
         return super().chat(messages, options)
 
@@ -66,7 +66,7 @@ def asker(model: Prompted, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def by_number(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Citations by the number that the answer has for them."""
+    """Citations by their number in the answer."""
     found: dict[str, list[dict[str, Any]]] = {}
     for citation in result["citations"]:
         found.setdefault(citation["reference"], []).append(citation)
@@ -74,7 +74,7 @@ def by_number(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_each_way_of_retrieving_finds_the_rule_by_the_legs_it_has(strategy: str, asker: Asker, model: Prompted) -> None:
+def test_each_retrieval_strategy_finds_the_rule_by_its_retrievers(strategy: str, asker: Asker, model: Prompted) -> None:
     model.say(LOAN)
     found = asker.search("For how long may books be borrowed, and how often is a loan renewed?", strategy=strategy)
     assert found
@@ -85,7 +85,7 @@ def test_each_way_of_retrieving_finds_the_rule_by_the_legs_it_has(strategy: str,
 
 
 @pytest.mark.parametrize("strategy", WRITING)
-def test_each_way_of_writing_ends_in_the_same_form_of_citation(strategy: str, asker: Asker, model: Prompted) -> None:
+def test_each_answer_strategy_gives_citations_of_the_same_form(strategy: str, asker: Asker, model: Prompted) -> None:
     model.say(*WRITING[strategy])
     with asker.server.client.stream(
         "POST",
@@ -107,7 +107,7 @@ def test_each_way_of_writing_ends_in_the_same_form_of_citation(strategy: str, as
     assert model.calls == len(WRITING[strategy])
 
 
-def test_what_nothing_bears_out_is_named_whoever_asks(asker: Asker, model: Prompted) -> None:
+def test_unsupported_sentences_are_flagged_for_every_client(asker: Asker, model: Prompted) -> None:
     model.say(f"{TRUE} {INVENTED}")
     result = asker.ask("How long may a book be borrowed, and who founded the library?")
     verdicts = {sentence["text"]: sentence["verdict"] for sentence in result["checked"]}
@@ -115,7 +115,7 @@ def test_what_nothing_bears_out_is_named_whoever_asks(asker: Asker, model: Promp
     assert verdicts[LOAN] == "supported"
 
 
-def test_a_client_of_openai_gets_the_same_citations(asker: Asker, model: Prompted) -> None:
+def test_an_openai_client_gets_the_same_citations(asker: Asker, model: Prompted) -> None:
     model.say(TRUE)
     body = {"model": "library", "messages": [{"role": "user", "content": "For how long may I borrow books?"}]}
     message = asker.post("/v1/chat/completions", body)["choices"][0]["message"]

@@ -1,13 +1,13 @@
-"""An answer that its passages do not bear out: the model looks further, and the better of both answers is given."""
+"""After an unsupported answer the model searches again, and the better of both answers is returned."""
 
 from pathlib import Path
 
 import pytest
-from command_line import Ended
 from elt_llm_api.cli import run
-from model_backends import ScriptedBackend
-from model_http_server import running_model_server
-from written_journeys import EMBEDDED, INVENTED, QUESTION, TRUE, Library, written_by
+from model_servers.backends import ScriptedBackend
+from model_servers.http_server import running_model_server
+from processes.command_line import CommandResult
+from served.scripted_answers import EMBEDDED, INVENTED, QUESTION, TRUE, Library, written_by
 
 TEXTS = {
     "loans.md": "# Loans\n\nBooks may be borrowed for four weeks.\n",
@@ -33,7 +33,7 @@ def library(folder: Path, capsys: pytest.CaptureFixture[str]) -> Library:
     return Library(folder, capsys)
 
 
-def asked(library: Library, *replies: str, show: str = "--json") -> Ended:
+def ask(library: Library, *replies: str, show: str = "--json") -> CommandResult:
     with running_model_server(ScriptedBackend(replies)) as server:
         ended = library.ask(written_by("ollama", server, **NARROW), show, question=QUESTION)
         assert len(server.bodies("/api/chat")) == len(replies)
@@ -41,34 +41,34 @@ def asked(library: Library, *replies: str, show: str = "--json") -> Ended:
     return ended
 
 
-def test_what_a_step_found_is_answered_from_where_that_is_better(library: Library) -> None:
-    told = asked(library, INVENTED, LOOK, TRUE).json
-    assert told["answer"].startswith("Books may be borrowed for four weeks. [")
-    assert {chunk["source"] for chunk in told["contexts"]} > {"loans.md"}
-    assert [stage["name"] for stage in told["trace"]["stages"]][-4:] == ["answer", "gate", "step 1", "answer again"]
+def test_an_answer_from_a_further_search_is_returned_if_it_is_better(library: Library) -> None:
+    result = ask(library, INVENTED, LOOK, TRUE).json
+    assert result["answer"].startswith("Books may be borrowed for four weeks. [")
+    assert {chunk["source"] for chunk in result["chunks"]} > {"loans.md"}
+    assert [stage["name"] for stage in result["trace"]["stages"]][-4:] == ["answer", "gate", "step 1", "answer again"]
 
 
-def test_an_answer_that_stays_has_the_passages_it_was_written_from(library: Library) -> None:
-    told = asked(library, MIXED, LOOK, INVENTED).json
-    assert told["answer"].startswith("Books may be borrowed for four weeks. [1]")
-    assert [chunk["source"] for chunk in told["contexts"]] == ["loans.md"]
+def test_a_kept_answer_has_the_chunks_it_was_written_from(library: Library) -> None:
+    result = ask(library, MIXED, LOOK, INVENTED).json
+    assert result["answer"].startswith("Books may be borrowed for four weeks. [1]")
+    assert [chunk["source"] for chunk in result["chunks"]] == ["loans.md"]
 
 
-def test_what_is_shown_last_is_the_answer_that_counts(library: Library) -> None:
-    shown = asked(library, MIXED, LOOK, INVENTED, show="--stream").out
-    last = shown.rpartition("The answer stays:")[2]
+def test_the_last_shown_answer_is_the_final_one(library: Library) -> None:
+    shown = ask(library, MIXED, LOOK, INVENTED, show="--stream").out
+    last = shown.rpartition("The first answer stays:")[2]
     assert "Sources\n[1] loans.md" in shown
     assert last.startswith("\nBooks may be borrowed for four weeks")
 
 
-def test_each_step_is_in_the_account_of_what_was_read_and_written(library: Library) -> None:
-    stages = asked(library, INVENTED, LOOK, TRUE).json["trace"]["stages"]
+def test_token_counts_include_each_search_step(library: Library) -> None:
+    stages = ask(library, INVENTED, LOOK, TRUE).json["trace"]["stages"]
     (step,) = [stage["details"] for stage in stages if stage["name"] == "step 1"]
     assert step["call"]["counted"] > 0
     assert step["call"]["finish"] == "stop"
 
 
-def test_an_answer_is_not_lost_where_the_one_after_it_comes_to_nothing(library: Library) -> None:
-    told = asked(library, MIXED, LOOK, " ").json
-    assert told["answer"].startswith("Books may be borrowed for four weeks. [1]")
-    assert "Looking further came to nothing" in " ".join(told["notes"])
+def test_an_answer_is_kept_if_the_next_one_fails(library: Library) -> None:
+    result = ask(library, MIXED, LOOK, " ").json
+    assert result["answer"].startswith("Books may be borrowed for four weeks. [1]")
+    assert "Searching further failed" in " ".join(result["notes"])

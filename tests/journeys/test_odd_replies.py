@@ -1,13 +1,13 @@
-"""What a model may reply that is no plain answer: nothing is said wrongly of it, and nothing is dropped in silence."""
+"""Unusual model replies are reported correctly, and nothing is dropped silently."""
 
 from pathlib import Path
 
 import pytest
-from command_line import Ended
-from model_backends import ScriptedBackend
-from model_faults import Fault
-from model_http_server import running_model_server
-from written_journeys import INVENTED, TRUE, Library, ingested, written_by
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import running_model_server
+from processes.command_line import CommandResult
+from served.scripted_answers import INVENTED, TRUE, Library, ingested, written_by
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def library(folder: Path, capsys: pytest.CaptureFixture[str]) -> Library:
     return Library(folder, capsys)
 
 
-def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settings: str) -> Ended:
+def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settings: str) -> CommandResult:
     with running_model_server(ScriptedBackend((reply,))) as server:
         server.faults.always("/api/chat", fault)
         return library.ask(written_by("ollama", server, **settings), "--json")
@@ -28,35 +28,33 @@ def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settin
 
 @pytest.mark.parametrize("abstain", ["true", "false"])
 @pytest.mark.parametrize("reply", ["\n \n", "[1]", "<think>Which source has it?", "<think>It is source 1.</think>"])
-def test_a_model_that_says_nothing_has_not_said_that_the_documents_lack_it(
-    reply: str, abstain: str, library: Library
-) -> None:
+def test_an_empty_reply_is_not_reported_as_missing_information(reply: str, abstain: str, library: Library) -> None:
     ended = replied(library, reply, ANSWER__ABSTAIN=abstain)
     assert ended.code == 1
     assert ended.json["error"]["type"] == "ResponseGenerationError"
     assert "without a word" in ended.json["error"]["message"]
 
 
-def test_thinking_that_takes_all_there_is_to_write_is_told_with_the_setting(library: Library) -> None:
+def test_thinking_that_uses_all_tokens_is_reported_with_the_setting(library: Library) -> None:
     ended = replied(library, "<think>It may be so or so", fault=Fault.LENGTH)
     assert ended.code == 1
     assert "ollama.num_predict" in ended.json["error"]["hint"]
 
 
-def test_an_answer_that_owns_what_it_cannot_say_is_given(library: Library) -> None:
+def test_an_answer_that_admits_missing_information_is_kept(library: Library) -> None:
     ended = replied(library, f"{TRUE} The sources do not say how long films may be kept.")
     assert ended.json["answered"]
     assert ended.json["answer"].startswith("Books may be borrowed for four weeks. [1]")
 
 
-def test_what_a_model_writes_after_its_refusal_is_said_to_be_left_out(library: Library) -> None:
+def test_text_after_a_refusal_is_left_out_with_a_note(library: Library) -> None:
     ended = replied(library, "Not found in these documents. However, books cost 3 euros.")
     assert not ended.json["answered"]
     assert "what else it wrote was left out" in " ".join(ended.json["notes"])
 
 
 @pytest.mark.parametrize("abstain", ["true", "false"])
-def test_a_strict_answer_of_which_nothing_is_left_is_a_refusal(abstain: str, library: Library) -> None:
+def test_a_strict_answer_without_supported_sentences_is_a_refusal(abstain: str, library: Library) -> None:
     ended = replied(library, INVENTED, ANSWER__STRICT="true", ANSWER__ABSTAIN=abstain)
     assert not ended.json["answered"]
     assert ended.json["answer"].startswith("Not found in these documents.")
@@ -73,13 +71,13 @@ def test_a_strict_answer_of_which_nothing_is_left_is_a_refusal(abstain: str, lib
         "Books may be borrowed for four weeks【1】.",
     ],
 )
-def test_a_source_named_in_another_way_makes_a_true_sentence_no_less_true(reply: str, library: Library) -> None:
+def test_a_true_sentence_is_supported_however_it_names_its_source(reply: str, library: Library) -> None:
     ended = replied(library, reply, ANSWER__STRICT="true")
     assert [one["verdict"] for one in ended.json["checked"]] == ["supported"]
     assert ended.json["answer"].endswith("four weeks. [1]")
 
 
-def test_an_answer_of_several_calls_takes_no_longer_altogether_than_one_may(library: Library) -> None:
+def test_the_timeout_covers_all_model_calls_of_an_answer(library: Library) -> None:
     reply = f"1. It is asked how long.\nAnswer: {TRUE}"  # 14 pieces, a tenth of a second each
     ended = replied(library, reply, fault=Fault.SLOW, ANSWER__STRATEGY="tot", LLM__ANSWER_TIMEOUT="2.5")
     assert ended.code == 1
@@ -88,7 +86,7 @@ def test_an_answer_of_several_calls_takes_no_longer_altogether_than_one_may(libr
 
 
 @pytest.mark.parametrize(("language", "refusal"), [("German", "In diesen Dokumenten"), ("Lithuanian", "Not found in")])
-def test_a_refusal_is_in_the_language_of_answers_where_there_is_a_text_in_it(
+def test_a_refusal_is_in_the_language_of_answers_if_that_has_a_refusal_text(
     language: str, refusal: str, library: Library
 ) -> None:
     ended = replied(library, "Not found in these documents.", LLM__ANSWER_LANGUAGE=language)

@@ -1,4 +1,4 @@
-"""The sample questions, asked of the sample documents with the real embedding model: how good answers must be."""
+"""The required quality of answers to the sample questions with the real embedding model."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ def test_the_right_page_is_cited_for_nine_of_ten_answerable_questions(answers: d
     assert answers["right_page_cited"] >= 0.90
 
 
-def test_few_of_these_are_lost_to_refusals(answers: dict[str, Any]) -> None:
+def test_few_correct_answers_are_lost_to_refusals(answers: dict[str, Any]) -> None:
     assert answers["answered_from_right_page"] >= 0.85
 
 
@@ -18,20 +18,20 @@ def test_at_most_one_of_ten_answerable_questions_is_refused(answers: dict[str, A
 
 
 @pytest.mark.parametrize("kind", ["absent-entity", "absent-number"])
-def test_what_is_absent_from_the_documents_is_refused(kind: str, answers: dict[str, Any]) -> None:
+def test_questions_without_an_answer_in_the_documents_are_refused(kind: str, answers: dict[str, Any]) -> None:
     assert answers["refused"][kind] >= 0.85
 
 
-def test_the_share_refused_is_printed_for_every_kind(answers: dict[str, Any]) -> None:
+def test_the_refusal_rate_is_printed_for_every_kind_of_question(answers: dict[str, Any]) -> None:
     kinds = {row["kind"] for row in answers["results"]} - {"answerable"}
     assert set(answers["refused"]) == kinds
     assert len(kinds) == 4
 
 
-def test_the_questions_do_not_give_the_passages_away(answers: dict[str, Any]) -> None:
+def test_the_questions_share_few_words_with_their_chunks(answers: dict[str, Any]) -> None:
     assert answers["median_overlap"] <= 0.5
 
 
-def test_an_answer_never_claims_what_it_does_not_cite(answers: dict[str, Any]) -> None:
+def test_every_claim_of_an_answer_is_cited(answers: dict[str, Any]) -> None:
     for row in answers["results"]:
         assert "[1]" in row["answer"] or not row["answered"], row

@@ -1,12 +1,12 @@
-"""Ingest, search and ask with vectors from a model server; whoever then changes the model, or stops it, is told."""
+"""Ingest, search and ask with vectors from a model server; a changed or stopped model is reported."""
 
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
-from model_backends import ScriptedBackend
-from model_faults import Fault
-from model_http_server import ModelHttpServer, running_model_server
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import ModelHttpServer, running_model_server
+from processes.command_line import CommandLine
 
 TEXT = "# Fees\n\nA senior player pays 25 euros a season.\n\n# Grounds\n\nEvery ground has a first-aid box.\n"
 QUESTION = "What does a senior player pay?"
@@ -16,7 +16,7 @@ PROVIDERS = {"ollama": "/api/embed", "openai_like": "/v1/embeddings"}
 def command_for(
     provider: str, server: ModelHttpServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> CommandLine:
-    """The command in a folder whose embeddings come from the server, and whose answers are quoted."""
+    """The command in a folder with embeddings from the server and extractive answers."""
     environment = {
         "ELT_LLM_LLM__PROVIDER": "extractive",
         "ELT_LLM_EMBEDDING__PROVIDER": provider,
@@ -28,7 +28,7 @@ def command_for(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_was_ingested_is_found_by_vectors_of_the_server(
+def test_ingested_documents_are_found_by_vectors_of_the_server(
     provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "rules.md").write_text(TEXT)
@@ -44,7 +44,7 @@ def test_what_was_ingested_is_found_by_vectors_of_the_server(
     assert any(text.startswith("search_query: ") for text in sent)
 
 
-def test_a_server_that_stopped_ends_the_command_with_what_starts_it(
+def test_a_stopped_server_ends_the_command_with_the_command_that_starts_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "rules.md").write_text(TEXT)

@@ -1,4 +1,4 @@
-"""Every fault of a model server, met by `elt-llm ask`: a typed error with what mends it, or a degradation that is said.
+"""Every fault of a model server in `elt-llm ask`: a typed error with its cure, or a degradation with a note.
 
 Whatever happens, nothing is quoted in place of the answer that was to be written, and the command ends in time.
 """
@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import Ended
-from elt_llm_core.settings_loader import load_settings
+from elt_llm_core.settings.loader import load_settings
 from elt_llm_query.engine import open_engine
-from model_backends import Manners, ScriptedBackend
-from model_faults import Fault
-from model_http_server import ModelHttpServer, running_model_server
-from written_journeys import CHATS, LONG_TEXT, QUESTION, TRUE, Library, ingested, written_by
+from model_servers.backends import ScriptedBackend, WindowBehaviour
+from model_servers.faults import Fault
+from model_servers.http_server import ModelHttpServer, running_model_server
+from processes.command_line import CommandResult
+from served.scripted_answers import CHATS, LONG_TEXT, QUESTION, TRUE, Library, ingested, written_by
 
 AT_MOST = 30.0  # seconds, where the answer may take two
 IMPATIENT = {
@@ -32,7 +32,7 @@ ERRORS = {
     Fault.TOO_LONG: ("PromptTooLong", "context_window"),
     Fault.NO_THINKING: ("ModelRefused", "thinking"),
     Fault.REDIRECT: ("ModelRefused", "base_url"),
-    Fault.NOT_JSON: ("UnusableReply", "right one?|really the address"),
+    Fault.NOT_JSON: ("UnusableReply", "right address|really the address"),
     Fault.HANG: ("ModelTimeout", "request_timeout"),
     Fault.STALL: ("ModelTimeout", "request_timeout"),
     Fault.ENDLESS: ("ModelTimeout", "llm.answer_timeout"),
@@ -57,6 +57,7 @@ OF_VECTORS = {
     Fault.ZERO,
     Fault.ONE_SHORT,
     Fault.WRONG_ORDER,
+    Fault.NO_EMBEDDINGS,
 }
 
 
@@ -70,86 +71,88 @@ def library(folder: Path, capsys: pytest.CaptureFixture[str]) -> Library:
     return Library(folder, capsys)
 
 
-def asked(provider: str, fault: Fault, library: Library, manners: Manners | None = None) -> Ended:
-    """What came of it, in time."""
-    with running_model_server(ScriptedBackend((TRUE,), manners=manners or Manners())) as server:
+def ask_with_fault(
+    provider: str, fault: Fault, library: Library, behaviour: WindowBehaviour | None = None
+) -> CommandResult:
+    """The outcome of asking, within the time limit."""
+    with running_model_server(ScriptedBackend((TRUE,), behaviour=behaviour or WindowBehaviour())) as server:
         server.faults.always(CHATS[provider], fault)
         started = time.monotonic()
-        ended = library.ask(written_by(provider, server, **IMPATIENT), "--json")
+        result = library.ask(written_by(provider, server, **IMPATIENT), "--json")
     assert time.monotonic() - started < AT_MOST
-    return ended
+    return result
 
 
-def test_every_fault_has_its_place_in_the_tables() -> None:
+def test_every_fault_is_in_the_tables() -> None:
     assert {Fault.NONE, *ERRORS, *OF_LONG_PROMPTS, *BORNE, *OF_VECTORS} == set(Fault)
 
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", ERRORS, ids=lambda fault: fault.name)
-def test_what_fails_is_told_by_its_name_with_what_mends_it(fault: Fault, provider: str, library: Library) -> None:
-    ended = asked(provider, fault, library)
+def test_a_failure_is_reported_by_name_with_its_cure(fault: Fault, provider: str, library: Library) -> None:
+    result = ask_with_fault(provider, fault, library)
     name, mend = ERRORS[fault]
-    assert ended.code == 1
-    assert set(ended.json) == {"error"}
-    assert ended.json["error"]["type"] == name
-    assert any(part in ended.json["error"]["hint"] for part in mend.split("|"))
+    assert result.code == 1
+    assert set(result.json) == {"error"}
+    assert result.json["error"]["type"] == name
+    assert any(part in result.json["error"]["hint"] for part in mend.split("|"))
 
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", OF_LONG_PROMPTS, ids=lambda fault: fault.name)
-def test_a_prompt_of_which_a_little_was_cut_is_not_answered(
+def test_a_slightly_cut_prompt_is_not_answered(
     fault: Fault, provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    silent = Manners(tells=False, refuses=False)
+    silent = WindowBehaviour(reports=False, refuses=False)
     library = Library(ingested(tmp_path, LONG_TEXT), capsys)
-    with running_model_server(ScriptedBackend((TRUE,), manners=silent)) as server:
+    with running_model_server(ScriptedBackend((TRUE,), behaviour=silent)) as server:
         server.faults.plan(CHATS[provider], fault)
-        ended = library.ask(written_by(provider, server), "--json")
-    assert (ended.code, ended.json["error"]["type"]) == (1, "PromptTooLong")
+        result = library.ask(written_by(provider, server), "--json")
+    assert (result.code, result.json["error"]["type"]) == (1, "PromptTooLong")
 
 
 @pytest.mark.parametrize("provider", CHATS)
-def test_a_long_prompt_that_was_read_whole_is_answered(
+def test_a_long_prompt_that_was_read_completely_is_answered(
     provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    silent = Manners(tells=False, refuses=False)
-    ended = asked(provider, Fault.NONE, Library(ingested(tmp_path, LONG_TEXT), capsys), silent)
-    assert (ended.code, ended.json["notes"]) == (0, [])
+    silent = WindowBehaviour(reports=False, refuses=False)
+    result = ask_with_fault(provider, Fault.NONE, Library(ingested(tmp_path, LONG_TEXT), capsys), silent)
+    assert (result.code, result.json["notes"]) == (0, [])
 
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", BORNE, ids=lambda fault: fault.name)
-def test_what_an_answer_survives_is_said_with_it(fault: Fault, provider: str, library: Library) -> None:
-    ended = asked(provider, fault, library)
+def test_a_survived_fault_is_noted_with_the_answer(fault: Fault, provider: str, library: Library) -> None:
+    result = ask_with_fault(provider, fault, library)
     complete, note = BORNE[fault]
-    assert ended.code == 0, ended
-    assert ended.json["answer"] == "Books may be borrowed for four weeks. [1]"
-    assert ended.json["complete"] == complete
-    assert note in " ".join(ended.json["notes"])
+    assert result.code == 0, result
+    assert result.json["answer"] == "Books may be borrowed for four weeks. [1]"
+    assert result.json["complete"] == complete
+    assert note in " ".join(result.json["notes"])
 
 
 @pytest.mark.parametrize("provider", CHATS)
-def test_a_failure_that_passes_is_not_seen(provider: str, library: Library) -> None:
+def test_a_temporary_failure_is_not_reported(provider: str, library: Library) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.plan(CHATS[provider], Fault.LOADING, Fault.CLOSE)
-        ended = library.ask(written_by(provider, server), "--json")
+        result = library.ask(written_by(provider, server), "--json")
         assert len(server.bodies(CHATS[provider])) == 3
-    assert ended.code == 0, ended
-    assert ended.json["complete"]
+    assert result.code == 0, result
+    assert result.json["complete"]
 
 
-def test_a_stream_that_breaks_off_has_shown_its_sources_and_ends_with_the_error(library: Library) -> None:
+def test_a_broken_stream_shows_its_sources_and_ends_with_the_error(library: Library) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.always("/api/chat", Fault.DROP)
-        ended = library.ask(written_by("ollama", server), "--stream")
+        result = library.ask(written_by("ollama", server), "--stream")
         assert len(server.bodies("/api/chat")) == 1
-    assert ended.code == 1
-    assert "Sources\n[1] rules.md" in ended.out
-    assert "Borne out by" not in ended.out
-    assert "broke off its answer" in ended.err
+    assert result.code == 1
+    assert "Sources\n[1] rules.md" in result.out
+    assert "Supported by" not in result.out
+    assert "broke off its answer" in result.err
 
 
-def test_a_whole_answer_is_kept_and_one_that_was_cut_is_written_anew(folder: Path) -> None:
+def test_a_complete_answer_is_cached_and_a_truncated_one_is_written_again(folder: Path) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.plan("/api/chat", Fault.LENGTH)
         cut, whole, kept = _asked_three_times(folder, server)
@@ -158,7 +161,7 @@ def test_a_whole_answer_is_kept_and_one_that_was_cut_is_written_anew(folder: Pat
 
 
 def _asked_three_times(folder: Path, server: ModelHttpServer) -> list[tuple[bool, bool]]:
-    """Whether each answer was complete, and whether it came out of the cache."""
+    """Whether each answer was complete, and whether it came from the cache."""
     loaded = load_settings(None, written_by("ollama", server), folder)
     with open_engine(loaded.settings, loaded.data_dir, ["library"]) as engine:
         results = [engine.ask(QUESTION) for _ in range(3)]

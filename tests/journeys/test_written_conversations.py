@@ -1,4 +1,4 @@
-"""Conversations in which a model writes: at a terminal the words come as they are written, and Ctrl-C stops them."""
+"""Conversations with a model that writes: a terminal shows words as they arrive, and Ctrl-C stops them."""
 
 import json
 import os
@@ -6,12 +6,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from command_line import command, run_process
-from model_backends import ScriptedBackend
-from model_faults import Fault
-from model_http_server import running_model_server
-from terminals import in_terminal, read_until
-from written_journeys import QUESTION, TRUE, ingested, written_by
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import running_model_server
+from processes.command_line import command, run_process
+from processes.terminals import in_terminal, read_until
+from served.scripted_answers import QUESTION, TRUE, ingested, written_by
 
 FOLLOW_UP = "and how often are they renewed?"
 REWRITTEN = "How often is a loan renewed?"
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ingested(tmp_path_factory.mktemp("library"))
 
 
-def test_a_follow_up_is_written_with_what_was_said_before(folder: Path) -> None:
+def test_a_follow_up_is_answered_with_the_earlier_turns(folder: Path) -> None:
     with running_model_server(ScriptedBackend((TRUE, REWRITTEN, SECOND))) as server:
         typed = f"{QUESTION}\n{FOLLOW_UP}\n"
         ended = run_process(
@@ -43,7 +43,7 @@ def test_a_follow_up_is_written_with_what_was_said_before(folder: Path) -> None:
     assert earlier[0] not in first["messages"][:-1]
 
 
-def test_a_terminal_shows_the_words_as_they_come_and_ctrl_c_stops_them(folder: Path) -> None:
+def test_a_terminal_shows_the_words_as_they_arrive_and_ctrl_c_stops_them(folder: Path) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.plan("/api/chat", Fault.ENDLESS)
         environment = written_by("ollama", server)
@@ -59,5 +59,5 @@ def test_a_terminal_shows_the_words_as_they_come_and_ctrl_c_stops_them(folder: P
             history = read_until(terminal, "\n> ")
     assert shown.index("Sources") < shown.index("[1] rules.md") < shown.index("Books ")
     assert "Stopped." in stopped
-    assert whole.index(TRUE) < whole.index("Borne out by")
+    assert whole.index(TRUE) < whole.index("Supported by")
     assert (f"  1  {QUESTION}" in history, "  2  " in history) == (True, False)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")  # noqa: S104 - recognised, never bound
 OLLAMA = 11434
-"""Where `auto` looks for a model. Nobody listens there for tests: what they find must not depend on the machine."""
+"""Where `auto` looks for a model. No server listens there in tests, so that results do not depend on the machine."""
 RECORD = "REFUSED_CONNECTIONS"
 """The variable that names the file where refusals are recorded, one a line."""
 
 
 class NetworkRefused(Exception):
-    """A test, or a program it started, tried to leave this machine."""
+    """A test, or a program that it started, tried to connect beyond this machine."""
 
 
 def refuse_to_leave_the_machine(event: str, arguments: tuple[object, ...]) -> None:
-    """An audit hook: it sees every socket Python opens, whichever library asks, and patches nothing."""
+    """Install an audit hook that sees every socket of Python, whichever library opens it, without patching."""
     if event in {"socket.connect", "socket.sendto"}:
         address = arguments[1]
     elif event == "socket.getaddrinfo":

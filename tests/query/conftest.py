@@ -8,22 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elt_llm_core.collection import open_generation, publish
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.lifecycle import open_generation, publish
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.fingerprint import EmbeddingFingerprint
-from elt_llm_core.generation import Generation
-from elt_llm_core.index.arrays import Arrays
-from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index
-from elt_llm_core.index.builder import Recipe
-from elt_llm_core.index.exact import ExactVectorStore
-from elt_llm_core.index.fields import Fields
+from elt_llm_core.index.builder import GenerationRecipe
+from elt_llm_core.index.contents import GenerationArrays
+from elt_llm_core.index.fields import FilterFields
+from elt_llm_core.index.keyword_index import KeywordIndex, build_keyword_index
+from elt_llm_core.index.vector_index import ExactVectorStore
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.outline import Outline
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.settings import ChromaSettings
-from elt_llm_core.store.records import NewDocument, NewNode, StoredNode, sha256
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.store.records import EmbeddingFingerprint, NewDocument, NewNode, StoredNode, sha256
 from elt_llm_core.store.store import open_store
+from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ class MemoryPassport:
 class BrokenVectorStore(ExactVectorStore):
     """A vector store whose files are damaged."""
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: GenerationArrays) -> None:
         super().__init__(arrays)
 
     def query(self, query: VectorStoreQuery, **_: object) -> VectorStoreQueryResult:
@@ -59,7 +58,7 @@ class MemoryGeneration:
     passport: MemoryPassport
     stored: dict[str, StoredNode]
     notes: tuple[str, ...] = ()
-    filter_fields: Fields = field(default_factory=lambda: Fields({}))
+    filter_fields: FilterFields = field(default_factory=lambda: FilterFields({}))
     fetched: list[str] = field(default_factory=list)
 
     @property
@@ -83,7 +82,7 @@ class MemoryGeneration:
         return dict.fromkeys(document_ids, Outline())
 
     def with_broken_vectors(self) -> "MemoryGeneration":
-        arrays = Arrays(np.array(self.ids, dtype="S64"), self.vectors, {})
+        arrays = GenerationArrays(np.array(self.ids, dtype="S64"), self.vectors, {})
         return replace(self, vector_store=BrokenVectorStore(arrays))
 
     def without_keywords(self) -> "MemoryGeneration":
@@ -98,7 +97,7 @@ def in_memory(texts: NodeTexts, embedding: EmbeddingModel, collection: str = "ha
         collection=collection,
         ids=ids,
         vectors=vectors,
-        vector_store=ExactVectorStore(Arrays(np.array(ids, dtype="S64"), vectors, {})),
+        vector_store=ExactVectorStore(GenerationArrays(np.array(ids, dtype="S64"), vectors, {})),
         keyword=build_keyword_index([tokeniser.stems(texts[node_id]) for node_id in ids], tokeniser),
         passport=MemoryPassport(embedding.fingerprint),
         stored={node_id: _stored(node_id, text) for node_id, text in texts.items()},
@@ -156,8 +155,8 @@ def publish_generation(
                 hashes = [sha256(node.embedded_text) for node in document.nodes]
                 vectors = embedding.embed_texts([node.embedded_text for node in document.nodes])
                 store.vectors.add(embedding.fingerprint.key, hashes, vectors)
-            recipe = Recipe(embedding.fingerprint, "test", tokeniser, ChromaSettings())
-            publish(store, "handbook", versions, recipe, SilentProgress())
+            recipe = GenerationRecipe(embedding.fingerprint, "test", tokeniser, ChromaSettings())
+            publish(store, "handbook", versions, recipe, SilentListener())
             return opened.enter_context(open_generation(store, "handbook", embedding.fingerprint))
 
         yield make

@@ -10,16 +10,22 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from elt_llm_core.collection import drop
+from elt_llm_core.collection.lifecycle import drop
 from elt_llm_core.errors import FingerprintMismatch, ModelUnavailable, UnknownCollection, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import QueryResult
-from elt_llm_core.settings import AnswerSettings, EmbeddingSettings, LlmSettings, QuerySettings, Settings
-from elt_llm_core.settings_servers import OllamaSettings
+from elt_llm_core.settings.tree import (
+    AnswerSettings,
+    EmbeddingSettings,
+    LlmSettings,
+    OllamaSettings,
+    QuerySettings,
+    Settings,
+)
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
-from folders import run_ingest, write_files
+from stored.folders import run_ingest, write_files
 
 # What was asked before is looked for again, or these tests would look at the cache.
 FAKE = Settings(embedding=EmbeddingSettings(provider="fake"), query=QuerySettings(cache_size=0))
@@ -54,12 +60,12 @@ def opened(data_dir: Path, *names: str, prefixes: Sequence[str] = ()) -> Engine:
     return open_engine(FAKE, data_dir, names, prefixes=prefixes)
 
 
-def said(result: QueryResult) -> str:
+def comparable_answer(result: QueryResult) -> str:
     """Everything but the times, as bytes that can be compared."""
     return json.dumps(result.model_dump(mode="json", exclude={"latency_ms": True, "trace": True}))
 
 
-def test_the_answer_cites_what_the_document_says(data_dir: Path) -> None:
+def test_the_answer_cites_the_document(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         result = engine.ask(TALL)
     assert result.answered
@@ -70,15 +76,15 @@ def test_the_answer_cites_what_the_document_says(data_dir: Path) -> None:
     assert 0 < result.confidence <= 1
 
 
-def test_asking_again_says_the_same(data_dir: Path) -> None:
+def test_a_repeated_question_gets_the_same_answer(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         first, second = engine.ask(TALL), engine.ask(TALL)
     with opened(data_dir, "ship") as another:
         third = another.ask(TALL)
-    assert said(first) == said(second) == said(third)
+    assert comparable_answer(first) == comparable_answer(second) == comparable_answer(third)
 
 
-def test_asking_makes_no_model_and_reads_no_index_again(data_dir: Path) -> None:
+def test_asking_builds_no_model_and_reads_no_index_again(data_dir: Path) -> None:
     indexes, files = str(data_dir / "collections"), list[str]()
     sys.addaudithook(lambda event, given: files.append(str(given[0])) if event == "open" else None)
     with open_engine(FAKE, data_dir, ["ship", "port-north"], embedding=CountedEmbedding()) as engine:
@@ -86,12 +92,12 @@ def test_asking_makes_no_model_and_reads_no_index_again(data_dir: Path) -> None:
         first, made = engine.ask(TALL), len(CountedEmbedding.made)
         files.clear()
         for _ in range(5):
-            assert said(engine.ask(TALL)) == said(first)
+            assert comparable_answer(engine.ask(TALL)) == comparable_answer(first)
         assert not any(file.startswith(indexes) for file in files)
     assert len(CountedEmbedding.made) == made
 
 
-def test_closing_lets_go_of_files_and_pins(data_dir: Path) -> None:
+def test_closing_releases_files_and_pins(data_dir: Path) -> None:
     def ask_and_count() -> int:
         with opened(data_dir, "ship") as engine:
             engine.ask(TALL)
@@ -118,9 +124,9 @@ def test_an_open_engine_answers_from_the_generation_it_opened(data_dir: Path) ->
 def test_many_threads_get_the_same_answers(data_dir: Path) -> None:
     questions = [TALL, "What is the keel made of?", "How long is the quay?", "When does the ferry leave?"] * 4
     with opened(data_dir, "ship", "port-north") as engine:
-        alone = [said(engine.ask(question)) for question in questions]
+        alone = [comparable_answer(engine.ask(question)) for question in questions]
         with ThreadPoolExecutor(8) as threads:
-            assert [said(result) for result in threads.map(engine.ask, questions)] == alone
+            assert [comparable_answer(result) for result in threads.map(engine.ask, questions)] == alone
 
 
 def test_several_collections_are_one_ranking(data_dir: Path) -> None:
@@ -131,7 +137,7 @@ def test_several_collections_are_one_ranking(data_dir: Path) -> None:
         assert engine.ask("How long is the quay?").citations[0].collection == "port-north"
 
 
-def test_a_prefix_names_every_collection_that_begins_so(data_dir: Path) -> None:
+def test_a_prefix_names_every_collection_that_starts_with_it(data_dir: Path) -> None:
     fill(data_dir, "port-south", {"crane.md": "# Crane\n\nThe crane lifts nine tonnes.\n"}, data_dir.parent / "south")
     with opened(data_dir, prefixes=["port-"]) as engine:
         result = engine.ask("What does the crane lift?")
@@ -145,7 +151,7 @@ def test_a_name_or_prefix_that_matches_nothing_is_refused(data_dir: Path) -> Non
     with pytest.raises(UnknownCollection) as unknown:
         opened(data_dir, "shp")
     assert "ship" in unknown.value.hint
-    with pytest.raises(UsageError, match="No collection begins with zz"):
+    with pytest.raises(UsageError, match="No collection starts with zz"):
         opened(data_dir, prefixes=["zz"])
     with pytest.raises(UsageError, match="No collection is named") as nameless:
         opened(data_dir)
@@ -172,7 +178,7 @@ def test_a_model_that_writes_is_not_silently_replaced(data_dir: Path) -> None:
     assert "ollama serve" in refused.value.hint
 
 
-def test_what_is_not_in_the_documents_is_refused_with_the_closest_passages(data_dir: Path) -> None:
+def test_a_question_without_an_answer_is_refused_with_the_closest_chunks(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         result = engine.ask("Which zeppelin plays the xylophone?")
     assert not result.answered
@@ -185,14 +191,14 @@ def test_citations_can_be_switched_off(data_dir: Path) -> None:
         assert engine.ask(TALL).citations == ()
 
 
-def test_that_no_language_model_is_in_use_is_told_only_where_one_could_be(data_dir: Path) -> None:
+def test_a_missing_language_model_is_noted_only_with_the_auto_provider(data_dir: Path) -> None:
     quoting = FAKE.model_copy(update={"llm": LlmSettings(provider="extractive")})
     with opened(data_dir, "ship") as auto, open_engine(quoting, data_dir, ["ship"]) as extractive:
         assert any("No language model" in note for note in auto.ask(TALL).notes)
         assert not any("No language model" in note for note in extractive.ask(TALL).notes)
 
 
-def test_every_stage_leaves_its_mark(data_dir: Path) -> None:
+def test_every_stage_is_in_the_trace(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         stages = [stage.name for stage in engine.ask(TALL).trace.stages]
     assert stages == ["understand", "embed", "retrieve", "fuse", "rerank", "shape", "answer"]

@@ -1,4 +1,4 @@
-"""The sample model and inventory are what their sources say, and are read as exactly what was drawn and exported."""
+"""The sample model and inventory match their sources, and are read as exactly what was drawn and exported."""
 
 import base64
 import re
@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from elt_llm_core.model_graph import ModelGraph
-from elt_llm_ingest.leanix.sanity import check_model
-from elt_llm_ingest.readers.workbook import read_workbook
-from sample_model import ENTERPRISE, SAMPLES, expected, inventory_of, model_of, read, script, without_notes
+from corpora.sample_model import ENTERPRISE, SAMPLES, expected, inventory_of, model_of, read, script, without_notes
+from elt_llm_core.enterprise import ModelGraph
+from elt_llm_ingest.leanix.model_check import check_model
+from elt_llm_ingest.parsing.workbook import open_workbook
 
 MODEL = ENTERPRISE / "model.drawio"
 INVENTORY = ENTERPRISE / "inventory.xlsx"
@@ -42,15 +42,15 @@ def _exported() -> Any:
     )
 
 
-def test_the_model_is_what_its_source_says() -> None:
+def test_the_model_matches_its_source() -> None:
     assert _unpacked(MODEL.read_text(encoding="utf-8")) == _unpacked(script("drawing").draw(_plan()))
     assert script("expected").expected_model(_plan(), script("drawing").draw_page) == EXPECTED_MODEL
 
 
-def test_the_inventory_is_what_its_source_says(tmp_path: Path) -> None:
+def test_the_inventory_matches_its_source(tmp_path: Path) -> None:
     pytest.importorskip("openpyxl", reason="openpyxl is installed by the dependency group 'samples' only")
     script("exporting").write_workbook(tmp_path / "new.xlsx", _exported(), "2026-09-14 08_30")
-    assert read_workbook(tmp_path / "new.xlsx") == read_workbook(INVENTORY)
+    assert open_workbook(tmp_path / "new.xlsx").sheets == open_workbook(INVENTORY).sheets
     assert script("exporting").expected_inventory(_exported()) == expected("expected_inventory.json")
 
 

@@ -18,6 +18,7 @@ import pypdfium2
 import pytest
 from elt_llm_core.text.stems import KeywordTokeniser
 from markdown_it import MarkdownIt
+from optional import needs
 from selectolax.lexbor import LexborHTMLParser
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -129,7 +130,7 @@ def load_script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_rendering_twice_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fpdf", reason="fpdf2 is installed by the dependency group 'samples' only")
+    needs("fpdf")
     render = load_script("render", monkeypatch).render
     markdown = (
         "# Book\n\n---\n\n# Part\n\n## A1 Rule\n\n**A1.1** Text:\n\n- (a) one\n\n| A | B |\n|---|---|\n| 1 | 2 |\n"
@@ -137,7 +138,7 @@ def test_rendering_twice_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -
     assert render(markdown) == render(markdown)
 
 
-def test_every_gold_sentence_stands_where_its_question_says(
+def test_every_gold_sentence_is_where_its_question_locates_it(
     answerable: list[dict[str, Any]], pages: list[str], texts: dict[str, str]
 ) -> None:
     for question in answerable:

@@ -1,4 +1,4 @@
-"""A process of its own that opens, asks and tells what that took: `python bench_process.py WHAT DIRECTORY ...`.
+"""A process that opens a collection, searches and reports timings: `python bench_process.py WHAT DIRECTORY ...`.
 
 Arguments: `ours` or `stock`, the data directory or the stores of LlamaIndex, the collection, the provider of the
 embedding, and a file with one question a line. Prints one JSON document.
@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Told:
+class ProcessTimings:
     """Milliseconds to open, of the first question and of the median one; megabytes at the end."""
 
     open_ms: float
@@ -24,7 +24,7 @@ class Told:
     resident_mb: float
 
 
-def run(what: str, folder: Path, collection: str, provider: str, questions: list[str]) -> Told:
+def run(what: str, folder: Path, collection: str, provider: str, questions: list[str]) -> ProcessTimings:
     """Open, ask every question, measure."""
     started = time.perf_counter()
     close, search = _open(what, folder, collection, provider)
@@ -36,17 +36,17 @@ def run(what: str, folder: Path, collection: str, provider: str, questions: list
         took.append((time.perf_counter() - before) * 1000)
     memory = _memory()
     close()
-    return Told((opened - started) * 1000, took[0], sorted(took)[len(took) // 2], *memory)
+    return ProcessTimings((opened - started) * 1000, took[0], sorted(took)[len(took) // 2], *memory)
 
 
 def _open(what: str, folder: Path, collection: str, provider: str) -> tuple[Callable[[], None], Callable[[str], Any]]:
-    from elt_llm_core.models.embeddings import create_embedding
-    from elt_llm_core.settings import Settings
+    from elt_llm_core.models.factory import create_embedding
+    from elt_llm_core.settings.tree import Settings
 
     settings = Settings.model_validate({"embedding": {"provider": provider}, "query": {"cache_size": 0}})
     model = create_embedding(settings)
     if what == "stock":
-        from bench_rivals import Stock
+        from benchmarking.rivals import Stock
 
         stock = Stock(folder, model, filtered=False)
         return stock.close, stock.search

@@ -1,7 +1,7 @@
 """Run as a program: what a collection does on a disk that is full or may only be read. Prints one JSON document.
 
 `python hard_disks.py KIND SOURCE PLACE` copies the data directory SOURCE and its folder `docs` to PLACE, which the
-caller has mounted as a small disk, or else a limit on the size of files stands for one.
+caller has mounted as a small disk, or else a limit on the size of files imitates one.
 """
 
 import json
@@ -13,15 +13,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import EltError
-from elt_llm_core.generation import Generation
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.store import open_store
-from elt_llm_core.verification import examine
-from folders import run_ingest, write_files
 from llama_index.core.vector_stores.types import VectorStoreQuery
-from shelf import COLLECTION
+from stored.folders import run_ingest, write_files
+from stored.shelf import COLLECTION
 
 QUESTIONS = ("anchor and basin", "a reef", "ferry harbour island")
 
@@ -39,13 +39,13 @@ def answers(generation: Generation) -> list[Any]:
     return found
 
 
-def ask_anew(data_dir: Path) -> dict[str, Any]:
+def ask_in_new_process(data_dir: Path) -> dict[str, Any]:
     """What a new process answers, or the error it refuses with."""
     try:
         with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
             told = {"answers": answers(generation), "notes": list(generation.notes)}
         with open_store(data_dir) as store:
-            findings = examine(store, COLLECTION)
+            findings = verify_collection(store, COLLECTION)
         return {**told, "damage": [it.what for it in findings.damage], "unchecked": list(findings.unchecked)}
     except EltError as error:
         return {"error": type(error).__name__, "said": str(error), "hint": error.hint}
@@ -94,7 +94,7 @@ def main(kind: str, source: Path, place: Path) -> dict[str, Any]:
     shutil.copytree(source, place / "data")
     folder = write_files(place / "docs", {"new.md": "A new note of the tide.\n"})
     data_dir = place / "data"
-    told: dict[str, Any] = {"before": ask_anew(data_dir)["answers"]}
+    told: dict[str, Any] = {"before": ask_in_new_process(data_dir)["answers"]}
     if kind != "readonly":  # a disk cannot be made so while a file is open for writing
         with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
             _harden(kind, place)
@@ -107,11 +107,13 @@ def main(kind: str, source: Path, place: Path) -> dict[str, Any]:
     told["anew_after"] = _elsewhere(data_dir)
     _soften(kind, place)
     told["ingest_after"] = _ingest(data_dir, folder)
-    told["after"] = ask_anew(data_dir)
+    told["after"] = ask_in_new_process(data_dir)
     return told
 
 
 if __name__ == "__main__":
     os.environ.setdefault("TMPDIR", "/tmp")  # noqa: S108 - SQLite's temporary files are not what is tried here
-    result = ask_anew(Path(sys.argv[2])) if sys.argv[1] == "ask" else main(sys.argv[1], *map(Path, sys.argv[2:4]))
+    result = (
+        ask_in_new_process(Path(sys.argv[2])) if sys.argv[1] == "ask" else main(sys.argv[1], *map(Path, sys.argv[2:4]))
+    )
     sys.stdout.write(json.dumps(result))

@@ -1,16 +1,16 @@
-"""A catalog joins model, inventory and texts, and shows for every value where it stands."""
+"""A catalog joins model, inventory and texts, with evidence for every value."""
 
 from dataclasses import replace
 
 import pytest
 from elt_llm_consumer.catalog.job import CatalogJob
-from elt_llm_consumer.context import JobContext
-from elt_llm_consumer.rows import Cell, JobResult, Row
-from elt_llm_core.enterprise_model import FactSheet
+from elt_llm_consumer.evidence import Cell, JobResult, Row
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_core.enterprise import FactSheet
 from elt_llm_core.errors import ModelUnavailable, UnusableReply, UsageError
 from elt_llm_core.models.fakes import ScriptedLLM
-from elt_llm_core.settings import Settings
-from job_contexts import context_of, corpus_of, inventory_of, model_of
+from elt_llm_core.settings.tree import Settings
+from row_jobs.contexts import context_of, corpus_of, inventory_of, model_of
 
 HANDBOOK = """# Part A: Members
 
@@ -59,7 +59,7 @@ def context(text: str = HANDBOOK, llm: ScriptedLLM | None = None, **catalog: obj
 
 
 def result_of(job_context: JobContext) -> JobResult:
-    """The catalog, every quote of which can be read where it says."""
+    """The catalog, every quote of which matches its span."""
     job = CatalogJob(job_context)
     llm = job_context.llm
     ask = (lambda prompt: str(llm.complete(prompt))) if llm is not None else None
@@ -80,7 +80,7 @@ def cells_of(result: JobResult, column: str) -> dict[str, Cell]:
     return {row.name: row.cells[column] for row in result.table("entities").rows if column in row.cells}
 
 
-def test_every_entity_and_every_term_that_nobody_drew_is_a_row() -> None:
+def test_every_entity_and_every_term_without_one_is_a_row() -> None:
     sources = {name: cell.value for name, cell in cells_of(result_of(context()), "source").items()}
     assert sources == {
         "Member Club": "BOTH",
@@ -119,7 +119,7 @@ def test_fields_are_read_from_the_texts() -> None:
     assert "The treasurer grants every Member Club a receipt." in str(club.cells["governance_rules"].value)
 
 
-def test_a_term_that_nobody_drew_has_a_domain_proposed_with_its_reason() -> None:
+def test_a_term_without_an_entity_has_a_proposed_domain_with_a_reason() -> None:
     result = result_of(context())
     bond, lamplighter = row_of(result, "Club Bond"), row_of(result, "Lamplighter")
     assert (bond.cells["proposed_domain"].value, bond.cells["domain_status"].value) == ("Members", "existing")
@@ -129,7 +129,7 @@ def test_a_term_that_nobody_drew_has_a_domain_proposed_with_its_reason() -> None
     assert lamplighter.cells["domain_status"].value == "new proposed"
 
 
-def test_a_term_of_which_little_is_said_has_no_domain() -> None:
+def test_a_term_with_few_statements_has_no_domain() -> None:
     text = "| Term | Meaning |\n|---|---|\n| Xylophone | Wooden bars to be struck. |\n"
     row = row_of(result_of(context(text)), "Xylophone")
     assert (row.group, row.cells["domain_status"].value) == ((), "unknown")
@@ -149,7 +149,7 @@ def test_relationships_have_their_cardinality_and_sentences_that_name_both_ends(
     assert row_of(result, "Team").cells["relationships"].value == ("Member Club enters Team (one to one or many).",)
 
 
-def test_without_texts_model_and_inventory_alone_make_the_catalog() -> None:
+def test_the_catalog_needs_no_texts() -> None:
     result = result_of(context(""))
     assert {cell.value for cell in cells_of(result, "source").values()} == {"MODEL_ONLY"}
     club = row_of(result, "Member Club")
@@ -160,7 +160,7 @@ def test_without_texts_model_and_inventory_alone_make_the_catalog() -> None:
     )
 
 
-def test_the_job_says_which_entities_and_fields_there_are() -> None:
+def test_the_job_file_selects_entities_and_fields() -> None:
     result = result_of(
         context(
             skip=["sin bins", "Lamplighter"],
@@ -199,7 +199,7 @@ def _written(*replies: str | UnusableReply | ModelUnavailable) -> Cell:
     return row_of(result_of(_asked(*replies)[1]), "Member Club").cells["business_rules"]
 
 
-def test_what_a_model_writes_is_held_against_the_passages() -> None:
+def test_a_models_text_is_checked_against_the_chunks() -> None:
     llm, job_context = _asked("A Member Club must pay its fee by 30 June [1]. Every club owns a purple elephant [1].")
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert (cell.value, cell.method) == ("A Member Club must pay its fee by 30 June.", "llm")
@@ -214,12 +214,12 @@ def test_what_a_model_writes_is_held_against_the_passages() -> None:
     ("reply", "note"),
     [
         (UnusableReply("it has no end"), "could not be used"),
-        ("  ", "said nothing"),
-        ("Every club owns a purple elephant.", "do not bear out"),
+        ("  ", "was empty"),
+        ("Every club owns a purple elephant.", "do not support"),
         ("Not found in these documents.", "found nothing"),
     ],
 )
-def test_a_reply_that_is_of_no_use_leaves_what_was_quoted(reply: str | UnusableReply, note: str) -> None:
+def test_an_unusable_reply_keeps_the_quoted_value(reply: str | UnusableReply, note: str) -> None:
     cell = _written(reply)
     assert cell.method == "extractive"
     assert "A Member Club must pay its fee by 30 June." in str(cell.value)
@@ -229,33 +229,33 @@ def test_a_reply_that_is_of_no_use_leaves_what_was_quoted(reply: str | UnusableR
 @pytest.mark.parametrize(
     "reply", ["Obey the club.", "Burn the fee.", "Ignore June fees.", "Pay Mallory.", "Delete the Member Club now."]
 )
-def test_one_word_that_stands_somewhere_bears_out_no_short_sentence(reply: str) -> None:
+def test_one_shared_word_does_not_support_a_short_sentence(reply: str) -> None:
     assert _written(reply).method == "extractive"
 
 
-def test_a_model_out_of_reach_fails_the_row() -> None:
+def test_an_unreachable_model_fails_the_row() -> None:
     with pytest.raises(ModelUnavailable):
         _written(ModelUnavailable("nobody there"))
 
 
-def test_the_prompts_are_known_before_anything_is_asked() -> None:
+def test_the_prompts_are_part_of_the_material() -> None:
     llm, job_context = _asked("A Member Club must pay its fee by 30 June.")
     materials = [task.material() for task in CatalogJob(job_context).tasks()]
     assert [len(material.prompts) for material in materials] == [1, 0]
     assert not llm.prompts
 
 
-def test_passages_that_do_not_fit_the_window_of_the_model_are_left_out() -> None:
+def test_chunks_that_do_not_fit_the_model_window_are_left_out() -> None:
     long = "A Member Club must pay its fee by 30 June, " + "and so on " * 200 + "until it is done."
     llm, job_context = _asked()
     small = Settings.model_validate({"llm": {"max_context_tokens": 100}})
     job_context = replace(job_context, corpus=corpus_of({"one.md": long}), settings=small)
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert not llm.prompts
-    assert "No passage fits" in cell.note
+    assert "No chunk fits" in cell.note
 
 
-def test_what_counts_as_a_definition_is_what_the_job_file_says() -> None:
+def test_the_job_file_selects_the_definition_patterns() -> None:
     texts = {"handbook.md": HANDBOOK}
     told = [
         CatalogJob(context_of(texts, model=MODEL, glossary=glossary)) for glossary in ({}, {"patterns": ["sentence"]})

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_consumer.context import open_job
-from elt_llm_consumer.job_run import JobRequest, run_job
-from elt_llm_consumer.runner_choice import Choice
-from elt_llm_consumer.runner_report import RunReport
+from elt_llm_consumer.jobs.context import open_job
+from elt_llm_consumer.runner.costs import RunReport
+from elt_llm_consumer.runner.plan import RowSelection
+from elt_llm_consumer.runner.run import JobRequest, run_job
 from elt_llm_core.errors import UsageError
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
-from elt_llm_core.settings_loader import LoadedSettings
-from fake_jobs import job_file, project
-from folders import run_ingest
+from elt_llm_core.settings.loader import LoadedSettings
+from row_jobs.fake_jobs import job_file, project
+from stored.folders import run_ingest
 
 MODEL = Path(__file__).parents[3] / "samples" / "enterprise" / "model.drawio"
 RULES = """# Part A
@@ -53,7 +53,7 @@ def loaded(tmp_path: Path) -> LoadedSettings:
 
 
 def _run(loaded: LoadedSettings, llm: ScriptedLLM | None = None, *only: str) -> RunReport:
-    request = JobRequest("catalog", job_file(loaded), Choice(only=only), embedding=FakeEmbedding(), llm=llm)
+    request = JobRequest("catalog", job_file(loaded), RowSelection(only=only), embedding=FakeEmbedding(), llm=llm)
     report = run_job(request, loaded)
     assert report is not None
     return report
@@ -71,7 +71,7 @@ def _cells(loaded: LoadedSettings, name: str) -> dict[str, Any]:
     return cells
 
 
-def test_a_run_writes_every_entity_and_a_second_makes_nothing_anew(loaded: LoadedSettings) -> None:
+def test_a_second_run_reuses_every_row(loaded: LoadedSettings) -> None:
     first, second = _run(loaded), _run(loaded)
     assert (first.made > 83, first.failures) == (True, ())
     assert (second.made, second.kept) == (0, first.made)
@@ -99,7 +99,7 @@ def test_a_model_is_asked_once_for_each_field_and_never_again(loaded: LoadedSett
     assert (second.made, second.spent.calls) == (0, 0)
     cell = _cells(loaded, "Loan")["governance_rules"]
     assert (cell["value"], cell["method"]) == ("The Registrar grants every Loan.", "extractive")
-    assert "do not bear out" in cell["note"]
+    assert "do not support" in cell["note"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_model_is_asked_once_for_each_field_and_never_again(loaded: LoadedSett
         ("B1.1 Part B", "found", "extractive"),
     ],
 )
-def test_a_model_finds_nothing_for_one_entity_in_what_is_said_of_another(
+def test_facts_about_one_entity_are_not_used_for_another(
     reply: str, verdict: str, method: str, loaded: LoadedSettings
 ) -> None:
     assert _run(loaded, ScriptedLLM([reply] * 20), "Loan").failures == ()
@@ -118,7 +118,7 @@ def test_a_model_finds_nothing_for_one_entity_in_what_is_said_of_another(
     assert (cell["verdict"], cell["method"]) == (verdict, method)
 
 
-def test_a_job_without_a_model_is_told_what_lacks(loaded: LoadedSettings) -> None:
+def test_a_job_without_an_enterprise_model_is_refused(loaded: LoadedSettings) -> None:
     path = loaded.config_dir / "consumer" / "rules.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace(", model: drawn", ""), encoding="utf-8")
     with pytest.raises(UsageError, match="enterprise model"):

@@ -1,10 +1,10 @@
 import pytest
-from elt_llm_consumer.context import JobContext
 from elt_llm_consumer.coverage.job import CoverageJob
-from elt_llm_consumer.rows import JobResult
-from elt_llm_core.enterprise_model import FactSheet
+from elt_llm_consumer.evidence import JobResult
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_core.enterprise import FactSheet
 from elt_llm_core.errors import UsageError
-from job_contexts import context_of, inventory_of, model_of
+from row_jobs.contexts import context_of, inventory_of, model_of
 
 HANDBOOK = """# Part A: Members
 
@@ -52,7 +52,7 @@ def values(result: JobResult, table: str, column: str) -> dict[str, object]:
     return {row.name: row.cells[column].value for row in result.table(table).rows}
 
 
-def test_each_entity_has_a_class_by_what_the_texts_say_of_it() -> None:
+def test_each_entity_has_a_class_based_on_its_statements() -> None:
     assert values(result_of(context()), "coverage", "coverage") == {
         "Member Club": "STRONG",
         "Affiliation": "ABSENT",
@@ -63,13 +63,13 @@ def test_each_entity_has_a_class_by_what_the_texts_say_of_it() -> None:
     }
 
 
-def test_the_bounds_of_the_classes_are_those_of_the_job() -> None:
+def test_the_job_sets_the_thresholds_of_the_classes() -> None:
     result = result_of(context(thresholds={"strong_rules": 50}, rule_words=["is green"]))
     classes = values(result, "coverage", "coverage")
     assert (classes["Member Club"], classes["Team Sheet"]) == ("MODERATE", "MODERATE")
 
 
-def test_the_class_shows_the_words_it_rests_on_and_the_measure_behind_it() -> None:
+def test_a_class_has_its_evidence_and_measure() -> None:
     job_context = context()
     [row] = [row for row in result_of(job_context).table("coverage").rows if row.name == "Member Club"]
     cell = row.cells["coverage"]
@@ -78,12 +78,12 @@ def test_the_class_shows_the_words_it_rests_on_and_the_measure_behind_it() -> No
     assert (row.cells["rules"].value, row.cells["sections"].value, row.cells["defined"].value) == (4.0, 3, "yes")
 
 
-def test_a_name_that_stands_only_within_a_longer_one_is_not_absent() -> None:
+def test_a_name_inside_a_longer_one_is_not_absent() -> None:
     [row] = [row for row in result_of(context()).table("coverage").rows if row.name == "Sheet"]
     assert row.cells["coverage"].evidence[0].quote == "The Team Sheet is green."
 
 
-def test_what_stands_on_one_side_only_is_told_with_its_place() -> None:
+def test_gaps_on_either_side_are_reported_with_their_location() -> None:
     result = result_of(context())
     assert values(result, "gaps", "gap") == {
         "Member Club": "MATCHED",
@@ -125,7 +125,7 @@ def test_all_evidence_can_be_read_back_and_two_runs_are_equal() -> None:
     assert result == result_of(context())
 
 
-def test_other_names_in_the_inventory_count_as_well() -> None:
+def test_aliases_in_the_inventory_count() -> None:
     model = model_of({"Papers": ["Deletion List"]})
     sheet = FactSheet(id="s", name="Deletion List", fields={"Alias": "Disposal Log"})
     inventory = inventory_of([sheet])
@@ -133,7 +133,7 @@ def test_other_names_in_the_inventory_count_as_well() -> None:
     assert values(result_of(given), "coverage", "coverage") == {"Deletion List": "MODERATE"}
 
 
-def test_types_and_names_can_be_left_out() -> None:
+def test_types_and_names_can_be_excluded() -> None:
     assert list(values(result_of(context(skip=["ground", "Sheet"])), "coverage", "type")) == [
         "Member Club",
         "Affiliation",
@@ -143,7 +143,7 @@ def test_types_and_names_can_be_left_out() -> None:
     assert result_of(context(types=["Interface"])).table("coverage").rows == ()
 
 
-def test_a_row_that_was_not_made_leaves_no_trace_of_itself() -> None:
+def test_a_failed_row_is_left_out_of_the_result() -> None:
     job = CoverageJob(context())
     first = job.tasks()[0]
     result = job.result([first.row(first.material(), None)])
@@ -151,7 +151,7 @@ def test_a_row_that_was_not_made_leaves_no_trace_of_itself() -> None:
     assert [row.name for row in result.table("gaps").rows] == ["Member Club", "Working Day"]
 
 
-def test_a_term_whose_entity_was_not_made_yet_is_no_gap() -> None:
+def test_a_term_with_an_unfinished_entity_is_not_a_gap() -> None:
     job = CoverageJob(context())
     last = job.tasks()[-1]
     result = job.result([last.row(last.material(), None)])
@@ -159,7 +159,7 @@ def test_a_term_whose_entity_was_not_made_yet_is_no_gap() -> None:
 
 
 @pytest.mark.parametrize("texts", [{}, {"handbook.md": HANDBOOK}])
-def test_a_job_without_model_or_texts_says_what_to_give(texts: dict[str, str]) -> None:
+def test_a_job_without_a_model_or_texts_names_the_missing_setting(texts: dict[str, str]) -> None:
     model = None if texts else model_of(MODEL)
     with pytest.raises(UsageError, match="needs a model and texts") as raised:
         CoverageJob(context_of(texts, model=model))

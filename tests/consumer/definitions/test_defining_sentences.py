@@ -1,8 +1,8 @@
-"""Sentences that define a term, and what they say that it means."""
+"""Sentences that define a term, and its meaning in them."""
 
 import pytest
-from defined import defined, definitions_in, terms_in
-from elt_llm_consumer.sections.glossary import GlossarySection
+from elt_llm_consumer.jobs.sections import GlossarySection
+from row_jobs.definitions import defined, definitions_in, terms_in
 
 DEFINING = [
     ('"Supplier" means any person who delivers goods.', "Supplier", "any person who delivers goods."),
@@ -63,13 +63,13 @@ def test_other_names_and_short_forms_are_read_beside_the_term() -> None:
         ('"Depot" shall have the meaning assigned to it in clause 4.2(b).', "clause 4.2(b)"),
     ],
 )
-def test_a_reference_says_where_the_definition_is(text: str, refers_to: str | None) -> None:
+def test_a_reference_names_the_rule_with_the_definition(text: str, refers_to: str | None) -> None:
     (found,) = definitions_in(text)
     assert found.pattern == "reference"
     assert found.refers_to == (refers_to or "section 1159 of the Companies Act")
 
 
-def test_a_list_belongs_to_the_definition_it_stands_under_and_no_further() -> None:
+def test_a_list_belongs_to_the_definition_right_above_it() -> None:
     text = (
         '(a) "Club" means a body of persons; and\n\n(b) "Match" means:\n\n(i) a league match; or\n\n'
         "(ii) a cup match;\n\n"
@@ -82,12 +82,12 @@ def test_a_list_belongs_to_the_definition_it_stands_under_and_no_further() -> No
     ]
 
 
-def test_what_is_said_after_a_list_belongs_to_it() -> None:
+def test_the_sentence_after_a_list_belongs_to_the_definition() -> None:
     text = '"Relative" means:\n(a) a parent; or\n(b) a child,\nbut does not include a cousin.\n\nThe fee is due.\n'
     assert defined(text) == [("Relative", "(a) a parent; or (b) a child, but does not include a cousin.")]
 
 
-def test_a_definition_goes_over_a_page_without_what_stands_at_its_edge() -> None:
+def test_a_definition_across_pages_leaves_out_page_furniture() -> None:
     text = (
         '"Ground" means the land on which a club plays and\n\nHandbook 2026\nPage 3\n\n\fwhich it holds for a year.'
         " Fees are due.\n\nHandbook 2026\nPage 4\n\n\fMore.\n\nHandbook 2026\nPage 5\n\n\fThe end of it.\n"
@@ -96,7 +96,7 @@ def test_a_definition_goes_over_a_page_without_what_stands_at_its_edge() -> None
     assert found.text == "the land on which a club plays and which it holds for a year."
 
 
-def test_patterns_that_are_not_wanted_are_left_out() -> None:
+def test_patterns_not_in_the_settings_are_left_out() -> None:
     text = '"Fee" means a sum that is paid.\n\nThe Yearly General Meeting (YGM) opens.\n'
     assert terms_in(text) == ["Fee", "YGM"]
     assert [one.term for one in definitions_in(text, GlossarySection(patterns=("abbreviation",)))] == ["YGM"]

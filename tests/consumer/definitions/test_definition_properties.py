@@ -3,14 +3,14 @@
 import time
 
 import pytest
-from defined import definitions_in
-from elt_llm_consumer.corpus import Corpus
-from elt_llm_consumer.definitions.find import definitions_of, find_definitions
-from elt_llm_consumer.definitions.spans import one_line
-from elt_llm_consumer.definitions.terms import term_key
+from elt_llm_consumer.definitions.definition import term_key
+from elt_llm_consumer.definitions.find import definitions_in_document, find_definitions
+from elt_llm_consumer.definitions.layout import one_line
+from elt_llm_consumer.jobs.corpus import Corpus
 from hypothesis import given
 from hypothesis import strategies as st
-from job_contexts import document_of
+from row_jobs.contexts import document_of
+from row_jobs.definitions import definitions_in
 
 _PARTS = st.sampled_from(
     [
@@ -43,11 +43,13 @@ def test_spans_can_be_read_back_in_any_text(text: str) -> None:
 @given(_TEXTS)
 def test_a_text_is_read_the_same_each_time(text: str) -> None:
     document = document_of("text.md", text)
-    assert definitions_of(document) == definitions_of(document) == find_definitions(Corpus([document]))
+    assert (
+        definitions_in_document(document) == definitions_in_document(document) == find_definitions(Corpus([document]))
+    )
 
 
 @given(st.text(max_size=60))
-def test_keys_and_clean_lines_stay_as_they_are(text: str) -> None:
+def test_keys_and_clean_lines_do_not_change(text: str) -> None:
     assert one_line(one_line(text)).split() == one_line(one_line(one_line(text))).split()
     assert term_key(" ".join(term_key(text))) == term_key(" ".join(term_key(" ".join(term_key(text)))))
 
@@ -56,12 +58,12 @@ def test_keys_and_clean_lines_stay_as_they_are(text: str) -> None:
     ("one", "other"),
     [("The Working Days", "working day"), ("sub-contractors", "Sub contractor"), ("Parties", "a party")],
 )
-def test_case_number_hyphen_and_article_make_no_other_term(one: str, other: str) -> None:
+def test_case_number_hyphen_and_article_do_not_change_the_key(one: str, other: str) -> None:
     assert term_key(one) == term_key(other)
 
 
 @pytest.mark.parametrize("word", ["Status", "Analysis", "Address", "Bus"])
-def test_words_that_only_end_like_plurals_are_left_whole(word: str) -> None:
+def test_words_that_only_end_like_plurals_keep_their_ending(word: str) -> None:
     assert term_key(word) == (word.lower(),)
 
 
@@ -85,8 +87,8 @@ def test_words_that_only_end_like_plurals_are_left_whole(word: str) -> None:
         *("# Glossary\n\nA: b\n", ", of a ", "(", "„a", "a (", "A\nThe b.\n", "\f\n", "…", "- ", "   ", "also called "),
     ],
 )
-def test_no_text_takes_longer_than_its_length_allows(unit: str) -> None:
+def test_reading_takes_time_linear_in_the_length(unit: str) -> None:
     text = unit * (60_000 // len(unit))
     start = time.monotonic()
-    definitions_of(document_of("long.md", text))
+    definitions_in_document(document_of("long.md", text))
     assert time.monotonic() - start < _SLOWEST

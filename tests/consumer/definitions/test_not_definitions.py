@@ -1,7 +1,7 @@
 """What only looks like a definition: each of these was, or could be, taken for one."""
 
 import pytest
-from defined import terms_in
+from row_jobs.definitions import terms_in
 
 DISTRACTORS = """
 By any means it must be delivered.|This means that the order is void.|It means a lot to the staff.

@@ -1,7 +1,7 @@
-"""A small result of a job with everything that is hard to write down: lists, quotes, formulas, odd names."""
+"""A small job result with everything that is hard to export: lists, quotes, formulas, unusual names."""
 
-from elt_llm_consumer.corpus import quote_hash
-from elt_llm_consumer.rows import Cell, Curation, Evidence, JobResult, Review, Row, Table, absent, found
+from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Review, Row, Table, absent_cell, found_cell
+from elt_llm_consumer.jobs.corpus import quote_hash
 
 
 def evidence_of(quote: str, page: int | None = 8, source: str = "handbook.pdf") -> Evidence:
@@ -26,10 +26,10 @@ def glossary_result() -> JobResult:
             key="term/member-club",
             name="Member Club",
             cells={
-                "definition": found(first, [evidence_of(first)]),
-                "abbreviation": found("MC", [evidence_of("MC | Member Club", page=9)]),
-                "synonyms": found(("Affiliated Club", "Board"), [evidence_of("also called Affiliated Club")]),
-                "see_also": found(("Board", "Nowhere Defined"), [evidence_of("elected by the Board")]),
+                "definition": found_cell(first, [evidence_of(first)]),
+                "abbreviation": found_cell("MC", [evidence_of("MC | Member Club", page=9)]),
+                "synonyms": found_cell(("Affiliated Club", "Board"), [evidence_of("also called Affiliated Club")]),
+                "see_also": found_cell(("Board", "Nowhere Defined"), [evidence_of("elected by the Board")]),
             },
             review=Review(status="APPROVED", reviewer="Registrar", comment="=fine", reviewed_at="2026-11-01"),
         ),
@@ -44,13 +44,13 @@ def glossary_result() -> JobResult:
                     confidence=0.8,
                     note="The two differ in a number.",
                 ),
-                "abbreviation": absent("No abbreviation is given."),
+                "abbreviation": absent_cell("No abbreviation is given."),
             },
         ),
         Row(
             key="term/rate_of_pay",
             name="Rate_of; Pay v1.2",
-            cells={"definition": found('=HYPERLINK("http://x")', [evidence_of('=HYPERLINK("http://x")')])},
+            cells={"definition": found_cell('=HYPERLINK("http://x")', [evidence_of('=HYPERLINK("http://x")')])},
             review=Review(status="REJECTED"),
         ),
         Row(
@@ -76,7 +76,7 @@ def glossary_result() -> JobResult:
 def catalog_result() -> JobResult:
     def entity(name: str, *group: str) -> Row:
         text = f"{name} is kept by the office."
-        cells = {"formal_definition": found(text, [evidence_of(text)])}
+        cells = {"formal_definition": found_cell(text, [evidence_of(text)])}
         return Row(key=f"entity/{name}", name=name, group=group, cells=cells)
 
     entities = Table(
@@ -92,7 +92,7 @@ def catalog_result() -> JobResult:
     relationship = Row(
         key="relationship/1",
         name="Member lives in Town",
-        cells={"cardinality": found("many to one", [evidence_of("Member lives in Town (many to one).", None)])},
+        cells={"cardinality": found_cell("many to one", [evidence_of("Member lives in Town (many to one).", None)])},
     )
     relationships = Table(name="relationships", columns=("cardinality",), rows=(relationship,))
     return JobResult(job="things", kind="catalog", tables=(entities, relationships))

@@ -1,15 +1,15 @@
-"""The glossary as rows: what a cell says is what its places say."""
+"""The glossary as rows: every cell rests on its evidence."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from elt_llm_consumer.context import JobContext
+from elt_llm_consumer.evidence import JobResult, Row
 from elt_llm_consumer.glossary.job import GlossaryJob
-from elt_llm_consumer.rows import JobResult, Row
-from elt_llm_consumer.tasks import AskModel
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.tasks import AskModel
 from elt_llm_core.errors import ModelError, UnusableReply, UsageError
-from job_contexts import context_of
+from row_jobs.contexts import context_of
 
 _RULES = """\
 # A3 Definitions
@@ -55,7 +55,7 @@ def test_every_term_is_a_row_with_evidence() -> None:
     assert result.figures["contradicting definitions"] == 1
 
 
-def test_contradicting_definitions_are_shown_with_both_their_places() -> None:
+def test_contradicting_definitions_are_shown_with_both_places() -> None:
     cell = _rows(_result(_context()))["Store"].cells["definition"]
     assert cell.verdict == "conflict"
     assert cell.value == (
@@ -63,7 +63,7 @@ def test_contradicting_definitions_are_shown_with_both_their_places() -> None:
         "A place where goods of the shop are kept for six months.",
     )
     assert [place.about for place in cell.evidence] == list(cell.value)
-    assert cell.note == 'The definitions differ. code.md says "nine", rules.md says "six".'
+    assert cell.note == 'The definitions differ. code.md has "nine", rules.md has "six".'
 
 
 def test_a_reference_leads_to_the_definition_of_the_same_term() -> None:
@@ -73,15 +73,15 @@ def test_a_reference_leads_to_the_definition_of_the_same_term() -> None:
     assert clerk["defined_in"].value == ("code.md", "rules.md")
 
 
-def test_a_term_that_points_to_another_has_its_definition_as_inferred() -> None:
+def test_a_term_that_refers_to_another_infers_its_definition() -> None:
     depot = _rows(_result(_context()))["Depot"].cells
     assert depot["definition"].verdict == "inferred"
     assert depot["see_also"].value == ("Store",)
 
 
-def test_what_is_defined_nowhere_has_no_definition() -> None:
+def test_a_term_defined_nowhere_has_no_definition() -> None:
     cell = _rows(_result(_context()))["Guest"].cells["definition"]
-    assert (cell.verdict, cell.note) == ("absent", "It is only said where it is defined: Rule Z9.")
+    assert (cell.verdict, cell.note) == ("absent", "It is only referred to where it is defined: Rule Z9.")
 
 
 def test_uses_elsewhere_are_counted_with_their_sections() -> None:
@@ -97,7 +97,7 @@ def test_runs_give_equal_results() -> None:
     assert _result(_context()).model_dump_json() == _result(_context()).model_dump_json()
 
 
-def test_materials_are_json_and_ask_nothing_unless_told_to() -> None:
+def test_materials_are_json_and_have_prompts_only_if_configured() -> None:
     assert all(not task.material().prompts for task in GlossaryJob(_context()).tasks())
     prompts = {task.name: task.material().prompts for task in GlossaryJob(_context(clean_up="model")).tasks()}
     assert {name for name, asked in prompts.items() if asked} == {"Clerk"}
@@ -114,7 +114,7 @@ def _mended(reply: str | Exception) -> dict[str, Any]:
     return {"value": cell.value, "method": cell.method, "note": cell.note, "quote": cell.evidence[0].quote}
 
 
-def test_a_model_may_mend_the_text_and_never_the_quote() -> None:
+def test_a_model_may_clean_up_the_text_but_never_the_quote() -> None:
     cell = _mended("The person who keeps the books\nof the shop")
     assert (cell["value"], cell["method"]) == ("The person who keeps the books of the shop", "llm")
     assert cell["quote"] == _mended("nonsense")["quote"]
@@ -133,17 +133,17 @@ def test_a_model_may_mend_the_text_and_never_the_quote() -> None:
         UnusableReply("cut off"),
     ],
 )
-def test_what_a_model_adds_or_loses_is_not_taken(reply: str | Exception) -> None:
+def test_a_reply_that_adds_or_omits_words_is_rejected(reply: str | Exception) -> None:
     cell = _mended(reply)
     assert (cell["value"], cell["method"]) == ("The person who keeps the books of the shop.", "rule")
     assert cell["note"]
 
 
-def test_a_model_that_is_gone_fails_the_row() -> None:
+def test_an_unreachable_model_fails_the_row() -> None:
     with pytest.raises(ModelError):
         _mended(ModelError("gone"))
 
 
-def test_a_job_without_texts_says_so() -> None:
+def test_a_job_without_texts_is_refused() -> None:
     with pytest.raises(UsageError, match="needs texts"):
         GlossaryJob(context_of({}))

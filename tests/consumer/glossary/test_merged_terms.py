@@ -1,11 +1,11 @@
 """Terms are put together from all their places, whatever their spelling and the order they come in."""
 
-from defined import definitions_in
 from elt_llm_consumer.definitions.find import find_definitions
-from elt_llm_consumer.glossary.merging import Term, merged
+from elt_llm_consumer.glossary.terms import MergedTerm, merge_definitions
 from hypothesis import given
 from hypothesis import strategies as st
-from job_contexts import corpus_of
+from row_jobs.contexts import corpus_of
+from row_jobs.definitions import definitions_in
 
 _TEXT = """\
 # Glossary
@@ -23,8 +23,8 @@ The YGM (Yearly General Meeting) means a lot. "YGM" means the meeting of all mem
 """
 
 
-def _terms(text: str) -> dict[str, Term]:
-    return {term.name: term for term in merged(definitions_in(text))}
+def _terms(text: str) -> dict[str, MergedTerm]:
+    return {term.name: term for term in merge_definitions(definitions_in(text))}
 
 
 def test_spellings_of_one_term_are_one_row_with_all_places() -> None:
@@ -33,13 +33,13 @@ def test_spellings_of_one_term_are_one_row_with_all_places() -> None:
     assert list(owner.variants) == ["Data-Owners"]
 
 
-def test_a_short_form_is_its_long_forms_and_so_is_what_is_said_of_it() -> None:
-    (term,) = [one for one in merged(definitions_in(_TEXT)) if one.short_forms]
+def test_the_definitions_of_a_short_form_belong_to_its_long_form() -> None:
+    (term,) = [one for one in merge_definitions(definitions_in(_TEXT)) if one.short_forms]
     assert "YGM" in (term.name, *term.abbreviations)
     assert [one.text for one in term.definitions] == ["the meeting of all members in June."]
 
 
-def test_a_short_form_of_two_things_stays_apart_from_both() -> None:
+def test_a_short_form_of_two_terms_is_a_term_of_its_own() -> None:
     text = 'The Service Level (SL) is high. The Safety Lead (SL) is here.\n\n"SL" means a list of shops.\n'
     assert sorted(_terms(text)) == ["SL", "Safety Lead", "Service Level"]
 
@@ -51,8 +51,8 @@ def test_references_and_other_names_are_kept() -> None:
 
 
 @given(st.data())
-def test_terms_are_the_same_in_whatever_order_definitions_come(data: st.DataObject) -> None:
+def test_the_order_of_definitions_does_not_change_the_terms(data: st.DataObject) -> None:
     found = find_definitions(corpus_of({"one.md": _TEXT, "two.md": _TEXT.replace("decides", "rules")}))
     shuffled = data.draw(st.permutations(found))
-    assert merged(shuffled) == merged(found)
-    assert sum(len(term.all) for term in merged(found)) == len(found)
+    assert merge_definitions(shuffled) == merge_definitions(found)
+    assert sum(len(term.all) for term in merge_definitions(found)) == len(found)

@@ -1,15 +1,15 @@
 """Candidates and relationships drawn from rules alone."""
 
 import pytest
-from elt_llm_consumer.context import JobContext
-from elt_llm_consumer.corpus import Corpus
+from elt_llm_consumer.evidence import JobResult, Row
 from elt_llm_consumer.handbook.job import HandbookJob
-from elt_llm_consumer.rows import JobResult, Row
+from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.corpus import Corpus
 from elt_llm_core.errors import UsageError
 from elt_llm_core.models.fakes import ScriptedLLM
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from job_contexts import context_of, model_of
+from row_jobs.contexts import context_of, model_of
 
 HANDBOOK = """# Part A: The society
 
@@ -109,9 +109,7 @@ def test_candidates_are_what_is_defined_and_what_acts_or_is_acted_on() -> None:
         ("invoice", "document", "inferred"),
     ],
 )
-def test_the_definition_tells_the_kind_first_then_the_name_then_what_it_does(
-    name: str, kind: str, verdict: str
-) -> None:
+def test_the_kind_comes_from_the_definition_then_the_name_then_the_acts(name: str, kind: str, verdict: str) -> None:
     row = candidate(result_of(context()), name)
     assert (row.cells["kind"].value, row.cells["kind"].verdict, row.group) == (kind, verdict, (kind,))
     assert row.cells["kind"].note
@@ -130,13 +128,13 @@ def test_the_definition_tells_the_kind_first_then_the_name_then_what_it_does(
         ("Junior Reader is a kind of Reader", None),
     ],
 )
-def test_relationships_have_a_direction_and_say_whether_they_must_be(name: str, modality: str | None) -> None:
+def test_relationships_have_a_direction_and_a_modality(name: str, modality: str | None) -> None:
     row = related(result_of(context()))[name]
     assert row.cells["modality"].value == modality
     assert row.cells["verb"].verdict == "found"
 
 
-def test_whose_verb_it_is_behind_they_is_inferred_from_the_sentence_before() -> None:
+def test_the_subject_behind_they_is_inferred_from_the_sentence_before() -> None:
     row = related(result_of(context()))["Trustees approve Catalogue"]
     assert row.cells["verb"].verdict == "inferred"
     assert row.cells["source"].evidence[0].quote.startswith("A3.3 The Trustees must meet")
@@ -154,11 +152,11 @@ def test_terms_of_reference_are_rules_with_the_role_as_subject_and_its_listed_du
     assert cell.value[2].startswith("A2.3 The duties of the Keeper are:")
 
 
-def test_what_is_no_role_has_no_terms_of_reference() -> None:
+def test_only_roles_have_terms_of_reference() -> None:
     assert candidate(result_of(context()), "Loan Slip").cells["terms_of_reference"].verdict == "absent"
 
 
-def test_with_a_model_each_candidate_says_which_entity_it_is() -> None:
+def test_with_a_model_each_candidate_has_its_entity() -> None:
     model = model_of({"People": ["Library Member", "Keeper"]})
     result = result_of(context(model=model, aliases={"Library Member": ["Reader"]}))
     assert candidate(result, "Reader").cells["in_model"].value == "Library Member"
@@ -167,7 +165,7 @@ def test_with_a_model_each_candidate_says_which_entity_it_is() -> None:
     assert result.figures["in the model"] == 2
 
 
-def test_topics_narrow_to_the_sentences_and_sections_about_them() -> None:
+def test_topics_limit_candidates_to_their_sentences_and_sections() -> None:
     result = result_of(context(handbook={"topics": ["invoices"]}))
     assert {row.name for row in result.table("candidates").rows} == {"bursar", "invoice", "Trustees"}
     assert set(related(result)) == {
@@ -196,7 +194,7 @@ def test_a_job_without_texts_is_refused() -> None:
         HandbookJob(context_of({}))
 
 
-def test_all_evidence_stands_in_the_texts_and_every_key_once() -> None:
+def test_all_evidence_is_in_the_texts_and_keys_are_unique() -> None:
     job_context = context()
     result = result_of(job_context)
     assert held(job_context.corpus, result)
@@ -211,7 +209,7 @@ _SENTENCES = st.sampled_from(
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(_SENTENCES, min_size=1, max_size=25), st.integers(0, 3))
-def test_any_text_gives_the_same_result_twice_with_evidence_that_is_held(sentences: list[str], blank: int) -> None:
+def test_any_text_gives_the_same_result_twice_with_valid_evidence(sentences: list[str], blank: int) -> None:
     text = ("\n" * blank + " ").join(sentences)
     first, second = (context_of({"a.txt": text, "b.txt": text}) for _ in range(2))
     result = result_of(first)
@@ -219,7 +217,7 @@ def test_any_text_gives_the_same_result_twice_with_evidence_that_is_held(sentenc
     assert held(first.corpus, result)
 
 
-def test_a_model_describes_a_candidate_and_only_as_the_texts_bear_it_out() -> None:
+def test_a_model_describes_a_candidate_only_as_the_texts_support() -> None:
     told = "The Keeper shall maintain the Catalogue [1]. The Keeper was born on the moon [1]."
     job = HandbookJob(context_of({"handbook.md": HANDBOOK}, llm=ScriptedLLM([told]), handbook={"describe": "model"}))
     task = next(one for one in job.tasks() if one.name == "Keeper")

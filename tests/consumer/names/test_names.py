@@ -4,7 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from elt_llm_consumer.names import Likeness, Mention, Names
+from elt_llm_consumer.names.names import Likeness, Mention, Names
 from elt_llm_query.understanding.aliases import aliases_from
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +42,7 @@ def _met(names: list[str], text: str) -> list[tuple[str, str]]:
         ("証明書", "この証明書は必要です。", "証明書"),
     ],
 )
-def test_a_name_is_met_however_it_is_written(name: str, text: str, written: str) -> None:
+def test_a_name_is_found_in_every_spelling(name: str, text: str, written: str) -> None:
     assert _met([name], text) == [(name, written)]
 
 
@@ -56,18 +56,18 @@ def test_a_name_is_met_however_it_is_written(name: str, text: str, written: str)
         ("Owner", "They disown her."),
     ],
 )
-def test_a_name_is_not_met_across_sentences_inside_words_or_as_another_word(name: str, text: str) -> None:
+def test_a_name_is_not_found_across_sentences_or_inside_words(name: str, text: str) -> None:
     assert _met([name], text) == []
 
 
-def test_of_two_names_at_one_place_the_longer_counts() -> None:
+def test_of_two_overlapping_names_the_longer_counts() -> None:
     assert _met(["Match", "Match Fee"], "A Match Fee for each Match.") == [
         ("Match Fee", "Match Fee"),
         ("Match", "Match"),
     ]
 
 
-def test_a_name_goes_before_the_alias_of_another() -> None:
+def test_a_name_takes_precedence_over_the_alias_of_another() -> None:
     names = Names(["Sin Bin", "Temporary Dismissal"], _ALIASES)
     assert [one.name for one in names.mentions("a temporary dismissal")] == ["Temporary Dismissal"]
 
@@ -96,7 +96,7 @@ def test_several_words_count_for_certain_in_small_letters_too() -> None:
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
 
 
-def test_the_form_that_was_met_is_told() -> None:
+def test_a_mention_has_its_matching_form() -> None:
     found = Names(["Invoice"], _ALIASES).mentions("Pay bills of charges; no, a BOC.")
     assert [(one.name, one.form) for one in found] == [("Invoice", "Bill of Charges"), ("Invoice", "BOC")]
 
@@ -130,7 +130,7 @@ def test_forms_are_the_name_its_parts_and_its_other_names_once() -> None:
         ("CWO", "Club Welfare Officer", "fuzzy"),
     ],
 )
-def test_near_duplicates_are_told_from_two_ways_to_write_one_name(left: str, right: str, how: str) -> None:
+def test_near_duplicates_differ_from_two_spellings_of_one_name(left: str, right: str, how: str) -> None:
     assert Names([], _ALIASES).likeness(left, right).how == how
 
 
@@ -149,18 +149,18 @@ def test_every_name_is_the_same_as_itself(name: str) -> None:
 
 
 @given(st.lists(_NAMES, max_size=6), _TEXTS)
-def test_mentions_are_in_order_apart_and_written_as_told(names: list[str], text: str) -> None:
+def test_mentions_are_in_order_and_match_their_spans(names: list[str], text: str) -> None:
     found = Names(names, _ALIASES).mentions(text)
     assert all(text[one.start : one.end] == one.written and one.name in names for one in found)
     assert all(before.end <= after.start for before, after in pairwise(found))
 
 
 @given(_NAMES)
-def test_a_name_is_met_in_a_sentence_of_its_own(name: str) -> None:
+def test_a_name_is_found_in_a_sentence_of_its_own(name: str) -> None:
     assert [one.name for one in Names([name]).mentions(f"we know of no {name}.")][:1] == [name]
 
 
-def test_a_thousand_names_are_looked_for_in_one_pass() -> None:
+def test_a_thousand_names_are_found_in_one_pass() -> None:
     names = Names([f"Thing {number} Record" for number in range(1000)])
     text = "Some words stand around it, and then comes Thing 77 Records again. " * 10_000
     started = time.perf_counter()

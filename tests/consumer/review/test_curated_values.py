@@ -1,14 +1,14 @@
-"""What reviewers put in place of what was found: applied to its row, told who and when, and missed by nobody."""
+"""Values curated by reviewers are applied to their rows, with author and date, and every problem is reported."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_consumer.runner_choice import Choice
+from elt_llm_consumer.runner.plan import RowSelection
 from elt_llm_core.errors import SettingsError
-from elt_llm_core.settings_loader import LoadedSettings
-from fake_jobs import load, outputs_of, project, run, some_terms
+from elt_llm_core.settings.loader import LoadedSettings
+from row_jobs.fake_jobs import load, outputs_of, project, run, some_terms
 
 ONE = """overrides:
 - {table: terms, key: Term 01, field: definition, value: Something better., by: Desk, at: 2026-01-31, reason: It is so.}
@@ -33,19 +33,19 @@ def _written(loaded: LoadedSettings) -> tuple[dict[str, Any], list[str]]:
     return {row["key"]: row["cells"] for row in rows}, value["notes"]
 
 
-def test_a_curated_value_takes_the_place_of_what_was_found_and_says_so(tmp_path: Path) -> None:
+def test_a_curated_value_replaces_the_found_one_with_a_note(tmp_path: Path) -> None:
     loaded = _project(tmp_path, ONE)
     run(loaded)
     cells, notes = _written(loaded)
     cell = cells["Term 01"]["definition"]
     assert (cell["value"], cell["verdict"], cell["method"]) == ("Something better.", "found", "curated")
     assert cell["curation"] == {"by": "Desk", "at": "2026-01-31", "reason": "It is so."}
-    assert cell["note"] == "In place of (found, rule): a thing of the number 1."
+    assert cell["note"] == "It replaces (found, rule): a thing of the number 1."
     assert cells["Term 00"]["definition"]["method"] == "rule"
     assert notes == []
 
 
-def test_a_curated_value_comes_and_goes_without_a_row_made_anew(tmp_path: Path) -> None:
+def test_adding_or_removing_a_curated_value_does_not_rebuild_its_row(tmp_path: Path) -> None:
     loaded = _project(tmp_path, "overrides: []")
     run(loaded)
     (tmp_path / "curated.yaml").write_text(ONE, encoding="utf-8")
@@ -56,7 +56,7 @@ def test_a_curated_value_comes_and_goes_without_a_row_made_anew(tmp_path: Path) 
     assert _written(loaded)[0]["Term 01"]["definition"]["method"] == "rule"
 
 
-def test_a_quote_is_looked_up_and_one_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_quotes_are_looked_up_and_missing_ones_reported(tmp_path: Path) -> None:
     there, missing = "Term 02 means a thing", "Term 02 means a king"
     overrides = [
         f"- {{table: terms, name: Term 0{number}, field: definition, value: V, by: K, at: 2026-01-31, quote: {quote}}}"
@@ -84,24 +84,24 @@ def test_null_means_that_there_is_no_value(tmp_path: Path) -> None:
     [
         ("key: Term 01", "key: Term 77", "Curated value without a row: terms, Term 77, definition."),
         ("table: terms", "table: words", "Curated value without a row: words, Term 01, definition (a glossary has no"),
-        ("field: definition", "field: colour", "Curated value for a column that there is not: terms, Term 01, colour."),
+        ("field: definition", "field: colour", "Curated value for an unknown column: terms, Term 01, colour."),
     ],
 )
-def test_a_curated_value_that_finds_no_place_is_told(tmp_path: Path, before: str, after: str, told: str) -> None:
+def test_a_curated_value_without_a_row_or_field_is_reported(tmp_path: Path, before: str, after: str, told: str) -> None:
     loaded = _project(tmp_path, ONE.replace(before, after))
     run(loaded)
     [note] = _written(loaded)[1]
     assert note.startswith(told)
 
 
-def test_a_value_for_a_row_that_was_left_out_is_no_mistake_and_one_for_another_kind_neither(tmp_path: Path) -> None:
+def test_curated_values_for_excluded_rows_or_other_job_kinds_are_not_errors(tmp_path: Path) -> None:
     other = ONE.splitlines()[1].replace("table: terms", "kind: catalog, table: entities")
     loaded = _project(tmp_path, f"{ONE}{other}\n")
-    run(loaded, choice=Choice(limit=1))
+    run(loaded, choice=RowSelection(limit=1))
     assert _written(loaded)[1] == ["Not complete: 2 of 3 rows are missing: Term 01, Term 02."]
 
 
-def test_a_row_that_follows_from_others_can_be_curated_too(tmp_path: Path) -> None:
+def test_a_derived_row_can_be_curated(tmp_path: Path) -> None:
     loaded = _project(
         tmp_path, ONE.replace("table: terms, key: Term 01, field: definition", "table: folders, key: a, field: terms")
     )
@@ -111,15 +111,15 @@ def test_a_row_that_follows_from_others_can_be_curated_too(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("before", "after"), [("key: Term 01", "colour: red"), ("2026-01-31", "soon")])
-def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path: Path, before: str, after: str) -> None:
+def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, before: str, after: str) -> None:
     with pytest.raises(SettingsError, match=r"curated\.yaml"):
         run(_project(tmp_path, ONE.replace(before, after)))
 
 
-def test_two_values_for_one_field_are_told(tmp_path: Path) -> None:
+def test_two_values_for_one_field_are_reported(tmp_path: Path) -> None:
     second = ONE.replace("overrides:\n", "").replace("better", "else")
     loaded = _project(tmp_path, ONE + second)
     run(loaded)
     cells, notes = _written(loaded)
     assert cells["Term 01"]["definition"]["value"] == "Something else."
-    assert notes == ["Curated values given 2 times, of which the last holds: terms, Term 01, definition."]
+    assert notes == ["Curated values given 2 times; the last one applies: terms, Term 01, definition."]

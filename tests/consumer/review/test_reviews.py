@@ -1,4 +1,4 @@
-"""Reviews travel out with the sheet, come back, and stay whatever makes the rows anew."""
+"""Reviews are exported with the sheet, imported again, and survive rebuilt rows."""
 
 import csv
 import json
@@ -8,22 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_consumer.export.atomic import write_whole
-from elt_llm_consumer.review.importing import ImportReport, import_reviews
-from elt_llm_consumer.review.overview import overview
-from elt_llm_consumer.review.sheet import SheetRow, read_sheet
+from elt_llm_consumer.export.text import write_atomically
+from elt_llm_consumer.review.reviews import review_overview
+from elt_llm_consumer.review.sheet import ImportReport, SheetRow, import_reviews, read_sheet
 from elt_llm_consumer.review.stale import read_sources, stale_rows
-from elt_llm_consumer.runner_choice import Choice
+from elt_llm_consumer.runner.plan import RowSelection
+from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.errors import UsageError
-from elt_llm_core.forgetting import forget
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.settings_loader import LoadedSettings
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.rows import JobName
-from fake_jobs import KIND, job_file, outputs_of, project, run, some_terms
-from folders import run_ingest
+from elt_llm_core.state.jobs import JobName
 from openpyxl import load_workbook
-from shelf import writing
+from row_jobs.fake_jobs import KIND, job_file, outputs_of, project, run, some_terms
+from stored.folders import run_ingest
+from stored.shelf import writing
 
 NAME = JobName("rules", KIND)
 
@@ -63,7 +62,7 @@ def test_a_review_is_in_the_next_outputs_and_survives_runs(loaded: LoadedSetting
         loaded, _line("Term 01", "APPROVED", "Registrar", "Good."), _line("a", "REJECTED", table="folders")
     )
     assert (report.taken, report.problems) == (2, ())
-    for choice in (Choice(), Choice(anew=True), Choice(only=("Term 03",))):
+    for choice in (RowSelection(), RowSelection(anew=True), RowSelection(only=("Term 03",))):
         run(loaded, choice=choice)
         review = _reviews(loaded)["Term 01"]
         assert (review["status"], review["reviewer"], review["comment"]) == ("APPROVED", "Registrar", "Good.")
@@ -71,7 +70,7 @@ def test_a_review_is_in_the_next_outputs_and_survives_runs(loaded: LoadedSetting
         assert _reviews(loaded)["Term 00"]["status"] == "PENDING"
 
 
-def test_a_review_of_a_row_that_says_something_else_now_is_stale(loaded: LoadedSettings) -> None:
+def test_a_review_of_a_row_that_changed_is_stale(loaded: LoadedSettings) -> None:
     _import(loaded, _line("Term 00", "APPROVED", "Registrar"), _line("Term 01", "APPROVED", "Registrar"))
     _change(loaded, "a thing of the number 0", "something else")
     run(loaded)
@@ -85,7 +84,7 @@ def test_a_review_of_a_row_that_says_something_else_now_is_stale(loaded: LoadedS
     assert not _reviews(loaded)["Term 00"]["stale"]
 
 
-def test_a_line_that_says_nothing_takes_nothing_back(loaded: LoadedSettings) -> None:
+def test_an_empty_line_removes_no_review(loaded: LoadedSettings) -> None:
     _import(loaded, _line("Term 00", "REJECTED", "Registrar"))
     report = _import(loaded, _line("Term 00", "PENDING"), _line("Term 01", ""))
     assert (report.taken, report.without_review) == (0, 2)
@@ -102,7 +101,7 @@ def test_a_line_that_says_nothing_takes_nothing_back(loaded: LoadedSettings) -> 
         (_line("", "APPROVED"), "row 2: 'terms' has no row ''."),
     ],
 )
-def test_every_line_that_is_not_understood_is_told_and_the_others_are_taken(
+def test_invalid_lines_are_reported_and_the_others_imported(
     loaded: LoadedSettings, line: SheetRow, problem: str
 ) -> None:
     report = _import(loaded, line, _line("Term 01", "needs clarification", "Registrar"))
@@ -111,12 +110,12 @@ def test_every_line_that_is_not_understood_is_told_and_the_others_are_taken(
     assert report.exit_code == 1
 
 
-def test_a_row_that_stands_twice_in_a_sheet_is_told(loaded: LoadedSettings) -> None:
+def test_a_row_that_is_twice_in_a_sheet_is_reported(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
     assert report.problems == ("row 2: 'Term 01' stands in row 2 already",)
 
 
-def test_the_exported_workbook_comes_back_with_what_was_filled_in(loaded: LoadedSettings) -> None:
+def test_an_exported_workbook_is_imported_with_its_reviews(loaded: LoadedSettings) -> None:
     path = loaded.project / "out" / "rules-glossary.xlsx"
     workbook = load_workbook(path)
     sheet = workbook["Terms"]
@@ -131,7 +130,7 @@ def test_the_exported_workbook_comes_back_with_what_was_filled_in(loaded: Loaded
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_the_exported_csv_comes_back_however_a_spreadsheet_saved_it(loaded: LoadedSettings, delimiter: str) -> None:
+def test_an_exported_csv_is_imported_in_every_spreadsheet_dialect(loaded: LoadedSettings, delimiter: str) -> None:
     exported = outputs_of(loaded)["rules-glossary.terms.csv"].decode("utf-8-sig")
     lines = list(csv.DictReader(StringIO(exported)))
     lines[2] |= {"review_status": "REJECTED", "reviewer": "Registrar", "review_comment": "Not\nso; no, not"}
@@ -139,14 +138,14 @@ def test_the_exported_csv_comes_back_however_a_spreadsheet_saved_it(loaded: Load
     writer = csv.DictWriter(buffer, fieldnames=list(lines[0]), delimiter=delimiter)
     writer.writeheader()
     writer.writerows(lines)
-    write_whole(loaded.project / "back.csv", buffer.getvalue().encode())
+    write_atomically(loaded.project / "back.csv", buffer.getvalue().encode())
     report = _import(loaded, *read_sheet(loaded.project / "back.csv"))
     assert (report.taken, report.problems, report.notes) == (1, (), ())
     run(loaded)
     assert _reviews(loaded)["Term 02"]["comment"] == "Not\nso; no, not"
 
 
-def test_a_review_of_a_sheet_that_was_written_before_the_row_changed_is_stale(loaded: LoadedSettings) -> None:
+def test_a_review_in_a_sheet_older_than_the_row_is_stale(loaded: LoadedSettings) -> None:
     sheet = loaded.project / "out" / "rules-glossary.terms.csv"
     filled = sheet.read_text(encoding="utf-8").replace("PENDING", "APPROVED")
     _change(loaded, "a thing of the number 0", "something else")
@@ -155,27 +154,27 @@ def test_a_review_of_a_sheet_that_was_written_before_the_row_changed_is_stale(lo
     report = _import(loaded, *read_sheet(sheet))
     assert report.taken == 4
     assert report.notes == (
-        "row 2: 'Term 00' was last written with another definition; its review counts as stale, and values are put"
-        " right by sources.curated alone",
+        "row 2: 'Term 00' was last written with another definition; its review is stale."
+        " Correct values with sources.curated",
     )
     run(loaded)
     assert [key for key, review in _reviews(loaded).items() if review["stale"]] == ["Term 00"]
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.csv", b"a,b\n1,2\n"), ("a.xlsx", b"no"), ("b.csv", b"\xff\xfe\n")])
-def test_a_file_that_is_no_such_sheet_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_review_sheet_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=name):
         read_sheet(tmp_path / name)
 
 
-def test_the_overview_tells_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
+def test_the_overview_counts_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
     _import(loaded, *(_line(f"Term 0{number}", "APPROVED", "Registrar") for number in range(3)))
     _change(loaded, "a thing of the number 0", "something else")
     _change(loaded, "Term 01 means", "Term 01 is")
     run(loaded)
     with closing(open_state(loaded.data_dir)) as state:
-        seen = overview(state, NAME)
+        seen = review_overview(state, NAME)
     assert {it.key: it.state for it in seen.reviews} == {
         "Term 00": "stale",
         "Term 01": "without a row",
@@ -184,23 +183,23 @@ def test_the_overview_tells_fresh_stale_and_lost_reviews(loaded: LoadedSettings)
     assert seen.counts == {"APPROVED": 2, "PENDING": 3}
 
 
-def test_rows_whose_source_text_changed_are_listed_with_the_place(loaded: LoadedSettings) -> None:
+def test_rows_with_changed_source_text_are_listed_with_its_location(loaded: LoadedSettings) -> None:
     with closing(open_state(loaded.data_dir)) as state:
         assert stale_rows(state, NAME, read_sources(job_file(loaded), loaded)) == []
         _change(loaded, "Term 01 means a thing", "Term 01 means a pretty thing")
         found = stale_rows(state, NAME, read_sources(job_file(loaded), loaded))
     changes = {(row.table, row.key): row.changes for row in found}
-    assert changes["terms", "Term 00"] == ("a/one.md: the document changed, the quote stands",)
-    assert changes["terms", "Term 01"] == ("a/one.md: the quote is gone",)
+    assert changes["terms", "Term 00"] == ("a/one.md: the document changed, the quote did not",)
+    assert changes["terms", "Term 01"] == ("a/one.md: the quote is missing",)
     assert ("terms", "Term 02") not in changes
 
 
-def test_a_forgotten_document_leaves_neither_rows_nor_what_was_said_of_them(loaded: LoadedSettings) -> None:
+def test_forgetting_a_document_deletes_its_rows_and_reviews(loaded: LoadedSettings) -> None:
     _import(
         loaded, _line("Term 00", "APPROVED", "Registrar", "As in term two."), _line("Term 02", "APPROVED", "Registrar")
     )
     with writing(loaded.data_dir) as store:
-        report = forget(store, "library", "a/one.md", SilentProgress())
+        report = forget(store, "library", "a/one.md", SilentListener())
     assert (report.rows, report.reviews) == (3, 1)
     with closing(open_state(loaded.data_dir)) as state:
-        assert [it.key for it in overview(state, NAME).reviews] == ["Term 02"]
+        assert [it.key for it in review_overview(state, NAME).reviews] == ["Term 02"]

@@ -1,11 +1,11 @@
-"""Fields on the disk, and the masks that are made of them, against the plainest way to make them."""
+"""Stored fields and their masks agree with a naive implementation."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.fields import FILTERS_FOLDER, Field, many_valued, open_fields, single_valued, write_fields
+from elt_llm_core.index.fields import FILTERS_FOLDER, FilterField, many_valued, open_fields, single_valued, write_fields
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,26 +15,28 @@ SEVERAL = st.lists(st.lists(WORDS, unique=True, max_size=3), max_size=30)
 NODES_OF_DOCUMENTS = np.array([0, 0, 2], dtype=np.int64)
 
 
-def _having(field: Field, wanted: str) -> list[bool]:
+def _mask_of(field: FilterField, wanted: str) -> list[bool]:
     chosen = np.array([value == wanted for value in field.values], dtype=bool)
     return [bool(has) for has in field.having(chosen)]
 
 
 @given(ONE_OR_NONE, WORDS)
-def test_rows_with_one_value_are_found_by_it(rows: list[str | None], wanted: str) -> None:
-    assert _having(single_valued("word", "text", rows), wanted) == [value == wanted for value in rows]
+def test_rows_of_a_single_valued_field_are_found_by_their_value(rows: list[str | None], wanted: str) -> None:
+    assert _mask_of(single_valued("word", "text", rows), wanted) == [value == wanted for value in rows]
 
 
 @given(SEVERAL, WORDS)
-def test_rows_with_several_values_are_found_by_each(rows: list[list[str]], wanted: str) -> None:
-    assert _having(many_valued("word", "text", rows), wanted) == [wanted in row for row in rows]
+def test_rows_of_a_many_valued_field_are_found_by_each_value(rows: list[list[str]], wanted: str) -> None:
+    assert _mask_of(many_valued("word", "text", rows), wanted) == [wanted in row for row in rows]
 
 
-def test_what_is_written_comes_back_and_is_spread_over_the_nodes_of_documents(tmp_path: Path) -> None:
+def test_fields_are_read_back_and_document_fields_apply_to_every_node(tmp_path: Path) -> None:
     of_documents = many_valued("names", "text", [["a", "b"], [], ["b"]])
     written = [
         single_valued("kind", "text", ["table", None, "text"]),
-        Field("names", "text", of_documents.values, of_documents.codes, of_documents.bounds, rows=NODES_OF_DOCUMENTS),
+        FilterField(
+            "names", "text", of_documents.values, of_documents.codes, of_documents.bounds, rows=NODES_OF_DOCUMENTS
+        ),
         single_valued("year", "number", [2020, 1999, 2020]),
     ]
     write_fields(tmp_path, written)
@@ -49,27 +51,27 @@ def test_what_is_written_comes_back_and_is_spread_over_the_nodes_of_documents(tm
         "page": "number",
         "year": "number",
     }
-    assert [_having(field, "b") for name, field in read.items() if field and name == "names"] == [[True, True, True]]
-    assert [_having(field, "a") for name, field in read.items() if field and name == "names"] == [[True, True, False]]
+    assert [_mask_of(field, "b") for name, field in read.items() if field and name == "names"] == [[True, True, True]]
+    assert [_mask_of(field, "a") for name, field in read.items() if field and name == "names"] == [[True, True, False]]
     assert [list(field.values) for name, field in read.items() if field and name == "page"] == [[3, 7]]
     assert [field.codes.tolist() for name, field in read.items() if field and name == "page"] == [[-1, 1, 0]]
     assert fields.get("no such") is None
 
 
-def test_a_generation_from_before_fields_has_pages_only(tmp_path: Path) -> None:
+def test_a_generation_older_than_fields_has_only_pages(tmp_path: Path) -> None:
     fields = open_fields(tmp_path, {"document": NODES_OF_DOCUMENTS, "page": np.zeros(3, dtype=np.int64)})
     assert (fields.complete, fields.names) == (False, ["page"])
 
 
-def test_fields_of_no_nodes_come_back(tmp_path: Path) -> None:
+def test_fields_of_an_empty_generation_are_read_back(tmp_path: Path) -> None:
     none = np.zeros(0, dtype=np.int64)
     write_fields(tmp_path, [many_valued("names", "text", []), single_valued("kind", "text", [])])
     fields = open_fields(tmp_path, {"document": none, "page": none})
-    assert [_having(field, "a") for name in fields.names if (field := fields.get(name))] == [[], [], []]
+    assert [_mask_of(field, "a") for name in fields.names if (field := fields.get(name))] == [[], [], []]
 
 
 @pytest.mark.parametrize("name", ["0.npy", "0.json"])
-def test_a_damaged_field_is_named(tmp_path: Path, name: str) -> None:
+def test_a_damaged_field_is_reported(tmp_path: Path, name: str) -> None:
     write_fields(tmp_path, [single_valued("kind", "text", ["table"])])
     (tmp_path / FILTERS_FOLDER / name).write_bytes(b"[")
     one = np.zeros(1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The keyword index scores as bm25s and LlamaIndex's retriever do on the same tokens."""
+"""The keyword index has the scores of bm25s and of LlamaIndex's retriever on the same tokens."""
 
 import math
 from pathlib import Path
@@ -7,13 +7,13 @@ import bm25s
 import numpy as np
 import pytest
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.bm25 import KeywordIndex, build_keyword_index, read_keyword_index, write_keyword_index
+from elt_llm_core.index.keyword_index import KeywordIndex, build_keyword_index, read_keyword_index, write_keyword_index
 from elt_llm_core.text.stems import KeywordTokeniser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.schema import BaseNode, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
-from shelf import sentence
+from stored.shelf import sentence
 
 TOKENISER = KeywordTokeniser()
 TEXTS = [sentence(number) for number in range(40)]
@@ -29,7 +29,7 @@ def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str) -> None:
     assert np.allclose(build_keyword_index(STEMS, TOKENISER).scores(question), expected, atol=1e-6)
 
 
-def test_ranking_equals_that_of_the_retriever_of_llama_index() -> None:
+def test_ranking_equals_that_of_the_llama_index_retriever() -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     nodes: list[BaseNode] = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
     retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5, skip_stemming=True, token_pattern=r"\S+")
@@ -42,8 +42,8 @@ def test_ranking_equals_that_of_the_retriever_of_llama_index() -> None:
         )
 
 
-class AsWritten(KeywordTokeniser):
-    """Every word is its stem, so that the letters asked for are those of the nodes."""
+class UnstemmedWords(KeywordTokeniser):
+    """Uses every word as its own stem, so that the letters of a query are those of the nodes."""
 
     def stems(self, text: str) -> list[str]:
         """The words."""
@@ -55,10 +55,10 @@ WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, m
 
 @settings(max_examples=40)
 @given(WORDS, st.lists(st.sampled_from("abcdefgh"), max_size=4), st.data())
-def test_scores_of_a_few_nodes_are_bit_for_bit_those_of_all(
+def test_scores_of_a_subset_of_nodes_are_bit_for_bit_those_of_all(
     nodes: list[list[str]], asked: list[str], data: st.DataObject
 ) -> None:
-    index = build_keyword_index(nodes, AsWritten())
+    index = build_keyword_index(nodes, UnstemmedWords())
     positions = np.array(data.draw(st.lists(st.integers(0, len(nodes) - 1), max_size=20)), dtype=np.int64)
     question = " ".join(asked)
     assert index.scores_at(question, positions).tolist() == index.scores(question)[positions].tolist()
@@ -81,7 +81,7 @@ def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word:
 
 
 @pytest.mark.parametrize("stems", [[], [[]], [[], [], []]])
-def test_an_index_without_words_scores_nothing_and_needs_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
+def test_an_index_without_words_has_no_scores_and_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
     index = build_keyword_index(stems, TOKENISER)
     write_keyword_index(tmp_path, index)
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_an_index_without_words_scores_nothing_and_needs_no_files(tmp_path: Path
     assert back.document_frequency("anchor") == 0
 
 
-def test_nodes_without_words_stay_at_zero() -> None:
+def test_nodes_without_words_score_zero() -> None:
     index = build_keyword_index([["anchor"], [], ["reef"]], TOKENISER)
     assert index.scores("anchor")[0] > 0
     assert index.scores("anchor")[1:].tolist() == [0.0, 0.0]
@@ -101,13 +101,13 @@ def _scores(index: KeywordIndex) -> list[list[float]]:
     return [index.scores(question).tolist() for question in ("anchor", "tide reef", "nothing known", "entry 12")]
 
 
-def test_an_index_on_the_disk_scores_as_it_did_in_memory(tmp_path: Path) -> None:
+def test_an_index_on_disk_scores_as_it_did_in_memory(tmp_path: Path) -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     write_keyword_index(tmp_path, index)
     assert _scores(read_keyword_index(tmp_path, TOKENISER, 40)) == _scores(index)
 
 
-def test_the_index_of_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
+def test_an_index_with_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
     write_keyword_index(tmp_path, build_keyword_index(STEMS, TOKENISER))
     with pytest.raises(CorruptIndex, match="40 nodes, not 41"):
         read_keyword_index(tmp_path, TOKENISER, 41)

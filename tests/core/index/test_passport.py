@@ -1,10 +1,10 @@
-"""What a generation was made with, and which of its files are no longer what they were."""
+"""The passport records how a generation was made and detects changed files."""
 
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, damaged_part, file_hashes
+from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, damaged_files_in, file_hashes
 from elt_llm_core.models.fakes import FakeEmbedding
 
 
@@ -35,14 +35,14 @@ def _passport(directory: Path) -> Passport:
     )
 
 
-def test_a_passport_comes_back_as_it_was(directory: Path) -> None:
+def test_a_passport_is_read_back_unchanged(directory: Path) -> None:
     passport = _passport(directory)
     assert Passport.from_json(passport.to_json()) == passport
     assert sorted(passport.files) == ["chroma/header.bin", "ids.npy"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": 2}', '{"format": 1}', "not json"])
-def test_what_is_no_passport_is_refused(text: str) -> None:
+def test_a_file_that_is_not_a_passport_is_refused(text: str) -> None:
     with pytest.raises(CorruptIndex, match="passport"):
         Passport.from_json(text)
 
@@ -51,7 +51,7 @@ def test_an_untouched_directory_has_no_damage(directory: Path) -> None:
     assert damaged_files(directory, _passport(directory).to_json()) == []
 
 
-def test_every_kind_of_difference_is_named(directory: Path) -> None:
+def test_every_kind_of_difference_is_reported(directory: Path) -> None:
     text = _passport(directory).to_json()
     (directory / "ids.npy").unlink()
     (directory / "pin").unlink()
@@ -66,10 +66,12 @@ def test_every_kind_of_difference_is_named(directory: Path) -> None:
         "extra.npy: not part of this generation",
         "ids.npy: missing",
     ]
-    assert damaged_part(directory, "chroma", Passport.from_json(text)) == ["chroma/header.bin: its bytes have changed"]
+    assert damaged_files_in(directory, "chroma", Passport.from_json(text)) == [
+        "chroma/header.bin: its bytes have changed"
+    ]
 
 
-def test_a_directory_that_is_gone_misses_everything(directory: Path) -> None:
+def test_a_missing_directory_lacks_every_file(directory: Path) -> None:
     assert damaged_files(directory / "gone", _passport(directory).to_json()) == [
         "passport.json: missing",
         "pin: missing",
@@ -78,6 +80,6 @@ def test_a_directory_that_is_gone_misses_everything(directory: Path) -> None:
     ]
 
 
-def test_a_pin_that_was_written_to_is_named(directory: Path) -> None:
+def test_a_modified_pin_is_reported(directory: Path) -> None:
     (directory / "pin").write_bytes(b"x" * 64)
     assert damaged_files(directory, _passport(directory).to_json()) == ["pin: its bytes have changed"]

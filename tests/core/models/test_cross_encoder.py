@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.cross_encoder import CrossEncoder
-from elt_llm_core.models.model_folder import find_model_folder, places_of_model, with_models_dir
-from elt_llm_core.settings import Settings, StorageSettings
-from tiny_cross_encoder import model_bytes, write_tiny_cross_encoder
+from elt_llm_core.models.model_files import find_model_folder, model_folders, with_models_dir
+from elt_llm_core.settings.tree import Settings, StorageSettings
+from model_servers.tiny_cross_encoder import model_bytes, write_tiny_cross_encoder
 
 PASSAGES = ["the secretary records cards", "annual leave is approved by a manager", "cards", ""]
 QUESTION = "who records cards"
 
 
-def test_each_passage_has_one_score_that_its_neighbours_do_not_change(tmp_path: Path) -> None:
+def test_a_score_does_not_depend_on_other_chunks(tmp_path: Path) -> None:
     model = CrossEncoder(write_tiny_cross_encoder(tmp_path, PASSAGES))
     scores = model.score(QUESTION, PASSAGES)
     assert len(set(scores)) > 3
@@ -23,7 +23,7 @@ def test_each_passage_has_one_score_that_its_neighbours_do_not_change(tmp_path: 
     assert len(model.score("\ud800 who", ["odd \udfff"])) == 1
 
 
-def test_threads_and_callers_side_by_side_change_nothing(tmp_path: Path) -> None:
+def test_parallel_threads_and_callers_give_the_same_scores(tmp_path: Path) -> None:
     write_tiny_cross_encoder(tmp_path, PASSAGES)
     one, many = CrossEncoder(tmp_path, threads=1), CrossEncoder(tmp_path, threads=4)
     expected = one.score(QUESTION, PASSAGES)
@@ -31,7 +31,7 @@ def test_threads_and_callers_side_by_side_change_nothing(tmp_path: Path) -> None
         assert list(pool.map(lambda _: many.score(QUESTION, PASSAGES), range(20))) == [expected] * 20
 
 
-def test_what_is_beyond_the_limit_of_the_model_is_not_read(tmp_path: Path) -> None:
+def test_text_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
     model = CrossEncoder(write_tiny_cross_encoder(tmp_path, PASSAGES))
     assert model.token_limit == 64
     long = "secretary " * 100
@@ -39,13 +39,13 @@ def test_what_is_beyond_the_limit_of_the_model_is_not_read(tmp_path: Path) -> No
     assert len(model.score("who " * 2000, [long])) == 1
 
 
-def test_a_folder_as_a_hub_lays_it_out_is_read(tmp_path: Path) -> None:
+def test_the_folder_layout_of_model_hubs_is_read(tmp_path: Path) -> None:
     flat = CrossEncoder(write_tiny_cross_encoder(tmp_path / "flat", PASSAGES))
     nested = CrossEncoder(write_tiny_cross_encoder(tmp_path / "nested", PASSAGES, nested=True))
     assert flat.score(QUESTION, PASSAGES) == nested.score(QUESTION, PASSAGES)
 
 
-def test_a_model_without_types_of_tokens_and_a_classifier_of_two_are_cross_encoders_too(tmp_path: Path) -> None:
+def test_models_without_token_types_and_with_two_classes_are_supported(tmp_path: Path) -> None:
     plain = write_tiny_cross_encoder(tmp_path / "plain", PASSAGES, inputs=("input_ids", "attention_mask"))
     assert len(set(CrossEncoder(plain).score(QUESTION, PASSAGES))) > 3
     pair = CrossEncoder(write_tiny_cross_encoder(tmp_path / "pair", PASSAGES, logits=2))
@@ -54,15 +54,15 @@ def test_a_model_without_types_of_tokens_and_a_classifier_of_two_are_cross_encod
 
 def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     many = CrossEncoder(write_tiny_cross_encoder(tmp_path / "many", logits=5))
-    with pytest.raises(ModelError, match="gives 5 numbers"):
+    with pytest.raises(ModelError, match="returns 5 numbers"):
         many.score(QUESTION, PASSAGES)
     folder = write_tiny_cross_encoder(tmp_path / "strange", inputs=("input_ids", "token_type_ids", "pixels"))
-    with pytest.raises(ModelError, match="wants pixels"):
+    with pytest.raises(ModelError, match="requires pixels"):
         CrossEncoder(folder)
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_a_file_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_is_reported_by_name(tmp_path: Path, name: str) -> None:
     (write_tiny_cross_encoder(tmp_path) / name).unlink()
     with pytest.raises(ModelError, match=name) as raised:
         CrossEncoder(tmp_path)
@@ -71,13 +71,13 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]", b"\x08\x08", model_bytes()[:-200]])
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+def test_a_damaged_file_is_reported_by_name(tmp_path: Path, name: str, content: bytes) -> None:
     (write_tiny_cross_encoder(tmp_path) / name).write_bytes(content)
     with pytest.raises(ModelError, match=name):
         CrossEncoder(tmp_path)
 
 
-def test_a_damaged_configuration_is_named_and_a_strange_one_means_512(tmp_path: Path) -> None:
+def test_a_damaged_configuration_is_reported_and_an_unusual_one_means_512_tokens(tmp_path: Path) -> None:
     configuration = write_tiny_cross_encoder(tmp_path) / "config.json"
     configuration.write_text("{")
     with pytest.raises(ModelError, match=r"config\.json"):
@@ -90,13 +90,13 @@ def test_a_damaged_configuration_is_named_and_a_strange_one_means_512(tmp_path: 
     assert CrossEncoder(tmp_path).token_limit == 512
 
 
-def test_a_model_is_looked_for_by_its_path_or_its_name_in_the_folder_of_models(tmp_path: Path) -> None:
+def test_a_model_is_located_by_path_or_by_name_in_the_folder_of_models(tmp_path: Path) -> None:
     (tmp_path / "tiny").mkdir()
     assert find_model_folder("owner/tiny", tmp_path) == tmp_path / "tiny"
     assert find_model_folder(str(tmp_path / "tiny"), None) == tmp_path / "tiny"
     assert find_model_folder("tiny", None) is None
     assert find_model_folder("other", tmp_path) is None
-    assert places_of_model("owner/tiny", tmp_path) == [tmp_path / "owner" / "tiny", tmp_path / "tiny"]
+    assert model_folders("owner/tiny", tmp_path) == [tmp_path / "owner" / "tiny", tmp_path / "tiny"]
 
 
 def test_the_folder_of_models_lies_in_the_data_directory_unless_it_is_set(tmp_path: Path) -> None:

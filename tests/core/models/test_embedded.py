@@ -38,12 +38,12 @@ def test_vectors_have_length_one_and_the_promised_shape(model: EmbeddedMiniLm) -
 
 @settings(max_examples=10, deadline=None)
 @given(order=st.permutations(range(len(TEXTS))))
-def test_a_vector_is_the_same_in_any_order_bit_for_bit(order: list[int]) -> None:
+def test_a_vector_is_bitwise_the_same_in_any_order(order: list[int]) -> None:
     model = EmbeddedMiniLm(threads=2)
     assert np.array_equal(model.embed_texts([TEXTS[place] for place in order]), model.embed_texts(TEXTS)[order])
 
 
-def test_a_vector_is_the_same_alone_or_in_company_bit_for_bit(model: EmbeddedMiniLm) -> None:
+def test_a_vector_is_bitwise_the_same_alone_and_in_a_batch(model: EmbeddedMiniLm) -> None:
     together = model.embed_texts(TEXTS)
     alone = np.concatenate([EmbeddedMiniLm(threads=1).embed_texts([text]) for text in TEXTS])
     assert np.array_equal(together, alone)
@@ -56,18 +56,18 @@ def test_several_threads_may_share_one_model() -> None:
     assert all(np.array_equal(first, other) for other in others)
 
 
-def test_a_text_above_the_limit_is_refused_and_its_length_named(model: EmbeddedMiniLm) -> None:
+def test_a_text_above_the_limit_is_refused_with_its_length(model: EmbeddedMiniLm) -> None:
     with pytest.raises(ModelError, match=r"255 tokens .* 254") as caught:
         model.embed_texts(["ball " * 255])
     assert "chunking.chunk_size" in caught.value.hint
 
 
-def test_a_text_of_just_the_limit_is_read(model: EmbeddedMiniLm) -> None:
+def test_a_text_at_the_limit_is_embedded(model: EmbeddedMiniLm) -> None:
     assert model.token_limit == 254
     assert model.embed_texts(["ball " * 254]).shape == (1, 384)
 
 
-def test_a_question_above_the_limit_is_cut(model: EmbeddedMiniLm) -> None:
+def test_a_question_above_the_limit_is_truncated(model: EmbeddedMiniLm) -> None:
     assert np.array_equal(model.embed_question("ball " * 300), model.embed_question("ball " * 254))
 
 
@@ -83,7 +83,7 @@ def test_no_texts_give_no_rows(model: EmbeddedMiniLm) -> None:
     assert model.embed_texts([]).shape == (0, 384)
 
 
-def test_half_a_surrogate_pair_breaks_nothing(model: EmbeddedMiniLm) -> None:
+def test_lone_surrogates_are_accepted(model: EmbeddedMiniLm) -> None:
     assert model.embed_texts(["broken \ud800 text"]).shape == (1, 384)
     assert model.token_spans("broken \ud800 text")[0] == (0, 6)
 

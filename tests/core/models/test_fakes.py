@@ -21,7 +21,7 @@ def test_fake_vectors_have_length_one_and_repeat(text: str, dimension: int) -> N
     assert np.array_equal(vector, FakeEmbedding(dimension).embed_question(text))
 
 
-def test_the_fake_counts_calls_and_passages() -> None:
+def test_the_fake_counts_calls_and_chunks() -> None:
     model = FakeEmbedding()
     model.embed_texts(["one goal", "two goals"])
     model.embed_texts([])
@@ -65,6 +65,6 @@ def test_the_scripted_model_chats() -> None:
     assert "Good morning" in model.prompts[0]
 
 
-def test_asking_the_scripted_model_too_often_is_an_error() -> None:
-    with pytest.raises(ModelError, match="has 0 responses and was asked 1 times"):
+def test_the_scripted_model_raises_when_its_responses_run_out() -> None:
+    with pytest.raises(ModelError, match="has 0 responses for 1 requests"):
         ScriptedLLM().complete("anything")

@@ -1,14 +1,14 @@
-"""A GGUF file in this process: looked for, loaded, and its failures told."""
+"""A GGUF file in this process: locating, loading, and reporting failures."""
 
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import ModelBroken, ModelMissing
-from elt_llm_core.models.llama_cpp_llm import LlamaCppLlm, create_llama_cpp_llm
-from elt_llm_core.models.writing import write
+from elt_llm_core.models.completion import complete
+from elt_llm_core.models.llama_cpp import LlamaCppLlm, create_llama_cpp_llm
 from llama_index.core.llms import ChatMessage
-from model_settings import settings_of
-from smollm_backend import smollm_file
+from model_servers.settings import settings_of
+from model_servers.smollm import smollm_file
 
 QUESTION = [ChatMessage(role="user", content="Say yes.")]
 
@@ -22,7 +22,7 @@ def test_a_file_is_found_by_its_path_or_by_its_name_among_the_models(tmp_path: P
 
 
 @pytest.mark.parametrize("model", [None, "absent"])
-def test_a_missing_file_is_told_with_the_places_that_were_looked_at(tmp_path: Path, model: str | None) -> None:
+def test_a_missing_file_is_reported_with_the_searched_paths(tmp_path: Path, model: str | None) -> None:
     smollm_file()
     settings = settings_of("llama_cpp", llm={"model": model}, storage={"models_dir": tmp_path})
     with pytest.raises(ModelMissing) as caught:
@@ -30,19 +30,19 @@ def test_a_missing_file_is_told_with_the_places_that_were_looked_at(tmp_path: Pa
     assert (str(tmp_path / "absent.gguf") if model else "llama_cpp.model_path and llm.model") in str(caught.value)
 
 
-def test_a_file_that_is_no_model_is_told_when_it_is_needed(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_reported_at_first_use(tmp_path: Path) -> None:
     smollm_file()
     path = tmp_path / "bad.gguf"
     path.write_bytes(b"GGUF" + b"\0" * 64)
     with pytest.raises(ModelBroken, match="cannot load"):
-        write(create_llama_cpp_llm(settings_of("llama_cpp", gguf=path)), QUESTION)
+        complete(create_llama_cpp_llm(settings_of("llama_cpp", gguf=path)), QUESTION)
 
 
-def test_its_port_on_loopback_is_closed_to_everybody_else() -> None:
+def test_the_loopback_port_of_llama_cpp_needs_a_key() -> None:
     import httpx
 
     llm = LlamaCppLlm(settings_of("llama_cpp", gguf=smollm_file(), llama_cpp={"num_predict": 1}), smollm_file())
-    assert write(llm, QUESTION).answer_tokens == 1
+    assert complete(llm, QUESTION).answer_tokens == 1
     address = str(llm._engine.listening_address)
     assert address.startswith("http://127.0.0.1:")
     with httpx.Client(base_url=address, trust_env=False) as client:

@@ -8,7 +8,7 @@ from elt_llm_core.models.model_files import ModelFile
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A made-up distribution `tiny-model` on the path, which holds weights.bin with the bytes "abc"."""
+    """A fake distribution `tiny-model` on the path, which contains weights.bin with the bytes "abc"."""
     information = tmp_path / "tiny_model-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
@@ -41,20 +41,20 @@ def test_a_changed_file_is_refused_with_the_cure(installed: Path) -> None:
     assert caught.value.hint == "Run: uv pip install --reinstall tiny-model==1.0"
 
 
-def test_a_deleted_file_is_told_with_the_cure(installed: Path) -> None:
+def test_a_deleted_file_is_reported_with_the_cure(installed: Path) -> None:
     installed.unlink()
-    with pytest.raises(ModelError, match=r"cannot be read|does not hold") as caught:
+    with pytest.raises(ModelError, match=r"cannot be read|does not contain") as caught:
         wanted().read()
     assert "--reinstall" in caught.value.hint
 
 
-def test_a_file_that_the_package_never_had_is_told(installed: Path) -> None:
+def test_a_file_that_the_package_does_not_contain_is_reported(installed: Path) -> None:
     assert installed.exists()
-    with pytest.raises(ModelError, match=r"does not hold other\.bin"):
+    with pytest.raises(ModelError, match=r"does not contain other\.bin"):
         wanted(name="other.bin").read()
 
 
-def test_a_package_that_is_not_installed_is_told() -> None:
-    with pytest.raises(ModelError, match=r"not-here-at-all, which holds .* is not installed") as caught:
+def test_a_package_that_is_not_installed_is_reported() -> None:
+    with pytest.raises(ModelError, match=r"not-here-at-all, which contains .* is not installed") as caught:
         wanted(distribution="not-here-at-all").read()
     assert "not-here-at-all==1.0" in caught.value.hint

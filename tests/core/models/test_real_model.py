@@ -1,15 +1,15 @@
-"""A real model behind the protocol of Ollama: real token counts, real vectors, a real end."""
+"""A real model behind the protocol of Ollama: real token counts, vectors and finish reasons."""
 
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from elt_llm_core.errors import PromptTooLong
-from elt_llm_core.models.writing import write
+from elt_llm_core.models.completion import complete
 from llama_index.core.llms import ChatMessage
-from model_http_server import ModelHttpServer, running_model_server
-from model_settings import open_embedding, open_llm, settings_of
-from smollm_backend import SmolLmBackend
+from model_servers.http_server import ModelHttpServer, running_model_server
+from model_servers.settings import open_embedding, open_llm, settings_of
+from model_servers.smollm import SmolLmBackend
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +22,16 @@ def test_the_tokens_of_the_prompt_are_those_of_the_model(server: ModelHttpServer
     short = [ChatMessage(role="user", content="Say yes.")]
     longer = [ChatMessage(role="user", content="Say yes. Rain falls.")]
     with open_llm(settings_of("ollama", server, ollama={"num_predict": 1}, patience=120.0)) as llm:
-        first, second = write(llm, short).prompt_tokens, write(llm, longer).prompt_tokens
+        first, second = complete(llm, short).prompt_tokens, complete(llm, longer).prompt_tokens
     assert first is not None
     assert second is not None
     assert second - first == len(["ĠRain", "Ġfalls", "."])
 
 
-def test_an_answer_that_ends_by_itself_is_whole(server: ModelHttpServer) -> None:
+def test_an_answer_that_ends_normally_is_complete(server: ModelHttpServer) -> None:
     question = [ChatMessage(role="user", content="Reply with the single word: yes")]
     with open_llm(settings_of("ollama", server, ollama={"num_predict": 60}, patience=120.0)) as llm:
-        written = write(llm, question)
+        written = complete(llm, question)
     assert written.finish == "stop"
     assert written.answer_tokens is not None
     assert written.answer_tokens < 60
@@ -47,7 +47,7 @@ def test_real_vectors_pass_every_check(server: ModelHttpServer) -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_a_text_that_the_server_alone_knows_to_be_too_long_is_refused(server: ModelHttpServer) -> None:
+def test_a_text_that_only_the_server_finds_too_long_is_refused(server: ModelHttpServer) -> None:
     # Each of these characters is one token by the estimate, and three by the model.
     text = "\U00013000" * 700
     with open_embedding(settings_of("ollama", server, patience=120.0)) as model:

@@ -1,4 +1,4 @@
-"""Embedding through a server: prefixes, batches, limits, identity, and every wrong reply found out."""
+"""Embedding through a server: prefixes, batches, limits, identity, and detection of wrong replies."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,11 +17,11 @@ from elt_llm_core.errors import (
     UnusableReply,
 )
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.models.embeddings import create_embedding
-from model_backends import ScriptedBackend
-from model_faults import Fault
-from model_http_server import ModelHttpServer, running_model_server
-from model_settings import open_embedding, settings_of
+from elt_llm_core.models.factory import create_embedding
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import ModelHttpServer, running_model_server
+from model_servers.settings import open_embedding, settings_of
 
 PATHS = {"ollama": "/api/embed", "openai_like": "/v1/embeddings"}
 PATIENCE = 0.4
@@ -35,10 +35,10 @@ FAILURES: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.FULL, ModelRefused, "memory"),
     (Fault.TOO_LONG, PromptTooLong, "context length"),
     (Fault.REDIRECT, ModelRefused, "307"),
-    (Fault.HANG, ModelTimeout, "no sign"),
+    (Fault.HANG, ModelTimeout, "sent nothing"),
     (Fault.NOT_JSON, UnusableReply, "cannot be read"),
     (Fault.WRONG_DIMENSION, UnusableReply, "dimension 31 instead of 32"),
-    (Fault.UNLIKE_DIMENSIONS, UnusableReply, "unlike lengths"),
+    (Fault.UNLIKE_DIMENSIONS, UnusableReply, "different lengths"),
     (Fault.NOT_A_NUMBER, UnusableReply, "not finite"),
     (Fault.ZERO, UnusableReply, "has no length"),
     (Fault.ONE_SHORT, UnusableReply, "4 vectors for 5 texts"),
@@ -72,18 +72,18 @@ def test_each_failure_has_its_own_error(
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_server_that_is_down_is_told_when_it_is_needed_and_not_before(provider: str) -> None:
+def test_an_unreachable_server_is_reported_at_first_use(provider: str) -> None:
     with open_embedding(settings_of(provider)) as model, pytest.raises(ModelUnavailable, match="cannot be reached"):
         model.embed_texts(TEXTS)
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_what_passes_by_itself_is_tried_again(server: ModelHttpServer, provider: str) -> None:
+def test_temporary_failures_are_retried(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.LOADING, Fault.CLOSE)
     assert len(embedded(provider, server, TEXTS)) == len(TEXTS)
 
 
-def test_a_missing_model_is_told_with_the_command_that_brings_it(server: ModelHttpServer) -> None:
+def test_a_missing_model_is_reported_with_the_pull_command(server: ModelHttpServer) -> None:
     with pytest.raises(ModelMissing) as caught:
         embedded("ollama", server, TEXTS, embedding={"model": "nomic-embed-text"})
     assert caught.value.hint == "Run: ollama pull nomic-embed-text"
@@ -100,10 +100,35 @@ def test_texts_are_sent_in_batches_and_come_back_in_order(server: ModelHttpServe
     assert np.allclose(vectors, np.concatenate([embedded(provider, server, [text]) for text in texts]), atol=1e-5)
 
 
-def test_ollama_is_told_to_refuse_rather_than_to_cut(server: ModelHttpServer) -> None:
+def test_ollama_embeddings_are_requested_without_truncation(server: ModelHttpServer) -> None:
     embedded("ollama", server, TEXTS)
     assert {body["truncate"] for body in server.bodies("/api/embed")} == {False}
     assert {body["options"]["num_ctx"] for body in server.bodies("/api/embed")} == {server.backend.context_length}
+
+
+def test_a_chat_model_of_ollama_is_reported_with_the_setting_of_the_embedding_model(server: ModelHttpServer) -> None:
+    server.faults.always("/api/embed", Fault.NO_EMBEDDINGS)
+    with pytest.raises(ModelRefused, match="gives no vectors") as caught:
+        embedded("ollama", server, TEXTS)
+    assert "embedding.model" in caught.value.hint
+    assert len(server.bodies("/api/embed")) == 1
+
+
+def test_llamaindex_sends_the_texts_of_ollama_embeddings_as_they_are(server: ModelHttpServer) -> None:
+    """The integration alone strips texts and prefixes and lets the server truncate them: decision 0032."""
+    from llama_index.embeddings.ollama import OllamaEmbedding as LlamaIndexOllamaEmbedding
+
+    text = " A club registers its players.\n"
+    plain = LlamaIndexOllamaEmbedding("scripted:latest", server.address, text_instruction="doc: ")
+    plain.get_text_embedding_batch([text])
+    plain._client.close()  # type: ignore[no-untyped-call]  # the integration has no public close
+    (alone,) = server.bodies("/api/embed")
+    assert "truncate" not in alone
+    assert alone["input"] == ["doc: A club registers its players."]
+    embedded("ollama", server, [text], embedding={"text_prefix": "doc: "})
+    wrapped = server.bodies("/api/embed")[-1]
+    assert wrapped["truncate"] is False
+    assert wrapped["input"][1] == f"doc: {text}"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +193,7 @@ def test_a_model_that_changes_between_two_batches_is_noticed(server: ModelHttpSe
 
 
 class Turned(ScriptedBackend):
-    """The same model, with each vector turned round."""
+    """The same model with negated vectors."""
 
     def embed(self, texts: Any) -> tuple[list[list[float]], int]:
         vectors, tokens = super().embed(texts)

@@ -1,6 +1,6 @@
 from elt_llm_core.models.embedded import EmbeddedMiniLm
-from elt_llm_core.models.prefixes import KNOWN_MODELS, known_model
-from elt_llm_core.models.token_estimate import TokenEstimate
+from elt_llm_core.models.server_embedding import find_model_family, model_families
+from elt_llm_core.models.token_counts import TokenEstimate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ def test_spans_are_in_order_within_the_text_and_none_is_empty(text: str) -> None
 
 
 @given(st.text(max_size=80))
-def test_it_never_counts_less_than_the_vocabulary_it_is_drawn_from(text: str) -> None:
+def test_the_estimate_is_never_below_the_vocabulary_it_uses(text: str) -> None:
     assert len(ESTIMATE.spans(text)) >= len(EMBEDDED.token_spans(text))
 
 
@@ -26,11 +26,11 @@ def test_english_is_counted_exactly() -> None:
     assert ESTIMATE.spans(text) == EMBEDDED.token_spans(text)
 
 
-def test_what_the_vocabulary_does_not_know_counts_by_the_character() -> None:
+def test_unknown_words_count_one_token_per_character() -> None:
     assert ESTIMATE.spans("\u0e01\u0e02\u0e03") == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_each_known_family_is_found_by_the_names_it_has_on_servers() -> None:
+def test_each_model_family_is_recognised_by_the_names_on_servers() -> None:
     names = {
         "nomic-embed-text": "search_query: ",
         "nomic-embed-text-v2-moe": "search_query: ",
@@ -46,13 +46,13 @@ def test_each_known_family_is_found_by_the_names_it_has_on_servers() -> None:
         "all-minilm": "",
     }
     for name, prefix in names.items():
-        known = known_model(name)
+        known = find_model_family(name)
         assert known is not None, name
         assert known.query_prefix.startswith(prefix)
         assert bool(known.query_prefix) == bool(prefix)
-    assert known_model("a-model-of-my-own") is None
+    assert find_model_family("a-model-of-my-own") is None
 
 
-def test_no_family_is_hidden_behind_one_before_it() -> None:
-    for known in KNOWN_MODELS:
-        assert known_model("".join(known.parts)) is known
+def test_no_model_family_is_shadowed_by_an_earlier_one() -> None:
+    for known in model_families():
+        assert find_model_family("".join(known.parts)) is known

@@ -1,4 +1,4 @@
-"""What people think of answers is kept once for each, and goes with what it is about."""
+"""One opinion is kept for each answer, and deleted together with its subject."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.feedback import Feedback, RatedAnswer
-from elt_llm_core.state.sessions import Sessions
+from elt_llm_core.state.sessions import FeedbackTable, RatedAnswer, SessionTable
 from elt_llm_core.store.database import Database
 
 DOCUMENT = ("library", "d1", "aa")
@@ -22,21 +21,21 @@ def state(tmp_path: Path) -> Iterator[Database]:
         yield state
 
 
-def test_an_opinion_is_read_as_it_was_given(state: Database) -> None:
-    given = Feedback(state).give(ANSWER, "down", "It says nothing of holidays.")
-    assert Feedback(state).all() == [given]
+def test_feedback_is_read_back_unchanged(state: Database) -> None:
+    given = FeedbackTable(state).give(ANSWER, "down", "It says nothing of holidays.")
+    assert FeedbackTable(state).all() == [given]
 
 
-def test_a_second_opinion_of_the_same_answer_takes_the_place_of_the_first(state: Database) -> None:
-    feedback = Feedback(state)
+def test_new_feedback_on_an_answer_replaces_the_old(state: Database) -> None:
+    feedback = FeedbackTable(state)
     feedback.give(ANSWER, "down", "")
     feedback.give(ANSWER, "up", "On second thought.")
     feedback.give(replace(ANSWER, owner="bob"), "down", "")
     assert sorted((one.answer.owner, one.verdict) for one in feedback.all()) == [("ann", "up"), ("bob", "down")]
 
 
-def test_an_opinion_of_a_turn_goes_with_the_conversation(state: Database) -> None:
-    sessions, feedback = Sessions(state), Feedback(state)
+def test_feedback_on_a_turn_is_deleted_with_its_conversation(state: Database) -> None:
+    sessions, feedback = SessionTable(state), FeedbackTable(state)
     session = sessions.create(["library"], owner="ann")
     turn = sessions.add(session, "How long?", QueryResult(question="How long?", answer="A year.", answered=True))
     feedback.give(replace(ANSWER, request_id=None, session=session, turn=turn.number), "up", "")
@@ -44,15 +43,15 @@ def test_an_opinion_of_a_turn_goes_with_the_conversation(state: Database) -> Non
     assert feedback.all() == []
 
 
-def test_what_shows_a_document_that_is_gone_is_erased(state: Database) -> None:
-    feedback = Feedback(state)
+def test_feedback_that_shows_a_deleted_document_is_erased(state: Database) -> None:
+    feedback = FeedbackTable(state)
     feedback.give(ANSWER, "up", "")
     feedback.give(replace(ANSWER, request_id="r-2", documents=frozenset()), "up", "")
     assert feedback.erase(lambda documents, _: DOCUMENT in documents) == 1
     assert [one.answer.request_id for one in feedback.all()] == ["r-2"]
 
 
-def test_what_says_a_word_that_was_erased_is_erased(state: Database) -> None:
-    feedback = Feedback(state)
+def test_feedback_that_contains_an_erased_word_is_erased(state: Database) -> None:
+    feedback = FeedbackTable(state)
     feedback.give(ANSWER, "up", "The canary sings.")
     assert feedback.erase(lambda _, text: "canary" in text) == 1

@@ -1,4 +1,4 @@
-"""Jobs wait in order, are begun once, and are not lost when whoever does them is."""
+"""Jobs wait in order, start once, and survive the death of their worker."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import UsageError
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.job_queue import MOST_ATTEMPTS, JobQueue
+from elt_llm_core.state.jobs import MAX_ATTEMPTS, JobQueue
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def queue(tmp_path: Path) -> Iterator[JobQueue]:
         yield JobQueue(state)
 
 
-def test_jobs_are_done_in_the_order_they_came_in(queue: JobQueue) -> None:
+def test_jobs_run_in_the_order_they_were_submitted(queue: JobQueue) -> None:
     jobs = [queue.submit("ingest", {"collection": name}, "local") for name in "zyxwvutsrq"]
     begun = []
     while (job := queue.next()) is not None:
@@ -26,7 +26,7 @@ def test_jobs_are_done_in_the_order_they_came_in(queue: JobQueue) -> None:
     assert [job.id for job in queue.all()] == begun[::-1]
 
 
-def test_of_however_many_jobs_each_is_counted_and_no_upload_is_overlooked(tmp_path: Path) -> None:
+def test_every_job_and_upload_is_counted_in_a_long_queue(tmp_path: Path) -> None:
     with closing(open_state(tmp_path)) as state:
         queue = JobQueue(state)
         with state.transaction():
@@ -37,14 +37,14 @@ def test_of_however_many_jobs_each_is_counted_and_no_upload_is_overlooked(tmp_pa
         assert queue.pending_uploads() == {("a", f"{n}.md") for n in range(1099)}
 
 
-def test_a_job_is_begun_once(queue: JobQueue) -> None:
+def test_a_job_starts_once(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     assert queue.begin(job.id, 1)
     assert not queue.begin(job.id, 2)
     assert queue.get(job.id).pid == 1
 
 
-def test_only_wanted_kinds_are_next_and_none_that_rests(queue: JobQueue) -> None:
+def test_only_requested_kinds_are_next_and_postponed_jobs_wait(queue: JobQueue) -> None:
     first, second, third = (queue.submit(kind, {}, "local") for kind in ("ingest", "glossary", "ingest"))
     assert queue.waiting() == 3
     wanted = queue.next(["glossary"])
@@ -56,7 +56,7 @@ def test_only_wanted_kinds_are_next_and_none_that_rests(queue: JobQueue) -> None
     assert queue.next(["verify"]) is None
 
 
-def test_waiting_for_a_lock_is_no_attempt(queue: JobQueue) -> None:
+def test_waiting_for_a_lock_does_not_count_as_an_attempt(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     for _ in range(10):
         queue.begin(job.id, 1)
@@ -64,17 +64,17 @@ def test_waiting_for_a_lock_is_no_attempt(queue: JobQueue) -> None:
     assert queue.get(job.id).attempts == 0
 
 
-def test_a_job_that_kills_its_process_again_and_again_has_failed(queue: JobQueue) -> None:
+def test_a_job_that_repeatedly_kills_its_process_fails(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         assert queue.begin(job.id, 1)
         queue.abandoned(job.id, "It died.")
     ended = queue.get(job.id)
-    assert (ended.status, ended.attempts) == ("failed", MOST_ATTEMPTS)
+    assert (ended.status, ended.attempts) == ("failed", MAX_ATTEMPTS)
     assert "It died." in ended.error
 
 
-def test_what_was_cancelled_stays_so_whoever_else_ends_it(queue: JobQueue) -> None:
+def test_a_cancelled_job_stays_cancelled_when_its_worker_ends_it(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     queue.begin(job.id, 1)
     queue.cancel(job.id)
@@ -84,7 +84,7 @@ def test_what_was_cancelled_stays_so_whoever_else_ends_it(queue: JobQueue) -> No
     assert queue.get(job.id).status == "cancelled"
 
 
-def test_jobs_that_ended_can_be_forgotten_and_others_cannot(queue: JobQueue) -> None:
+def test_only_ended_jobs_can_be_deleted(queue: JobQueue) -> None:
     done, waiting = (queue.submit("ingest", {}, "local") for _ in range(2))
     queue.end(done.id, "done", {})
     assert queue.forget_ended() == 1
@@ -93,7 +93,7 @@ def test_jobs_that_ended_can_be_forgotten_and_others_cannot(queue: JobQueue) -> 
         queue.get(done.id)
 
 
-def test_uploads_that_wait_to_be_read_are_known(queue: JobQueue) -> None:
+def test_uploads_waiting_to_be_read_are_listed(queue: JobQueue) -> None:
     queue.submit("ingest", {"collection": "demo", "uploads": ["a.md", "b.md"]}, "local")
     read = queue.submit("ingest", {"collection": "demo", "uploads": ["c.md"]}, "local")
     queue.end(read.id, "done", {})

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.results import QueryResult
-from elt_llm_core.state.calibrations import Calibrations
+from elt_llm_core.state.calibrations import CalibrationTable
 from elt_llm_core.state.database import STATE_NAME, open_state
-from elt_llm_core.state.sessions import EARLIER_TURNS, Sessions
+from elt_llm_core.state.sessions import EARLIER_TURNS_KEY, SessionTable
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import writer_lock
 
@@ -20,15 +20,15 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def sessions(database: Database) -> Sessions:
-    return Sessions(database)
+def sessions(database: Database) -> SessionTable:
+    return SessionTable(database)
 
 
 def result(question: str, answer: str = "Four weeks [1].") -> QueryResult:
     return QueryResult(question=question, answer=answer, answered=True)
 
 
-def test_a_conversation_is_read_back_as_it_was_held(sessions: Sessions) -> None:
+def test_a_conversation_is_read_back_unchanged(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"], "thorough")
     first = sessions.add(session_id, "How long may a book be kept?", result("How long may a book be kept?"))
     second = sessions.add(session_id, "and a film?", result("How long may a film be kept?", "One week [1]."))
@@ -44,13 +44,13 @@ def test_a_conversation_is_read_back_as_it_was_held(sessions: Sessions) -> None:
     )
 
 
-def test_a_conversation_is_found_by_the_beginning_of_its_id(sessions: Sessions) -> None:
+def test_a_conversation_is_found_by_a_prefix_of_its_id(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"])
     assert sessions.get(session_id[:6]).session_id == session_id
 
 
 @pytest.mark.parametrize("unknown", ["", "a", "%%%%", "no such id"])
-def test_a_conversation_that_there_is_not_is_refused(sessions: Sessions, unknown: str) -> None:
+def test_an_unknown_conversation_is_refused(sessions: SessionTable, unknown: str) -> None:
     sessions.create(["library"])
     with pytest.raises(UsageError):
         sessions.get(unknown)
@@ -58,20 +58,20 @@ def test_a_conversation_that_there_is_not_is_refused(sessions: Sessions, unknown
         sessions.add(unknown, "anything?", result("anything?"))
 
 
-def test_the_conversation_last_used_comes_first(sessions: Sessions, database: Database) -> None:
+def test_the_most_recent_conversation_is_listed_first(sessions: SessionTable, database: Database) -> None:
     old, new = sessions.create(["library"]), sessions.create(["library"])
     database.execute("UPDATE sessions SET updated_at = '2020-01-01' WHERE id = ?", (old,))
     assert [one.session_id for one in sessions.all()] == [new, old]
 
 
-def test_a_deleted_conversation_takes_its_turns_along(sessions: Sessions, database: Database) -> None:
+def test_deleting_a_conversation_deletes_its_turns(sessions: SessionTable, database: Database) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "anything?", result("anything?"))
     sessions.delete(session_id)
     assert database.rows("SELECT * FROM turns") == []
 
 
-def test_what_was_said_of_a_document_goes_with_it(sessions: Sessions, tmp_path: Path) -> None:
+def test_turns_about_a_document_are_deleted_with_it(sessions: SessionTable, tmp_path: Path) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
     sessions.add(session_id, "and why?", result("Why is the canary?", "leans on it"))
@@ -82,25 +82,25 @@ def test_what_was_said_of_a_document_goes_with_it(sessions: Sessions, tmp_path: 
     assert sessions.get(session_id).title == "second?"
 
 
-def test_what_a_model_wrote_having_read_an_erased_turn_goes_however_much_later(sessions: Sessions) -> None:
+def test_later_answers_of_a_model_that_read_an_erased_turn_are_erased(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
     kept = sessions.add(session_id, "second?", result("second?", "about doc-2"))
     for read in ([1, 2], [3]):
-        later = result("Why second?", "in other words").model_copy(update={"metadata": {EARLIER_TURNS: read}})
+        later = result("Why second?", "in other words").model_copy(update={"metadata": {EARLIER_TURNS_KEY: read}})
         sessions.add(session_id, "and why?", later)
     assert sessions.erase(lambda shown: "canary of" in shown.answer) == 3
     assert sessions.turns(session_id) == [kept]
 
 
-def test_a_conversation_of_which_nothing_is_left_goes_whole(sessions: Sessions) -> None:
+def test_a_conversation_without_turns_is_deleted(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "first?", result("first?", "canary of doc-1"))
     assert sessions.erase(lambda shown: shown.answered) == 1
     assert sessions.all() == []
 
 
-def test_turns_of_several_threads_are_all_kept_and_numbered(sessions: Sessions) -> None:
+def test_turns_written_by_several_threads_are_all_kept_and_numbered(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"])
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: sessions.add(session_id, f"{number}?", result(f"{number}?")), range(40)))
@@ -110,11 +110,11 @@ def test_turns_of_several_threads_are_all_kept_and_numbered(sessions: Sessions) 
 def test_the_state_is_written_while_another_process_holds_the_lock_of_the_store(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "ingest"):
         opened = open_state(tmp_path)
-        Sessions(opened).create(["library"])
+        SessionTable(opened).create(["library"])
         opened.close()
 
 
-def test_a_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+def test_the_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     opened = open_state(tmp_path)
     opened.execute("PRAGMA user_version = 99")
     opened.close()
@@ -123,8 +123,8 @@ def test_a_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / STATE_NAME).exists()
 
 
-def test_what_was_fitted_to_one_generation_is_not_taken_for_another(database: Database) -> None:
-    calibrations = Calibrations(database)
+def test_a_calibration_of_one_generation_is_not_used_for_another(database: Database) -> None:
+    calibrations = CalibrationTable(database)
     calibrations.put("library", "one", "default", "{1}")
     calibrations.put("library", "one", "default", "{2}")
     assert calibrations.find("library", "one", "default") == "{2}"

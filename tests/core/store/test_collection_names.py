@@ -1,4 +1,4 @@
-"""Names of collections, and how mistyped ones are met."""
+"""Valid collection names, and hints for mistyped ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,18 +18,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("name", ["a", "fa-handbook", "2025_rules", "x" * 63])
-def test_plain_names_are_taken(name: str) -> None:
+def test_plain_names_are_accepted(name: str) -> None:
     assert check_collection_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "A", "-a", "_a", "a b", "a/b", "..", "a.b", "x" * 64, "é", "a\n", "a\0"])
-def test_names_that_could_not_name_a_folder_are_refused(name: str) -> None:
+def test_names_that_are_not_valid_folder_names_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
         check_collection_name(name)
 
 
 @given(st.text(max_size=70))
-def test_a_name_that_is_taken_is_one_folder_and_nothing_else(name: str) -> None:
+def test_an_accepted_name_is_exactly_one_folder(name: str) -> None:
     try:
         check_collection_name(name)
     except UsageError:
@@ -39,7 +39,7 @@ def test_a_name_that_is_taken_is_one_folder_and_nothing_else(name: str) -> None:
     assert name == name.lower()
 
 
-def test_a_mistyped_name_is_answered_with_the_nearest(store: Store) -> None:
+def test_a_mistyped_name_is_answered_with_the_most_similar(store: Store) -> None:
     for name in ("handbook", "minutes", "inventory"):
         store.collections.create(name)
     with pytest.raises(UnknownCollection, match="handbok") as caught:
@@ -47,17 +47,17 @@ def test_a_mistyped_name_is_answered_with_the_nearest(store: Store) -> None:
     assert caught.value.hint == "Nearest: handbook."
 
 
-def test_without_collections_the_hint_says_how_to_make_one(store: Store) -> None:
+def test_without_collections_the_hint_names_the_command_that_creates_one(store: Store) -> None:
     with pytest.raises(UnknownCollection) as caught:
         store.collections.get("library")
     assert "elt-llm ingest PATH -c library" in caught.value.hint
 
 
-def test_making_a_collection_again_finds_it(store: Store) -> None:
+def test_creating_an_existing_collection_returns_it(store: Store) -> None:
     assert store.collections.create("library") == store.collections.create("library")
 
 
-def test_numbers_are_never_given_twice(store: Store) -> None:
+def test_generation_numbers_are_never_reused(store: Store) -> None:
     record = store.collections.create("library")
     assert [store.collections.take_number(record.id) for _ in range(3)] == [1, 2, 3]
 
@@ -68,14 +68,14 @@ def test_a_new_collection_never_gets_the_identity_of_a_deleted_one(store: Store)
     assert store.collections.create("library").id != first.id
 
 
-def test_a_root_that_was_whole_stays_whole_and_follows_its_folder(store: Store, tmp_path: Path) -> None:
+def test_a_complete_root_stays_complete_when_its_folder_changes(store: Store, tmp_path: Path) -> None:
     record = store.collections.create("library")
     store.collections.record_root(record.id, "books", tmp_path / "a", whole=True)
     store.collections.record_root(record.id, "books", tmp_path / "b", whole=False)
     assert store.collections.roots(record.id) == {"books": (tmp_path / "b", True)}
 
 
-def test_runs_are_unfinished_until_one_of_their_collection_ends_well(store: Store) -> None:
+def test_runs_are_unfinished_until_a_run_of_their_collection_succeeds(store: Store) -> None:
     library, minutes = store.collections.create("library"), store.collections.create("minutes")
     store.collections.begin_run(library.id, "elt-llm ingest a")
     store.collections.begin_run(minutes.id, "elt-llm ingest b")

@@ -1,4 +1,4 @@
-"""Transactions that happen wholly or not at all, on files with any name."""
+"""Atomic transactions, on files with any name."""
 
 import threading
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import MINIMUM_SQLITE, Database, batches, marks, sqlite_version
+from elt_llm_core.store.database import MIN_SQLITE, Database, batches, placeholders, sqlite_version
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def _names(database: Database) -> list[str]:
     return [name for (name,) in database.rows("SELECT name FROM things ORDER BY name")]
 
 
-def test_a_transaction_that_fails_leaves_nothing(database: Database) -> None:
+def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
     def insert_twice() -> None:
         with database.transaction():
             database.execute("INSERT INTO things VALUES ('a')")
@@ -32,7 +32,7 @@ def test_a_transaction_that_fails_leaves_nothing(database: Database) -> None:
     assert _names(database) == []
 
 
-def test_a_transaction_that_is_interrupted_leaves_nothing_and_the_next_one_works(database: Database) -> None:
+def test_an_interrupted_transaction_leaves_nothing_and_the_next_one_works(database: Database) -> None:
     def interrupted() -> None:
         with database.transaction():
             database.execute("INSERT INTO things VALUES ('a')")
@@ -45,7 +45,7 @@ def test_a_transaction_that_is_interrupted_leaves_nothing_and_the_next_one_works
     assert _names(database) == ["b"]
 
 
-def test_a_commit_that_fails_is_rolled_back(database: Database) -> None:
+def test_a_failed_commit_is_rolled_back(database: Database) -> None:
     database.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT")
     database.execute("CREATE TABLE children (p INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED) STRICT")
     with pytest.raises(StoreError, match="FOREIGN KEY"), database.transaction():
@@ -72,7 +72,7 @@ def test_a_reader_cannot_write(database: Database) -> None:
     reader.close()
 
 
-def test_threads_may_share_a_connection(database: Database) -> None:
+def test_threads_can_share_a_connection(database: Database) -> None:
     def insert(start: int) -> None:
         for number in range(start, start + 25):
             with database.transaction():
@@ -87,7 +87,7 @@ def test_threads_may_share_a_connection(database: Database) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "100%", "what?", "#1", "naïve-データ", "quo'te"])
-def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_a_folder_can_have_any_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     written = Database(tmp_path / name / "store.sqlite3", for_writing=True)
     written.execute("CREATE TABLE things (name TEXT)")
@@ -98,7 +98,7 @@ def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     read.close()
 
 
-def test_the_file_flushes_fully_and_is_private(database: Database) -> None:
+def test_the_database_flushes_fully_and_is_private(database: Database) -> None:
     assert database.row("PRAGMA synchronous") == (2,)
     assert database.row("PRAGMA journal_mode") == ("wal",)
     assert database.row("PRAGMA foreign_keys") == (1,)
@@ -106,13 +106,13 @@ def test_the_file_flushes_fully_and_is_private(database: Database) -> None:
         assert path.stat().st_mode & 0o077 == 0, path.name
 
 
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "store.sqlite3").write_bytes(b"this is not a database at all" * 50)
     with pytest.raises(StoreError, match=r"store\.sqlite3 cannot be opened: file is not a database"):
         Database(tmp_path / "store.sqlite3", for_writing=False)
 
 
-def test_a_copy_is_whole_and_has_no_journal(database: Database, tmp_path: Path) -> None:
+def test_a_copy_is_complete_and_has_no_journal(database: Database, tmp_path: Path) -> None:
     database.execute("INSERT INTO things VALUES ('a')")
     database.backup_to(tmp_path / "copy.sqlite3")
     copy = Database(tmp_path / "copy.sqlite3", for_writing=False)
@@ -121,11 +121,11 @@ def test_a_copy_is_whole_and_has_no_journal(database: Database, tmp_path: Path) 
 
 
 def test_sqlite_is_new_enough_to_write() -> None:
-    assert sqlite_version() >= MINIMUM_SQLITE
+    assert sqlite_version() >= MIN_SQLITE
 
 
-def test_batches_hold_every_value_once() -> None:
+def test_batches_contain_every_value_once() -> None:
     values = list(range(1234))
     assert [value for batch in batches(values) for value in batch] == values
     assert max(len(batch) for batch in batches(values)) <= 500
-    assert marks([1, 2, 3]) == "?, ?, ?"
+    assert placeholders([1, 2, 3]) == "?, ?, ?"

@@ -1,4 +1,4 @@
-"""Document versions and their nodes: stored wholly, read back as they were."""
+"""Document versions and their nodes are stored completely and read back unchanged."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from elt_llm_core.store.records import FileRecord, NewDocument, document_id, sha
 from elt_llm_core.store.store import Store, open_store
 from hypothesis import given
 from hypothesis import strategies as st
-from shelf import COLLECTION, new_document
+from stored.shelf import COLLECTION, new_document
 
 
 @pytest.fixture
@@ -41,7 +41,9 @@ def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store) -> 
 @pytest.mark.parametrize(
     "change", [{"text": "Another text."}, {"start": 1}, {"end": 11}, {"text": "", "start": 0, "end": 0}]
 )
-def test_a_node_that_is_not_its_span_is_refused_and_nothing_is_stored(store: Store, change: dict[str, Any]) -> None:
+def test_a_node_that_differs_from_its_span_is_refused_and_nothing_is_stored(
+    store: Store, change: dict[str, Any]
+) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     wrong = replace(document, nodes=(document.nodes[0], replace(document.nodes[0], **change)))
     with pytest.raises(StoreError, match=r"a\.md"):
@@ -64,20 +66,20 @@ def test_the_same_version_cannot_be_stored_twice(store: Store) -> None:
     assert _count(store, "document_versions") == 1
 
 
-def test_equal_texts_of_two_documents_are_kept_once(store: Store) -> None:
+def test_equal_texts_of_two_documents_are_stored_once(store: Store) -> None:
     _add(store, new_document("a.md", ["Same text."]))
     _add(store, new_document("b.md", ["Same text."]))
     assert (_count(store, "document_versions"), _count(store, "texts")) == (2, 1)
 
 
-def test_a_version_that_is_not_there_is_named(store: Store) -> None:
+def test_a_missing_version_is_reported(store: Store) -> None:
     for ask in (store.documents.text, store.documents.summary):
         with pytest.raises(StoreError, match="version 99") as caught:
             ask(99)
         assert caught.value.hint
 
 
-def test_files_are_remembered_replaced_and_forgotten(store: Store) -> None:
+def test_files_are_recorded_replaced_and_forgotten(store: Store) -> None:
     record = store.collections.get(COLLECTION)
     seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
     store.files.record(record.id, [seen], [])
@@ -92,16 +94,14 @@ PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size
 
 
 @given(PARTS, PARTS)
-def test_two_lists_of_parts_have_one_digest_only_if_they_are_equal(
-    one: list[str | bytes], two: list[str | bytes]
-) -> None:
+def test_only_equal_lists_of_parts_have_equal_digests(one: list[str | bytes], two: list[str | bytes]) -> None:
     plain = [
         [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in x] for x in (one, two)
     ]
     assert (sha256(*one) == sha256(*two)) == (plain[0] == plain[1])
 
 
-def test_identity_changes_with_everything_that_makes_it() -> None:
+def test_the_version_key_changes_with_each_of_its_inputs() -> None:
     assert len({document_id("c", "r", "p"), document_id("c", "rp", ""), document_id("cr", "", "p")}) == 3
     keys = {
         version_key(*values)

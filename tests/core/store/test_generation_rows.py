@@ -1,4 +1,4 @@
-"""The one pointer that says what readers see, and what it may point at."""
+"""The pointer to the published generation, and the generations it may point at."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord
 from elt_llm_core.store.store import Store, open_store
-from shelf import COLLECTION, new_document
+from stored.shelf import COLLECTION, new_document
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def _publish(store: Store, number: int, built_upon: int | None, versions: tuple[
     store.generations.publish(_record(store).id, _row(number), versions, built_upon=built_upon)
 
 
-def test_publishing_moves_the_pointer_and_keeps_the_previous(store: Store) -> None:
+def test_publishing_moves_the_pointer_and_keeps_the_previous_generation(store: Store) -> None:
     version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
     _publish(store, 1, None)
     _publish(store, 2, 1, (version,))
@@ -39,7 +39,7 @@ def test_publishing_moves_the_pointer_and_keeps_the_previous(store: Store) -> No
     assert store.generations.versions(record.id, 1) == []
 
 
-def test_publishing_upon_what_is_no_longer_published_changes_nothing(store: Store) -> None:
+def test_publishing_on_an_outdated_base_changes_nothing(store: Store) -> None:
     _publish(store, 1, None)
     for built_upon in (None, 7):
         with pytest.raises(StoreError, match="published meanwhile") as caught:
@@ -50,14 +50,14 @@ def test_publishing_upon_what_is_no_longer_published_changes_nothing(store: Stor
     assert [row.number for row in store.generations.of_collection(record.id)] == [1]
 
 
-def test_publishing_a_version_that_is_not_stored_changes_nothing(store: Store) -> None:
+def test_publishing_a_missing_version_changes_nothing(store: Store) -> None:
     with pytest.raises(StoreError, match="FOREIGN KEY"):
         _publish(store, 1, None, (99,))
     assert _record(store).published is None
     assert store.generations.of_collection(_record(store).id) == []
 
 
-def test_a_version_that_a_generation_contains_cannot_be_deleted(store: Store) -> None:
+def test_a_version_in_a_generation_cannot_be_deleted(store: Store) -> None:
     version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
     _publish(store, 1, None, (version,))
     with pytest.raises(StoreError, match="FOREIGN KEY"):
@@ -69,7 +69,7 @@ def _pointers(store: Store) -> tuple[int | None, int | None, bool]:
     return record.published, record.previous, record.rolled_back
 
 
-def test_pointing_back_swaps_and_pointing_at_the_previous_undoes_it(store: Store) -> None:
+def test_rolling_back_twice_restores_the_pointer(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.point_at(_record(store).id, 1)
@@ -80,7 +80,7 @@ def test_pointing_back_swaps_and_pointing_at_the_previous_undoes_it(store: Store
     assert _pointers(store) == (2, 1, False)
 
 
-def test_a_second_step_back_remembers_where_the_first_began(store: Store) -> None:
+def test_a_second_rollback_remembers_where_the_first_started(store: Store) -> None:
     for number in (1, 2, 3):
         _publish(store, number, number - 1 or None)
     for number, expected in ((2, (2, 3, True)), (1, (1, 3, True)), (3, (3, 1, False))):
@@ -88,7 +88,7 @@ def test_a_second_step_back_remembers_where_the_first_began(store: Store) -> Non
         assert _pointers(store) == expected
 
 
-def test_publishing_ends_a_rollback_unless_it_is_to_last(store: Store) -> None:
+def test_publishing_ends_a_rollback_unless_it_is_kept(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.point_at(_record(store).id, 1)
@@ -98,21 +98,21 @@ def test_publishing_ends_a_rollback_unless_it_is_to_last(store: Store) -> None:
     assert _pointers(store) == (4, 3, False)
 
 
-def test_only_a_kept_generation_can_be_pointed_at(store: Store) -> None:
+def test_the_pointer_accepts_only_kept_generations(store: Store) -> None:
     _publish(store, 1, None)
     with pytest.raises(UsageError, match="no generation 7"):
         store.generations.point_at(_record(store).id, 7)
 
 
 @pytest.mark.parametrize(("old", "expected"), [(2, (3, 1)), (1, (2, 3))])
-def test_replacing_moves_whatever_pointed_at_the_old_one(store: Store, old: int, expected: tuple[int, int]) -> None:
+def test_replacing_a_generation_moves_every_pointer_to_it(store: Store, old: int, expected: tuple[int, int]) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.replace(_record(store).id, old, _row(3), ())
     assert (_record(store).published, _record(store).previous) == expected
 
 
-def test_a_deleted_previous_generation_is_not_pointed_at(store: Store) -> None:
+def test_the_previous_pointer_is_cleared_when_its_generation_is_deleted(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.delete(_record(store).id, 1)

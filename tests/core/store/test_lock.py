@@ -1,4 +1,4 @@
-"""One writer a data directory, across processes, whatever becomes of them."""
+"""A data directory has one writer at a time across processes, even when processes die."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import LockHeld
-from elt_llm_core.store.lock import LOCK_NAME, holder, writer_lock
+from elt_llm_core.store.lock import LOCK_NAME, lock_holder, writer_lock
 
 HOLD = """
 import sys, time
@@ -46,7 +46,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def test_a_second_taker_in_the_same_process_is_refused(tmp_path: Path) -> None:
+def test_a_second_lock_in_the_same_process_is_refused(tmp_path: Path) -> None:
     with (
         writer_lock(tmp_path, "first"),
         pytest.raises(LockHeld, match=rf"process {os.getpid()} \(first"),
@@ -55,53 +55,55 @@ def test_a_second_taker_in_the_same_process_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_taker_in_another_process_is_refused_with_75_before_anything_heavy_is_imported(tmp_path: Path) -> None:
+def test_a_lock_held_by_another_process_exits_75_before_heavy_imports(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "elt-llm ingest /books"):
         other = subprocess.run(
             [sys.executable, "-c", TRY, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
         )
     assert other.returncode == 75, other.stderr
     assert f"process {os.getpid()} (elt-llm ingest /books" in other.stdout
-    assert "Asking goes on" in other.stdout
+    assert "Questions are still answered" in other.stdout
 
 
-def test_the_holder_is_named_and_its_death_frees_the_lock(tmp_path: Path, other_process: subprocess.Popen[str]) -> None:
-    seen = holder(tmp_path)
+def test_the_lock_holder_is_named_and_its_death_releases_the_lock(
+    tmp_path: Path, other_process: subprocess.Popen[str]
+) -> None:
+    seen = lock_holder(tmp_path)
     assert seen is not None
     assert (seen.pid, seen.command) == (other_process.pid, "elt-llm ingest /books -c library")
     with pytest.raises(LockHeld, match=str(other_process.pid)), writer_lock(tmp_path, "mine"):
         pass
     _kill(other_process)
-    assert holder(tmp_path) is None
+    assert lock_holder(tmp_path) is None
     with writer_lock(tmp_path, "mine"):
-        mine = holder(tmp_path)
+        mine = lock_holder(tmp_path)
         assert mine is not None
         assert mine.pid == os.getpid()
 
 
-def test_a_lock_is_free_after_use_and_after_an_error(tmp_path: Path) -> None:
+def test_a_lock_is_released_after_use_and_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), writer_lock(tmp_path, "failing"):
         raise RuntimeError("work failed")
     with writer_lock(tmp_path, "next"):
         pass
-    assert holder(tmp_path) is None
+    assert lock_holder(tmp_path) is None
 
 
-def test_nobody_holds_what_does_not_exist(tmp_path: Path) -> None:
-    assert holder(tmp_path / "nowhere") is None
+def test_a_missing_data_directory_has_no_lock_holder(tmp_path: Path) -> None:
+    assert lock_holder(tmp_path / "nowhere") is None
 
 
-def test_a_half_written_account_of_the_holder_still_refuses(tmp_path: Path) -> None:
+def test_a_half_written_lock_file_still_refuses(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "first"):
         (tmp_path / LOCK_NAME).write_text('{"pid": 1, "sta')
-        seen = holder(tmp_path)
+        seen = lock_holder(tmp_path)
         assert seen is not None
         assert seen.command == "unknown command"
         with pytest.raises(LockHeld, match="another process"), writer_lock(tmp_path, "second"):
             pass
 
 
-def test_the_data_directory_is_closed_to_others(tmp_path: Path) -> None:
+def test_the_data_directory_is_private(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "data", "first"):
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
         assert (tmp_path / "data" / LOCK_NAME).stat().st_mode & 0o777 == 0o600

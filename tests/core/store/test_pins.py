@@ -1,4 +1,4 @@
-"""A pinned generation stays until its reader lets go, however that happens."""
+"""A pinned generation stays until its reader releases it or dies."""
 
 import subprocess
 import sys
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.pins import PIN_NAME, discard, pin_published
+from elt_llm_core.store.generations import PIN_NAME, discard_generation, pin_published
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from elt_llm_core.store.pins import pin_published
+from elt_llm_core.store.generations import pin_published
 pin = pin_published(Path(sys.argv[1]), lambda: 1)
 print("pinned", flush=True)
 time.sleep(60)
@@ -32,11 +32,11 @@ def make(tmp_path: Path) -> Callable[[int], Path]:
     return directory
 
 
-def test_nothing_published_is_nothing_pinned(tmp_path: Path) -> None:
+def test_without_a_published_generation_nothing_is_pinned(tmp_path: Path) -> None:
     assert pin_published(tmp_path, lambda: None) is None
 
 
-def test_a_pinned_generation_is_left_and_taken_later(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_pinned_generation_is_collected_only_after_its_release(make: Callable[[int], Path], tmp_path: Path) -> None:
     directory = make(1)
     first = pin_published(tmp_path / "library", lambda: 1)
     second = pin_published(tmp_path / "library", lambda: 1)
@@ -44,10 +44,10 @@ def test_a_pinned_generation_is_left_and_taken_later(make: Callable[[int], Path]
     assert second is not None
     first.release()
     first.release()
-    assert not discard(directory, tmp_path / "trash")
+    assert not discard_generation(directory, tmp_path / "trash")
     assert (directory / "ids.npy").exists()
     second.release()
-    assert discard(directory, tmp_path / "trash")
+    assert discard_generation(directory, tmp_path / "trash")
     assert not directory.exists()
     assert list((tmp_path / "trash").iterdir()) == []
 
@@ -58,12 +58,12 @@ def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "pinned\n"
-        assert not discard(directory, tmp_path / "trash")
+        assert not discard_generation(directory, tmp_path / "trash")
         process.kill()
-    assert discard(directory, tmp_path / "trash")
+    assert discard_generation(directory, tmp_path / "trash")
 
 
-def test_a_pointer_that_moves_while_pinning_is_followed(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_pinning_follows_a_pointer_that_moves_meanwhile(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(1)
     make(2)
     answers = chain([1], repeat(2))
@@ -71,10 +71,10 @@ def test_a_pointer_that_moves_while_pinning_is_followed(make: Callable[[int], Pa
     assert pin is not None
     assert pin.number == 2
     pin.release()
-    assert discard(tmp_path / "library" / "1", tmp_path / "trash")
+    assert discard_generation(tmp_path / "library" / "1", tmp_path / "trash")
 
 
-def test_a_generation_collected_before_it_was_pinned_is_not_missed(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_pinning_survives_the_collection_of_an_older_generation(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(2)
     answers = chain([1], repeat(2))
     pin = pin_published(tmp_path / "library", lambda: next(answers))
@@ -83,14 +83,14 @@ def test_a_generation_collected_before_it_was_pinned_is_not_missed(make: Callabl
     pin.release()
 
 
-def test_a_published_generation_that_is_not_there_is_named(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_missing_published_generation_is_reported(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(1)
     with pytest.raises(StoreError, match=r"generation 2 of 'library' is not in") as caught:
         pin_published(tmp_path / "library", lambda: 2)
     assert caught.value.hint == "Run: elt-llm verify -c library"
 
 
-def test_discarding_what_is_gone_or_has_no_pin_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
-    assert discard(tmp_path / "library" / "9", tmp_path / "trash")
+def test_discarding_a_missing_or_unpinned_generation_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
+    assert discard_generation(tmp_path / "library" / "9", tmp_path / "trash")
     (make(1) / PIN_NAME).unlink()
-    assert discard(tmp_path / "library" / "1", tmp_path / "trash")
+    assert discard_generation(tmp_path / "library" / "1", tmp_path / "trash")

@@ -1,23 +1,22 @@
-"""Opening a data directory: made and migrated by writers, refused where it cannot be read rightly."""
+"""Writers create and migrate a data directory; unreadable ones are refused."""
 
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import STORE_NAME, Database
-from elt_llm_core.store.migrations import STEPS, migrate, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_STEPS, Database, migrate, schema_version
 from elt_llm_core.store.store import open_store
 
 
-def test_reading_where_nothing_is_says_how_to_begin(tmp_path: Path) -> None:
+def test_reading_an_empty_directory_names_the_first_command(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no data") as caught:
         open_store(tmp_path)
     assert "elt-llm ingest PATH -c NAME" in caught.value.hint
 
 
-def test_a_new_store_is_at_the_last_step_and_private(tmp_path: Path) -> None:
+def test_a_new_store_has_the_latest_schema_and_is_private(tmp_path: Path) -> None:
     with open_store(tmp_path / "data", for_writing=True) as store:
-        assert schema_version(store.database) == len(STEPS)
+        assert schema_version(store.database) == len(STORE_STEPS)
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
@@ -31,13 +30,13 @@ def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("for_writing", [True, False])
 def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool) -> None:
     with open_store(tmp_path, for_writing=True) as store:
-        store.database.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
-    with pytest.raises(StoreError, match=f"schema {len(STEPS) + 1}") as caught:
+        store.database.execute(f"PRAGMA user_version = {len(STORE_STEPS) + 1}")
+    with pytest.raises(StoreError, match=f"schema {len(STORE_STEPS) + 1}") as caught:
         open_store(tmp_path, for_writing=for_writing)
     assert "newer version" in caught.value.hint
 
 
-def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_path: Path) -> None:
+def test_an_interrupted_creation_is_finished_by_the_next_writer(tmp_path: Path) -> None:
     Database(tmp_path / STORE_NAME, for_writing=True).close()
     with pytest.raises(StoreError, match="no data"):
         open_store(tmp_path)
@@ -45,7 +44,7 @@ def test_a_store_cut_off_while_it_was_made_is_finished_by_the_next_writer(tmp_pa
         assert store.collections.all() == []
 
 
-def test_a_damaged_store_is_named(tmp_path: Path) -> None:
+def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.collections.create("library")
     content = bytearray((tmp_path / STORE_NAME).read_bytes())
@@ -57,11 +56,11 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("for_writing", [True, False])
 @pytest.mark.parametrize("left", [b"", None])
-def test_a_lost_record_is_never_taken_for_a_new_one(tmp_path: Path, left: bytes | None, for_writing: bool) -> None:
+def test_a_lost_record_is_never_mistaken_for_a_new_one(tmp_path: Path, left: bytes | None, for_writing: bool) -> None:
     (tmp_path / "collections" / "library" / "3").mkdir(parents=True)
     if left is not None:
         (tmp_path / STORE_NAME).write_bytes(left)
-    with pytest.raises(StoreError, match="is lost or empty, though there are collections") as caught:
+    with pytest.raises(StoreError, match="is missing or empty although there are collections") as caught:
         open_store(tmp_path, for_writing=for_writing)
     assert "backup" in caught.value.hint
     assert (tmp_path / "collections" / "library" / "3").is_dir()

@@ -1,4 +1,4 @@
-"""Uploads go with what they are of: a document that is forgotten, a collection that is dropped, a purge."""
+"""Uploads are deleted when their document is forgotten, their collection dropped, or by a purge."""
 
 import os
 import time
@@ -6,15 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import drop
-from elt_llm_core.forgetting import forget
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.purging import purge
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.lifecycle import drop
+from elt_llm_core.collection.purging import purge
+from elt_llm_core.progress import SilentListener
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.job_queue import JobQueue
+from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploads_folder
-from folders import run_ingest
-from shelf import COLLECTION, writing
+from stored.folders import run_ingest
+from stored.shelf import COLLECTION, writing
 
 
 @pytest.fixture
@@ -30,20 +30,20 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def uploads(data_dir: Path) -> set[str]:
-    """What of them is left."""
+    """The uploads that are left."""
     return {path.name for path in (data_dir / UPLOADS_FOLDER).rglob("*") if path.is_file()}
 
 
-def test_what_is_forgotten_is_no_upload_any_more(data_dir: Path) -> None:
+def test_forgetting_a_document_deletes_its_upload(data_dir: Path) -> None:
     with writing(data_dir) as store:
-        report = forget(store, COLLECTION, "roses.md", SilentProgress())
+        report = forget(store, COLLECTION, "roses.md", SilentListener())
     assert report.uploads == 1
     assert uploads(data_dir) == {"lilies.md"}
 
 
-def test_what_was_uploaded_after_somebody_asked_to_forget_it_stays(data_dir: Path) -> None:
+def test_an_upload_after_a_request_to_forget_stays(data_dir: Path) -> None:
     with writing(data_dir) as store:
-        report = forget(store, COLLECTION, "roses.md", SilentProgress(), asked_at=time.time() - 3600)
+        report = forget(store, COLLECTION, "roses.md", SilentListener(), asked_at=time.time() - 3600)
     assert report.uploads == 0
     assert uploads(data_dir) == {"roses.md", "lilies.md"}
 
@@ -54,7 +54,7 @@ def test_a_dropped_collection_leaves_no_upload(data_dir: Path) -> None:
     assert uploads(data_dir) == set()
 
 
-def test_a_purge_leaves_what_is_published_and_what_waits_to_be_read(data_dir: Path) -> None:
+def test_a_purge_keeps_published_and_waiting_uploads(data_dir: Path) -> None:
     incoming = data_dir / UPLOADS_FOLDER / INCOMING
     orphans = uploads_folder(data_dir, "never-made")
     for folder, name in ((incoming, "coming"), (incoming, "cut-off"), (orphans, "unread.md")):
@@ -69,7 +69,7 @@ def test_a_purge_leaves_what_is_published_and_what_waits_to_be_read(data_dir: Pa
         queue.end(ended.id, "done", {})
         queue.submit("ingest", {"collection": COLLECTION, "uploads": ["waiting.md"]}, "local")
         with writing(data_dir) as store:
-            receipt = purge(store, [], SilentProgress())
+            receipt = purge(store, [], SilentListener())
         assert [job.status for job in queue.all()] == ["queued"]
     assert uploads(data_dir) == {"roses.md", "lilies.md", "waiting.md", "coming"}
     assert f"{UPLOADS_FOLDER}/never-made/unread.md" in receipt.files

@@ -1,4 +1,4 @@
-"""Vectors by what made them."""
+"""Vectors are stored by the fingerprint of their model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from elt_llm_core.errors import StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.store import Store, open_store
-from shelf import put, some_documents, stored_versions
+from stored.shelf import put, some_documents, stored_versions
 
 ONE, TWO = b"fingerprint one", b"fingerprint two"
 
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_vectors_come_back_as_they_were_in_any_order_and_number(store: Store) -> None:
+def test_vectors_are_read_back_unchanged_in_any_order_and_number(store: Store) -> None:
     vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
     store.vectors.add(ONE, [b"a", b"b", b"c"], vectors)
     assert np.array_equal(store.vectors.matrix(ONE, [b"c", b"a", b"c"], 4), vectors[[2, 0, 2]])
@@ -34,13 +34,13 @@ def test_a_vector_belongs_to_its_fingerprint(store: Store) -> None:
         store.vectors.matrix(TWO, [b"a"], 2)
 
 
-def test_a_vector_that_is_there_stays_as_it_is(store: Store) -> None:
+def test_an_existing_vector_is_not_overwritten(store: Store) -> None:
     store.vectors.add(ONE, [b"a"], np.ones((1, 2), dtype=np.float32))
     store.vectors.add(ONE, [b"a", b"b"], np.zeros((2, 2), dtype=np.float32))
     assert store.vectors.matrix(ONE, [b"a", b"b"], 2).tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
 
-def test_more_vectors_than_one_statement_takes_are_found(store: Store) -> None:
+def test_more_vectors_than_fit_into_one_statement_are_found(store: Store) -> None:
     hashes = [number.to_bytes(4, "big") for number in range(1201)]
     vectors = np.arange(1201, dtype=np.float32).reshape(-1, 1)
     store.vectors.add(ONE, hashes, vectors)

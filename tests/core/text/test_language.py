@@ -40,17 +40,17 @@ from elt_llm_core.text.language import detect_language
         ("ko", "구단은 시즌 첫 경기 전에 모든 선수를 등록해야 한다."),
     ],
 )
-def test_running_text_tells_its_language(language: str, text: str) -> None:
+def test_the_language_of_running_text_is_detected(language: str, text: str) -> None:
     assert detect_language(text) == language
 
 
 @pytest.mark.parametrize(
     "text", ["", "Der Verein", "1 2 3 4 5 6 7 8 9 10 11 12", "Klubs drīkst reģistrēt spēlētājus. " * 5]
 )
-def test_text_that_tells_nothing_counts_as_english(text: str) -> None:
+def test_undetectable_text_counts_as_english(text: str) -> None:
     assert detect_language(text) == "en"
 
 
-def test_lithuanian_without_diacritics_is_told_by_its_small_words() -> None:
+def test_lithuanian_without_diacritics_is_detected_by_stopwords() -> None:
     text = "Sveikatos prieziuros istaigos turi saugoti duomenis ir po gydymo, kad jie butu prieinami ne tik gydytojui."
     assert detect_language(text) == "lt"

@@ -10,7 +10,7 @@ def test_folding_unifies_case_diacritics_quotes_and_dashes() -> None:
     assert fold("\ufb01nal\u00adly ① Ørsted Łódź") == "finally 1 orsted lodz"
 
 
-def test_folding_keeps_marks_that_tell_letters_apart() -> None:
+def test_folding_keeps_marks_that_distinguish_letters() -> None:
     assert fold("Й") == "й"
     assert fold("हिन्दी") == "हिन्दी"
     assert fold("が") == "が"

@@ -74,7 +74,7 @@ def test_list_items_and_numbered_rules_start_on_their_own_lines() -> None:
     ]  # fmt: skip
 
 
-def test_items_that_end_with_commas_are_items_all_the_same() -> None:
+def test_items_that_end_with_commas_are_sentences() -> None:
     assert sentences("It must:\n(a) register,\n(b) pay, or\n(c) go.") == [
         "It must:",
         "(a) register,",
@@ -83,12 +83,12 @@ def test_items_that_end_with_commas_are_items_all_the_same() -> None:
     ]
 
 
-def test_a_number_that_the_line_before_asks_for_starts_nothing() -> None:
+def test_a_number_that_belongs_to_the_line_before_starts_no_sentence() -> None:
     text = "A player named in Rule\n12.4 Part B may play under\n(b) of the same."
     assert sentences(text) == [text]
 
 
-def test_headings_and_table_rows_stand_alone() -> None:
+def test_headings_and_table_rows_are_separate() -> None:
     text = "# Fees\nA club pays\nin time.\nGENERAL RULES\nThey hold.\n| Fee | Due. Now |\n| 5 | May |\nAfter the table"
     assert sentences(text) == [
         "# Fees", "A club pays\nin time.", "GENERAL RULES", "They hold.",
@@ -116,6 +116,6 @@ def test_every_visible_character_lies_in_exactly_one_sentence(text: str) -> None
 
 
 @pytest.mark.parametrize("pattern", ["...", "!?'", "a. ", "\n1. A", "(((", "* ", " ", "ﷺ. "])
-def test_long_rows_of_marks_are_no_trap(pattern: str) -> None:
+def test_long_rows_of_marks_take_linear_time(pattern: str) -> None:
     # Quadratic time would take minutes here and meet the time limit of the job.
     assert "".join("".join(sentences(pattern * 50_000)).split()) == "".join((pattern * 50_000).split())

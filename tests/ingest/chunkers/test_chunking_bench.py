@@ -12,13 +12,13 @@ import bm25s
 import numpy as np
 import pytest
 from elt_llm_core.models.embedded import EmbeddedMiniLm
-from elt_llm_core.settings import ChunkingSettings
+from elt_llm_core.settings.tree import ChunkingSettings
 from elt_llm_core.text.language import detect_language
 from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.chunkers.span_chunker import ChunkSpan
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import create_reader
 from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ HANDBOOKS = {
     "govuk": ("govuk-data-standards/content/**/*.md",),
 }
 QUESTIONS = 200
-READ = 8  # passages given to whoever answers
+READ = 8  # chunks given to the answerer
 
 pytestmark = pytest.mark.bench
 
@@ -42,7 +42,7 @@ class Passage:
     embedded: str
 
     def shows(self, document: int, place: int) -> bool:
-        """Whether a reader of this passage, or of its parent, sees a place."""
+        """Whether this chunk, or its parent, contains a gold span."""
         start, end = self.span.parent or (self.span.start, self.span.end)
         return document == self.document and start <= place < end
 
@@ -76,7 +76,7 @@ def _questions(documents: Sequence[ParsedDocument]) -> list[tuple[str, int, int]
 def _rankings(
     passages: Sequence[Passage], questions: Sequence[str], model: EmbeddedMiniLm
 ) -> Iterator[NDArray[np.intp]]:
-    """Passages best first for each question: half cosine, half keywords, as the default ranking has it."""
+    """The chunks of each question, best first: half cosine, half keywords, as in the default ranking."""
     tokeniser = KeywordTokeniser("en")
     keywords = bm25s.BM25()
     keywords.index([tokeniser.stems(passage.embedded) for passage in passages], show_progress=False)
@@ -90,7 +90,7 @@ def _rankings(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("handbook", sorted(HANDBOOKS))
-def test_half_of_a_sentence_finds_where_it_stands(
+def test_half_of_a_sentence_finds_its_chunk(
     datasets: Path, handbook: str, strategy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = EmbeddedMiniLm()
@@ -134,8 +134,8 @@ def test_cutting_is_a_small_part_of_embedding(
     each = [1000 * (after - before) / len(passages) for before, after in pairwise(marks)]
     names = ("reading", "cutting", "language", "stems")
     told = ", ".join(f"{name} {cost:.3f}" for name, cost in zip(names, each, strict=True))
-    speed = f"{1000 / each[1]:.0f} passages cut a second of one processor"
-    _say(capsys, f"{strategy}: {speed}; ms a passage: {told}, all {sum(each):.3f}")
+    speed = f"{1000 / each[1]:.0f} chunks per second of one processor"
+    _say(capsys, f"{strategy}: {speed}; ms a chunk: {told}, all {sum(each):.3f}")
     assert sum(each) < 7  # ten times what it takes
 
 

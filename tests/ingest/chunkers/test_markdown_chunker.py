@@ -4,11 +4,11 @@ import re
 import time
 from pathlib import Path
 
-from elt_llm_core.outline import Section
-from elt_llm_ingest.chunkers.chunk_spans import ChunkSpan
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_core.text.outline import Section
+from elt_llm_ingest.chunkers.span_chunker import ChunkSpan
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.markdown import MarkdownReader
-from word_counter import word_chunker
+from retrieval.word_counter import word_chunker
 
 
 def _chunks(folder: Path, source: str, **sizes: int) -> list[tuple[ChunkSpan, str]]:
@@ -53,7 +53,7 @@ def test_code_that_fits_is_kept_together(tmp_path: Path) -> None:
     assert any(code in text for _, text in chunks)
 
 
-def test_nodes_know_their_place_even_when_the_text_repeats_itself(tmp_path: Path) -> None:
+def test_nodes_have_correct_offsets_when_text_repeats(tmp_path: Path) -> None:
     path = tmp_path / "same.md"
     path.write_text("# Same\n\n" + "The same sentence again. " * 60)
     documents = MarkdownReader().load_data(path)

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from elt_llm_ingest.readers.llama_document import to_llama_document
-from word_counter import WordCounter, cut_into_words, word_chunker
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import to_llama_document
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from retrieval.word_counter import WordCounter, cut_into_words, word_chunker
 
 
 def _document(lengths: list[int]) -> ParsedDocument:

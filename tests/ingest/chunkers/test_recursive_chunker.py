@@ -1,7 +1,7 @@
 """Cutting at separators, coarse to fine."""
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from word_counter import cut_into_words, word_chunker
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from retrieval.word_counter import cut_into_words, word_chunker
 
 
 def _texts(text: str, **settings: object) -> list[str]:
@@ -34,5 +34,5 @@ def test_other_separators_cut_elsewhere_and_are_another_chunker() -> None:
     assert len(prints) == 3
 
 
-def test_an_empty_separator_is_passed_over() -> None:
+def test_an_empty_separator_is_ignored() -> None:
     assert _texts("a " * 40, separators=["", " "]) == _texts("a " * 40, separators=[" "])

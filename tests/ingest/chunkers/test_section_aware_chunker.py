@@ -1,9 +1,9 @@
 """Rules and sections as wholes."""
 
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from hypothesis import given
 from hypothesis import strategies as st
-from word_counter import cut_into_words
+from retrieval.word_counter import cut_into_words
 
 WORDS = "of the players who stand on the field and hold the ball " * 20
 
@@ -39,7 +39,7 @@ def test_sub_rules_stay_with_their_rule() -> None:
     assert second.startswith("3.2 ")
 
 
-def test_what_follows_a_rule_belongs_to_it() -> None:
+def test_text_after_a_rule_belongs_to_it() -> None:
     builder = DocumentBuilder()
     builder.add_heading("3 Matches", 1)
     for rule in ("3.1", "3.2", "3.3"):
@@ -51,7 +51,7 @@ def test_what_follows_a_rule_belongs_to_it() -> None:
     assert all("(a)" in text and "(b)" in text for text in texts)
 
 
-def test_headings_without_text_go_with_what_follows() -> None:
+def test_headings_without_text_join_the_next_unit() -> None:
     builder = DocumentBuilder()
     for chapter in (1, 2):
         builder.add_heading(f"Chapter {chapter}", 1)

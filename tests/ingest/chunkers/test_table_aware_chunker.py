@@ -1,8 +1,8 @@
 """Rows whole, apart from prose, and with their header."""
 
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.document_builder import DocumentBuilder
-from word_counter import cut_into_words
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from retrieval.word_counter import cut_into_words
 
 
 def _document(rows: int, prose: str = "Some words before it.") -> ParsedDocument:
@@ -22,7 +22,7 @@ def test_even_a_small_table_is_apart_from_prose_but_with_its_heading() -> None:
     assert [text.split("\n")[0] for text in texts] == ["Clubs", "Towns", "Some words after it."]
 
 
-def test_rows_are_whole_and_know_their_header() -> None:
+def test_rows_are_whole_and_have_their_header() -> None:
     chunks = cut_into_words(_document(40), "table_aware", chunk_size=100, table_chunk_size=30)
     tables = [(span, text) for span, text in chunks if span.kind == "table"]
     assert len(tables) > 5

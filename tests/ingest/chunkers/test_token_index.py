@@ -48,7 +48,7 @@ def test_slices_give_the_tokens_of_the_whole_text(text: str) -> None:
 
 
 @given(text=TEXTS, data=st.data())
-def test_a_passage_between_white_space_has_the_tokens_it_had_within_the_text(text: str, data: st.DataObject) -> None:
+def test_a_span_between_white_space_has_the_same_tokens_alone(text: str, data: st.DataObject) -> None:
     spaces = [-1, *(place for place, letter in enumerate(text) if letter in " \n\t\r"), len(text)]
     start = data.draw(st.sampled_from(spaces)) + 1
     end = data.draw(st.sampled_from([place for place in spaces if place >= start] or [len(text)]))
@@ -57,8 +57,8 @@ def test_a_passage_between_white_space_has_the_tokens_it_had_within_the_text(tex
     assert not index.exact or index.count(start, end) == len(MODEL.token_spans(text[start:end]))
 
 
-def test_a_text_without_white_space_is_tokenised_in_parts_all_the_same() -> None:
-    text = "x" * (token_index.LONGEST_SLICE + 10)
+def test_a_text_without_white_space_is_tokenised_in_slices() -> None:
+    text = "x" * (token_index.MAX_SLICE_LENGTH + 10)
     index = TokenIndex(text, MODEL)
     assert not index.exact
     assert index.count(0, len(text)) == pytest.approx(len(text) / 4, rel=0.01)

@@ -2,14 +2,13 @@
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
-from elt_llm_core.settings import ChunkingSettings
+from elt_llm_core.settings.tree import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.enrichment.context_writer import ContextWriter
-from elt_llm_ingest.enrichment.reply import usable_sentence
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.enrichment.context_writer import ContextWriter, context_sentence
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from hypothesis import given
 from hypothesis import strategies as st
-from shelf import new_document
+from stored.shelf import new_document
 
 
 @pytest.mark.parametrize(
@@ -26,12 +25,12 @@ from shelf import new_document
     ],
 )
 def test_a_reply_becomes_a_sentence_or_none(reply: str, sentence: str) -> None:
-    assert usable_sentence(reply) == sentence
+    assert context_sentence(reply) == sentence
 
 
 @given(reply=st.text(max_size=300))
-def test_whatever_is_replied_gives_one_line_that_can_be_stored(reply: str) -> None:
-    sentence = usable_sentence(reply)
+def test_every_reply_becomes_one_storable_line(reply: str) -> None:
+    sentence = context_sentence(reply)
     assert len(sentence.splitlines()) <= 1
     assert sentence.strip() == sentence
     sentence.encode()
@@ -41,7 +40,7 @@ def test_whatever_is_replied_gives_one_line_that_can_be_stored(reply: str) -> No
     words=st.lists(st.sampled_from(["harbour", "of", "C++", "3.5", "(so)"]), min_size=1, max_size=300),
     reply=st.lists(st.sampled_from(["about", "tides,", "x" * 80, "and", "U-21"]), max_size=90).map(" ".join),
 )
-def test_a_sentence_is_cut_to_the_room_that_its_passage_leaves(words: list[str], reply: str) -> None:
+def test_a_sentence_is_cut_to_the_tokens_that_its_chunk_leaves(words: list[str], reply: str) -> None:
     counter = FakeEmbedding()
     text = " ".join(words)
     [node] = new_document("a.md", [text[:1200].strip()]).nodes
@@ -53,7 +52,7 @@ def test_a_sentence_is_cut_to_the_room_that_its_passage_leaves(words: list[str],
     )
 
 
-def test_chunks_that_are_to_be_enriched_leave_room_for_it() -> None:
+def test_chunks_leave_room_for_enrichment() -> None:
     text = "The harbour lies in the north of the bay and is deep. " * 60
     settings = ChunkingSettings.model_validate({"chunk_size": 250, "enrichment": "llm"})
     counter = FakeEmbedding()

@@ -1,7 +1,7 @@
 """Cardinalities as arrows and as people write them."""
 
 import pytest
-from elt_llm_ingest.leanix.cardinality import arrow_cardinality, label_cardinality, pair_of_cardinalities
+from elt_llm_ingest.leanix.model import arrow_cardinality, cardinality_pair, label_cardinality
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
         ("", ""),
     ],
 )
-def test_crow_s_feet_tell_how_many(arrow: str, cardinality: str) -> None:
+def test_arrows_have_cardinalities(arrow: str, cardinality: str) -> None:
     assert arrow_cardinality(arrow) == cardinality
 
 
@@ -44,7 +44,7 @@ def test_crow_s_feet_tell_how_many(arrow: str, cardinality: str) -> None:
         ("", ""),
     ],
 )
-def test_labels_tell_how_many(label: str, cardinality: str) -> None:
+def test_labels_have_cardinalities(label: str, cardinality: str) -> None:
     assert label_cardinality(label) == cardinality
 
 
@@ -65,10 +65,10 @@ def test_labels_tell_how_many(label: str, cardinality: str) -> None:
         ("n", None),
     ],
 )
-def test_a_label_may_tell_both_ends(label: str, pair: tuple[str, str] | None) -> None:
-    assert pair_of_cardinalities(label) == pair
+def test_a_label_may_have_both_cardinalities(label: str, pair: tuple[str, str] | None) -> None:
+    assert cardinality_pair(label) == pair
 
 
 @given(st.text(alphabet="01nm*.:- to", max_size=40))
 def test_no_label_is_both_one_cardinality_and_two(label: str) -> None:
-    assert not (label_cardinality(label) and pair_of_cardinalities(label))
+    assert not (label_cardinality(label) and cardinality_pair(label))

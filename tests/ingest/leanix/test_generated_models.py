@@ -5,17 +5,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from elt_llm_ingest.leanix.cardinality import label_cardinality, pair_of_cardinalities
+from corpora.sample_model import read, script, without_notes
+from elt_llm_ingest.leanix.model import cardinality_pair, label_cardinality
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_model import read, script, without_notes
 
 PAGES = 2
 drawing = script("drawing")
 # Every sign that XML can hold; names are in one line, as labels are read.
 signs = st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"))
 names = st.text(signs, min_size=1, max_size=12).map(lambda text: " ".join(text.split())).filter(bool)
-verbs = (names | st.just("")).filter(lambda name: not label_cardinality(name) and not pair_of_cardinalities(name))
+verbs = (names | st.just("")).filter(lambda name: not label_cardinality(name) and not cardinality_pair(name))
 cardinalities = st.sampled_from(sorted(drawing.ARROWS))
 SUBGROUPS = (("", ""), ("Money", ""), ("Money", "In"), ("Money", "Out & about"), ("People <all>", "In"))
 

@@ -1,4 +1,4 @@
-"""What a chunk is given from its own text."""
+"""The metadata extracted from the text of a chunk."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from elt_llm_ingest.metadata.chunk_metadata import WINDOW, ChunkMetadata
 TOPICS = {"money": ["fee", "bank transfer"], "welfare": ["safeguarding", "café"]}
 
 
-def test_everything_a_chunk_tells_is_found() -> None:
+def test_words_dates_organisations_and_topics_are_extracted() -> None:
     text = "The Audit Committee met on 3 March 2024 and set the fees."
     assert ChunkMetadata(TOPICS).of(text, "en") == {
         "words": 12,
@@ -20,7 +20,7 @@ def test_everything_a_chunk_tells_is_found() -> None:
     }
 
 
-def test_what_a_chunk_does_not_tell_is_left_out() -> None:
+def test_empty_lists_are_left_out() -> None:
     assert ChunkMetadata(TOPICS).of("Nothing to see.", "en") == {"words": 3}
     assert ChunkMetadata().of("", "en") == {"words": 0}
 
@@ -36,15 +36,15 @@ def test_what_a_chunk_does_not_tell_is_left_out() -> None:
         ("safeguarding fee", ["money", "welfare"]),
     ],
 )
-def test_topics_are_found_by_whole_words_in_any_form(text: str, topics: list[str] | None) -> None:
+def test_topics_match_whole_words_in_any_inflection(text: str, topics: list[str] | None) -> None:
     assert ChunkMetadata(TOPICS).of(text, "en").get("topics") == topics
 
 
-def test_a_language_without_a_stemmer_is_compared_as_english() -> None:
+def test_a_language_without_a_stemmer_uses_the_english_one() -> None:
     assert ChunkMetadata(TOPICS).of("two fees", "xx")["topics"] == ["money"]
 
 
-def test_the_fingerprint_changes_with_the_topics_only() -> None:
+def test_the_fingerprint_depends_on_the_topics_but_not_on_their_order() -> None:
     assert ChunkMetadata().fingerprint == ChunkMetadata({}).fingerprint
     assert ChunkMetadata(TOPICS).fingerprint == ChunkMetadata(dict(reversed(TOPICS.items()))).fingerprint
     assert ChunkMetadata().fingerprint != ChunkMetadata(TOPICS).fingerprint
@@ -53,29 +53,29 @@ def test_the_fingerprint_changes_with_the_topics_only() -> None:
 @pytest.mark.parametrize(
     "piece", ["1 May ", "A of ", "Board of A and ", "A ", "1.1.", "May 1, ", "companies such as A, "]
 )
-def test_a_huge_hostile_chunk_is_read_in_a_moment(piece: str) -> None:
-    began = time.perf_counter()
+def test_a_huge_hostile_chunk_is_processed_within_seconds(piece: str) -> None:
+    started = time.perf_counter()
     ChunkMetadata(TOPICS).of(piece * (4 * WINDOW // len(piece)), "en")
-    assert time.perf_counter() - began < 10  # seconds; a hang would be minutes
+    assert time.perf_counter() - started < 10  # seconds; a hang would be minutes
 
 
 @pytest.mark.bench
-def test_what_a_chunk_costs_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_per_chunk_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     lines = (Path(__file__).parent / "labelled_chunks.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [chunk["text"] for chunk in map(json.loads, lines) if "text" in chunk]
     metadata = ChunkMetadata()
     costs = []
     for _ in range(20):
-        began = time.process_time()
+        started = time.process_time()
         for text in texts:
             metadata.of(text, "en")
-        costs.append((time.process_time() - began) / len(texts))
+        costs.append((time.process_time() - started) / len(texts))
     with capsys.disabled():
         characters = sum(map(len, texts)) // len(texts)
         print(f"\n{min(costs) * 1e3:.3f} ms a chunk of {characters} characters")  # noqa: T201
 
 
-def test_organisations_that_the_settings_name_are_found_as_whole_words_by_first_mention() -> None:
+def test_configured_organisations_are_found_as_whole_words_in_order_of_mention() -> None:
     metadata = ChunkMetadata(organisations=("Reef & Sons", "Quay", "Quay North"))
     text = "Ask Quay North, then Acme Ltd or Reef & Sons. Quayside is no one."
     assert metadata.of(text, "en")["organisations"] == ["Quay North", "Acme Ltd", "Reef & Sons"]

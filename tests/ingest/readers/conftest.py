@@ -1,4 +1,4 @@
-"""PDFs for tests, written by hand so that the place and size of each line is known."""
+"""PDFs for tests, written by hand so that the position and size of each line are known."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ WritePdf = Callable[[Sequence[Sequence[Placed]]], Path]
 
 @pytest.fixture
 def write_pdf(tmp_path: Path) -> WritePdf:
-    """Writes pages of (left, height, size, text) in Helvetica on paper of 600 x 800 points."""
+    """Write pages of (left, height, size, text) in Helvetica on paper of 600 x 800 points."""
 
     def write(pages: Sequence[Sequence[Placed]]) -> Path:
         objects = ["<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]

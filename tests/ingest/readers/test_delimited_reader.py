@@ -1,13 +1,12 @@
-"""CSV and TSV: what parts cells is found, rows stay whole."""
+"""CSV and TSV: the delimiter is detected and rows stay complete."""
 
 import csv
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.delimited import DelimitedReader
-from elt_llm_ingest.readers.delimited_dialect import delimiter_of, rows_of
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.delimited import DelimitedReader, detect_delimiter, parse_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,8 +38,8 @@ def test_rows_are_blocks_with_the_header_as_context(tmp_path: Path) -> None:
         ("date;sum\n01.02.2024;1.234,56\n02.02.2024;2.345,67\n", ";"),
     ],
 )
-def test_the_delimiter_is_found(source: str, delimiter: str) -> None:
-    assert delimiter_of(source) == delimiter
+def test_the_delimiter_is_detected(source: str, delimiter: str) -> None:
+    assert detect_delimiter(source) == delimiter
 
 
 def test_a_first_line_may_name_the_delimiter(tmp_path: Path) -> None:
@@ -54,7 +53,7 @@ def test_quotes_that_never_close_do_not_swallow_the_file(tmp_path: Path) -> None
     assert document.text.count("\n") == 1001
 
 
-def test_without_a_header_rows_have_none_and_titles_are_headings(tmp_path: Path) -> None:
+def test_rows_without_header_and_titles_as_headings(tmp_path: Path) -> None:
     assert {block.header for block in _read(tmp_path, "1,2\n3,4\n").blocks} == {""}
     titled = _read(tmp_path, "Members of the club\n\na,b\nx,1\n")
     assert [section.title for section in titled.sections] == ["Members of the club"]
@@ -62,12 +61,12 @@ def test_without_a_header_rows_have_none_and_titles_are_headings(tmp_path: Path)
 
 
 @pytest.mark.parametrize("charset", ["utf-8-sig", "utf-16", "cp1252"])
-def test_charsets_are_those_of_other_texts(tmp_path: Path, charset: str) -> None:
+def test_the_charset_is_detected_in_csv(tmp_path: Path, charset: str) -> None:
     rows = "Stra\u00dfe;Stadt\nM\u00fchlgasse;K\u00f6ln\n" * 5
     assert "M\u00fchlgasse | K\u00f6ln" in _read(tmp_path, rows.encode(charset)).text
 
 
-def test_tabs_part_the_cells_of_a_tsv(tmp_path: Path) -> None:
+def test_tabs_separate_the_cells_of_a_tsv(tmp_path: Path) -> None:
     assert _read(tmp_path, "name\tnote\nx\tone, two\n", ".tsv").text == "name | note\nx | one, two"
 
 
@@ -75,8 +74,8 @@ _CELLS = st.text(st.sampled_from('ab1.,;\t|" \n'), max_size=8)
 
 
 @given(st.lists(st.lists(_CELLS, min_size=2, max_size=2), min_size=1, max_size=8), st.sampled_from(",;\t|"))
-def test_what_was_written_with_a_delimiter_is_read_with_it(rows: list[list[str]], delimiter: str) -> None:
+def test_rows_are_read_with_the_delimiter_they_were_written_with(rows: list[list[str]], delimiter: str) -> None:
     target = StringIO()
     csv.writer(target, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    assert rows_of(target.getvalue(), delimiter)[0] == rows
-    assert delimiter_of(target.getvalue()) in ",;\t|"
+    assert parse_rows(target.getvalue(), delimiter)[0] == rows
+    assert detect_delimiter(target.getvalue()) in ",;\t|"

@@ -1,16 +1,16 @@
-"""What a Word file shows is read in order, with the numbers it only tells how to count."""
+"""Word files are read in order, with the numbers of headings and lists that Word computes."""
 
 import tempfile
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import create_reader
 from elt_llm_ingest.readers.docx import DocxReader
+from file_formats.office import cell, core, docx, paragraph, style
 from hypothesis import given
 from hypothesis import strategies as st
-from office_packages import cell, core, docx, paragraph, style
 
 CONTAINER = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 HEADINGS = "".join(style(f"H{level}", f"heading {level}") for level in (1, 2, 3))
@@ -45,7 +45,7 @@ def _item(text: str, level: int = 0, list_id: int = 1) -> str:
     return paragraph(text, f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{list_id}"/></w:numPr>')
 
 
-def test_headings_are_known_by_name_by_base_and_by_outline_level() -> None:
+def test_headings_are_recognised_by_name_base_style_and_outline_level() -> None:
     styles = (
         style("berschrift1", "heading 1")
         + style("Own", "Our heading", '<w:basedOn w:val="berschrift1"/>')
@@ -61,7 +61,7 @@ def test_headings_are_known_by_name_by_base_and_by_outline_level() -> None:
     assert document.text.endswith("Body\n\nLoop\n\nUnknown")
 
 
-def test_headings_carry_the_numbers_that_word_would_show() -> None:
+def test_headings_have_the_numbers_that_word_shows() -> None:
     levels = "".join(
         f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:pStyle w:val="H{level + 1}"/>'
         f'<w:lvlText w:val="{text}"/></w:lvl>'
@@ -85,7 +85,7 @@ def test_lists_count_in_their_formats_and_bullets_differ_by_level() -> None:
     assert texts == ["a) a", "b) b", "I. c", "II. d", "\u25aa e", "c) f", "I. g"]
 
 
-def test_a_list_that_begins_anew_and_one_that_goes_on() -> None:
+def test_lists_restart_or_continue_their_numbers() -> None:
     more = (
         '<w:num w:numId="2"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/>'
         '</w:lvlOverride></w:num><w:num w:numId="3"><w:abstractNumId w:val="7"/></w:num>'
@@ -96,7 +96,7 @@ def test_a_list_that_begins_anew_and_one_that_goes_on() -> None:
     assert {kind for kind, _ in blocks} == {"list"}
 
 
-def test_a_numbered_rule_is_a_block_of_its_own_kind() -> None:
+def test_a_numbered_rule_is_a_rule_block() -> None:
     numbering = _numbering(("decimal", "%1"), ("decimal", "%1.%2"))
     body = _item("Rules") + _item("The club must register.", 1) + paragraph("12.3.1 Written by hand is a rule too.")
     assert _blocks(docx(body, numbering=numbering))[1:] == [
@@ -119,7 +119,7 @@ def test_insertions_controls_and_links_are_text_and_deletions_are_not() -> None:
     assert [text for _, text in _blocks(docx(body))] == ["in held link tab\nline-", "In a block control."]
 
 
-def test_hidden_text_and_contents_are_left_out_and_named() -> None:
+def test_hidden_text_and_tables_of_contents_are_left_out_and_noted() -> None:
     body = paragraph("Secret", run="<w:vanish/>") + paragraph("Chapter 1 .... 3", '<w:pStyle w:val="T1"/>')
     document = _read(docx(body + paragraph("Shown."), styles=style("T1", "toc 1")))
     assert document.text == "Shown."
@@ -179,13 +179,13 @@ def test_a_bold_first_row_is_a_header_and_a_plain_one_is_not() -> None:
     assert [block.header for block in _read(docx(table(""))).blocks] == ["", ""]
 
 
-def test_a_table_that_lays_a_page_out_gives_its_blocks() -> None:
+def test_a_layout_table_gives_its_blocks() -> None:
     content = paragraph("Title", '<w:pStyle w:val="H1"/>') + paragraph("Words.")
     body = f"<w:tbl><w:tr>{cell(content)}</w:tr></w:tbl>"
     assert _blocks(docx(body, styles=HEADINGS)) == [("heading", "Title"), ("prose", "Words.")]
 
 
-def test_pages_are_told_only_where_breaks_and_count_agree() -> None:
+def test_pages_are_known_only_if_breaks_and_page_count_agree() -> None:
     broken = "<w:p><w:r><w:t>It goes</w:t></w:r><w:r><w:lastRenderedPageBreak/><w:t>on.</w:t></w:r></w:p>"
     body = paragraph("First.") + broken + paragraph("Last.")
     document = _read(docx(body, pages=2))
@@ -195,7 +195,7 @@ def test_pages_are_told_only_where_breaks_and_count_agree() -> None:
     assert _read(docx(body)).pages == ()
 
 
-def test_pages_begin_within_tables_and_contents_too() -> None:
+def test_pages_start_inside_tables_and_tables_of_contents_too() -> None:
     breaking = "<w:r><w:lastRenderedPageBreak/></w:r>"
     contents = f'<w:p><w:pPr><w:pStyle w:val="T1"/></w:pPr>{breaking}</w:p>'
     late = f"<w:p>{breaking}<w:r><w:t>c</w:t></w:r></w:p>"
@@ -210,7 +210,7 @@ def test_properties_give_title_authors_and_year() -> None:
     assert document.metadata == {"authors": "A; B", "year": 2021}
 
 
-def test_the_title_paragraph_names_a_document_whose_properties_do_not() -> None:
+def test_the_title_paragraph_is_the_title_without_properties() -> None:
     body = paragraph("Our rules", '<w:pStyle w:val="Titel"/>') + paragraph("Words.")
     assert _read(docx(body, styles=style("Titel", "Title"), properties=core("Microsoft Word - x"))).title == "Our rules"
 
@@ -222,17 +222,17 @@ def test_bold_lines_are_headings_where_no_style_is_used() -> None:
     assert _titles(_read(docx(styled, styles=HEADINGS))) == [(1, "Real")]
 
 
-def test_a_bold_term_that_is_said_to_mean_something_is_a_definition() -> None:
+def test_a_bold_term_with_its_meaning_is_a_definition() -> None:
     term = "<w:r><w:rPr><w:b/></w:rPr><w:t>Club</w:t></w:r><w:r><w:t> means any member.</w:t></w:r>"
     assert _blocks(docx(f"<w:p>{term}</w:p>")) == [("definition", "Club means any member.")]
 
 
-def test_the_strict_form_is_read_like_the_other(tmp_path: Path, datasets: Path) -> None:
+def test_strict_ooxml_is_read_like_transitional(tmp_path: Path, datasets: Path) -> None:
     document = DocxReader().read(datasets / "docs" / "Strict.docx")
     assert document.text == "Some text"
 
 
-def test_headers_and_footers_are_no_content(datasets: Path) -> None:
+def test_headers_and_footers_are_left_out(datasets: Path) -> None:
     assert DocxReader().read(datasets / "docs" / "docx-hdrftr.docx").text == "Main document"
 
 
@@ -251,7 +251,9 @@ def test_headers_and_footers_are_no_content(datasets: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("suffix", [".docx", ".doc"])
-def test_what_is_no_word_file_is_refused_with_the_cure(tmp_path: Path, suffix: str, data: bytes, reason: str) -> None:
+def test_other_files_are_refused_with_the_format_to_save_in(
+    tmp_path: Path, suffix: str, data: bytes, reason: str
+) -> None:
     path = tmp_path / f"x{suffix}"
     path.write_bytes(data)
     reader = create_reader(path)
@@ -278,7 +280,7 @@ def test_any_nesting_of_elements_is_read(body: str) -> None:
     assert document.blocks or not document.text
 
 
-def test_the_deepest_nesting_the_parser_admits_is_read() -> None:
+def test_the_deepest_nesting_that_the_parser_allows_is_read() -> None:
     opening, closing = "<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>"
     assert _read(docx(opening * 80 + paragraph("Deep.") + closing * 80)).text == "Deep."
     pair = f"<w:tr>{cell('a')}<w:tc>"

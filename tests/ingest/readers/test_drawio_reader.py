@@ -1,4 +1,4 @@
-"""draw.io files of any kind: pages, shapes, connectors and tables as text, and what is refused."""
+"""draw.io files: pages, shapes, connectors and tables as text, and the files that are refused."""
 
 import base64
 import tempfile
@@ -8,11 +8,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from diagrams import cell, edge, model_xml, shape
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.diagram import label_lines, label_name
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.drawio import DrawioReader
-from elt_llm_ingest.readers.drawio_labels import plain_lines, plain_name
+from file_formats.diagrams import cell, edge, model_xml, shape
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,7 +53,7 @@ def test_a_bare_model_is_read_under_the_name_of_its_file(tmp_path: Path) -> None
     assert (document.title, document.text) == ("plan", "Diagram 1\n\nBox")
 
 
-def test_containers_are_headings_and_connectors_tell_both_ends(tmp_path: Path) -> None:
+def test_containers_are_headings_and_connectors_name_both_ends(tmp_path: Path) -> None:
     document = _read(
         tmp_path,
         model_xml(
@@ -105,7 +105,7 @@ def test_tables_are_read_row_by_row_with_their_header(tmp_path: Path) -> None:
     assert [(block.kind, block.header) for block in document.blocks[2:]] == [("table", ""), ("table", "Club | Since")]
 
 
-def test_circles_of_parents_are_read_and_named(tmp_path: Path) -> None:
+def test_circles_of_parents_are_read_and_noted(tmp_path: Path) -> None:
     document = _read(tmp_path, model_xml(shape("a", "A", "b"), shape("b", "B", "a")))
     assert {"A", "B"} <= set(document.text.split())
     assert document.notes == ("diagram 1: cells inside themselves, or too deep inside others: 2 (a, b)",)
@@ -126,7 +126,7 @@ def test_circles_of_parents_are_read_and_named(tmp_path: Path) -> None:
         ("<a>" * 10_000, "damaged XML"),
     ],
 )
-def test_what_is_no_diagram_or_not_to_be_trusted_is_refused_by_name(tmp_path: Path, content: str, reason: str) -> None:
+def test_files_without_diagram_and_unsafe_files_are_refused(tmp_path: Path, content: str, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path, content)
 
@@ -157,13 +157,13 @@ def test_an_empty_file_is_an_empty_document(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_labels_are_read_as_their_words(label: str, lines: str) -> None:
-    assert plain_lines(label) == lines
+def test_labels_are_read_as_plain_text(label: str, lines: str) -> None:
+    assert label_lines(label) == lines
 
 
-def test_hostile_labels_end_soon() -> None:
+def test_hostile_labels_take_little_time() -> None:
     for label in ("<b " * 200_000, "<!--" * 200_000, "<style>" * 100_000, "&amp" * 200_000, "<" * 500_000):
-        assert plain_name(label)
+        assert label_name(label)
 
 
 @given(st.text(alphabet='<mxCelobjct id="1" parent=value/>&;', max_size=200), st.integers(0, 200))

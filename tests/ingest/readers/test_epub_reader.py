@@ -1,12 +1,12 @@
-"""E-books: chapters in the order they are read, nothing fetched, protection named."""
+"""EPUB: chapters in reading order, no network access, copy protection reported."""
 
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.epub import EpubReader
-from packages import epub, package
+from file_formats.workbooks import epub, package
 
 PAGE = '<item id="{0}" href="{0}.xhtml" media-type="application/xhtml+xml"/>'
 OPF = (
@@ -31,7 +31,7 @@ def _read(folder: Path, data: bytes) -> ParsedDocument:
     return EpubReader().read(path)
 
 
-def test_the_spine_gives_the_order_and_contents_name_what_has_no_heading(tmp_path: Path) -> None:
+def test_the_spine_gives_the_order_and_the_contents_name_chapters_without_heading(tmp_path: Path) -> None:
     document = _read(tmp_path, epub(CHAPTERS, opf=OPF, extra={"OEBPS/nav.xhtml": NAV}))
     assert document.text == "Two\n\nSecond.\n\nPart One\n\nFirst.\n\nNote."
     assert [(section.title, section.level) for section in document.sections] == [("Two", 2), ("Part One", 1)]
@@ -55,12 +55,12 @@ def test_titles_come_from_the_contents_of_an_older_book(tmp_path: Path) -> None:
     assert "Alpha" in [section.title for section in _read(tmp_path, book).sections]
 
 
-def test_an_element_that_ends_in_its_own_tag_swallows_nothing(tmp_path: Path) -> None:
+def test_a_self_closing_element_hides_no_text(tmp_path: Path) -> None:
     data = epub({"a.xhtml": '<script src="x.js"/><a id="p1"/><h1>A</h1><div/><p>Words.</p>'})
     assert _read(tmp_path, data).text == "A\n\nWords."
 
 
-def test_protection_against_copying_is_named_and_scrambled_fonts_are_not_minded(tmp_path: Path) -> None:
+def test_copy_protection_is_reported_and_scrambled_fonts_are_ignored(tmp_path: Path) -> None:
     def protection(algorithm: str, member: str) -> str:
         return (
             '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><EncryptedData>'
@@ -85,7 +85,7 @@ def test_protection_against_copying_is_named_and_scrambled_fonts_are_not_minded(
         (b"words", "no zip package"),
     ],
 )
-def test_what_is_no_book_is_refused_by_name(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_files_that_are_no_book_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path, data)
 
@@ -96,7 +96,7 @@ def test_entities_are_refused_before_they_are_expanded(tmp_path: Path) -> None:
         _read(tmp_path, epub({}, opf=hostile))
 
 
-def test_no_name_in_a_book_leads_out_of_it(tmp_path: Path) -> None:
+def test_names_in_a_book_cannot_leave_the_archive(tmp_path: Path) -> None:
     (tmp_path / "secret.xhtml").write_text("<p>secret</p>")
     listed = OPF.replace('href="gone.xhtml"', 'href="../../secret.xhtml"')
     assert "secret" not in _read(tmp_path, epub(CHAPTERS, opf=listed)).text

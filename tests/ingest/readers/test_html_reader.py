@@ -1,11 +1,11 @@
-"""HTML: what a person would read of a page."""
+"""HTML: the part of a page that a person would read."""
 
 import time
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.html import HtmlReader
 
 
@@ -15,7 +15,7 @@ def _read(folder: Path, source: str | bytes) -> ParsedDocument:
     return HtmlReader().read(path)
 
 
-def test_furniture_and_unseen_text_are_left_out(tmp_path: Path) -> None:
+def test_boilerplate_and_hidden_text_are_left_out(tmp_path: Path) -> None:
     words = "The words of the page are here. " * 5
     document = _read(
         tmp_path,
@@ -26,7 +26,7 @@ def test_furniture_and_unseen_text_are_left_out(tmp_path: Path) -> None:
     assert document.title == "A & B"
 
 
-def test_the_main_element_wins_but_only_if_it_holds_the_page(tmp_path: Path) -> None:
+def test_the_main_element_is_read_if_it_holds_most_of_the_page(tmp_path: Path) -> None:
     words = "Many words stand here. " * 20
     assert _read(tmp_path, f"<body><div>side</div><main>{words}</main>").text == words.strip()
     both = _read(tmp_path, f"<body><main>teaser</main><div>{words}</div>").text
@@ -34,12 +34,12 @@ def test_the_main_element_wins_but_only_if_it_holds_the_page(tmp_path: Path) -> 
     assert words.strip() in both
 
 
-def test_a_page_that_is_all_furniture_is_kept(tmp_path: Path) -> None:
+def test_a_page_of_only_boilerplate_is_kept(tmp_path: Path) -> None:
     words = "The page stands in a form. " * 20
     assert _read(tmp_path, f"<body><form>{words}</form>").text == words.strip()
 
 
-def test_headings_lists_and_tables_keep_their_shape(tmp_path: Path) -> None:
+def test_headings_lists_and_tables_keep_their_structure(tmp_path: Path) -> None:
     document = _read(
         tmp_path,
         "<body><h1>Book</h1><p>One<br>two <b>bo</b>ld</p><h2>Part</h2><ol start=3><li>a</li><li>b</li></ol>"
@@ -70,7 +70,7 @@ def test_an_item_keeps_its_marker_when_its_text_is_a_paragraph(tmp_path: Path) -
         ("<meta charset=utf-8>", "utf-16-le"),
     ],
 )
-def test_the_charset_is_found(tmp_path: Path, head: str, charset: str) -> None:
+def test_the_charset_is_detected_in_html(tmp_path: Path, head: str, charset: str) -> None:
     words = "Мяч и игра" if charset == "cp1251" else "Größe prüfen"
     assert _read(tmp_path, f"<html><head>{head}</head><body><p>{words}</p></body></html>".encode(charset)).text == words
 
@@ -80,20 +80,20 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
         _read(tmp_path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1" * 20)
 
 
-def test_a_tag_of_endless_attributes_is_refused_before_they_are_compared(tmp_path: Path) -> None:
+def test_a_tag_with_too_many_attributes_is_refused(tmp_path: Path) -> None:
     endless = " ".join(f"a{number}=1" for number in range(200_000))
-    begun = time.monotonic()
+    started = time.monotonic()
     with pytest.raises(UnreadableDocument, match="attributes"):
         _read(tmp_path, f"<p {endless}>word</p>")
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - started < 10
     prose = "many words " * 30_000
     assert _read(tmp_path, f"<p class=a>{prose}</p><p>x</p>").text.startswith(prose[:20])
 
 
-def test_deep_nesting_does_not_end_the_reader(tmp_path: Path) -> None:
+def test_deep_nesting_is_read(tmp_path: Path) -> None:
     assert _read(tmp_path, "<body>" + "<div>" * 5000 + "deep" + "<nav>" * 2000 + "word " * 9).text.startswith("deep")
 
 
-def test_a_row_of_many_cells_is_kept_whole(tmp_path: Path) -> None:
+def test_a_row_of_many_cells_is_complete(tmp_path: Path) -> None:
     cells = "".join(f"<td>cell {number}</td>" for number in range(5000))
     assert "cell 4999" in _read(tmp_path, f"<p>Words.</p><table><tr>{cells}</tr></table>").text

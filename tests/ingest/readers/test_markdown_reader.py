@@ -1,9 +1,9 @@
-"""Markdown: the source stands, its structure is known."""
+"""Markdown: the text is the source, with its structure."""
 
 from pathlib import Path
 
 import pytest
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.markdown import MarkdownReader
 
 
@@ -40,7 +40,7 @@ def test_front_matter_gives_title_and_metadata_and_is_no_part_of_the_text(tmp_pa
 @pytest.mark.parametrize(
     "authors", ["author: A. B.; C. D.", "authors: [A. B., 'C. D.']", "authors:\n  - A. B.\n  - name: C. D."]
 )
-def test_front_matter_tells_authors_year_and_address_however_it_is_written(tmp_path: Path, authors: str) -> None:
+def test_front_matter_gives_authors_year_and_address_in_any_form(tmp_path: Path, authors: str) -> None:
     document = _read(tmp_path, f"---\n{authors}\ndate: 3 March 2021\nsource: https://example.org/a\n---\nWords.\n")
     assert document.metadata["authors"] == "A. B.; C. D."
     assert document.metadata["year"] == 2021
@@ -55,7 +55,7 @@ def test_a_table_has_one_block_a_row_under_its_header(tmp_path: Path) -> None:
     assert _texts(document, "table") == ["| Club | Town |\n|---|---|", "| A | B |", "| C | D |"]
 
 
-def test_lists_code_and_marks_inside_code_are_told_apart(tmp_path: Path) -> None:
+def test_lists_code_and_marks_inside_code_are_distinguished(tmp_path: Path) -> None:
     document = _read(tmp_path, "- one\n- two\n  more\n\n```\n# no heading\n```\n\n1.2.3 A rule.\n")
     assert _texts(document, "list") == ["- one", "- two\n  more"]
     assert _texts(document, "code") == ["```\n# no heading\n```"]
@@ -63,11 +63,11 @@ def test_lists_code_and_marks_inside_code_are_told_apart(tmp_path: Path) -> None
     assert document.sections == ()
 
 
-def test_without_heading_the_file_gives_the_title(tmp_path: Path) -> None:
+def test_without_heading_the_file_name_is_the_title(tmp_path: Path) -> None:
     assert _read(tmp_path, "words").title == "note"
 
 
-def test_a_table_whose_header_has_no_words_keeps_its_rows_apart(tmp_path: Path) -> None:
+def test_a_table_with_an_empty_header_keeps_its_rows_separate(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("| | |\n|---|---|\n| a | b |\n| c | d |\n")
     document = MarkdownReader().read(tmp_path / "a.md")
     assert [document.text[block.start : block.end] for block in document.blocks] == [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.plain import PlainTextReader
 
 GERMAN = "Der Schiedsrichter prüft die Größe des Balls. Die Spieler müssen höflich grüßen, auch wenn es stört.\n"
@@ -19,7 +19,7 @@ def _read(folder: Path, data: bytes) -> ParsedDocument:
 @pytest.mark.parametrize(
     "charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"]
 )
-def test_the_same_words_come_out_of_every_charset(tmp_path: Path, charset: str) -> None:
+def test_every_charset_gives_the_same_text(tmp_path: Path, charset: str) -> None:
     assert _read(tmp_path, GERMAN.encode(charset)).text == GERMAN
 
 
@@ -36,11 +36,11 @@ def test_other_alphabets_are_detected(tmp_path: Path, charset: str, text: str) -
     assert "charset not declared" in document.notes[0]
 
 
-def test_line_ends_are_made_one_kind_and_marks_dropped(tmp_path: Path) -> None:
+def test_line_ends_are_normalised_and_byte_order_marks_removed(tmp_path: Path) -> None:
     assert _read(tmp_path, b"one\r\ntwo\rthree\n\x00".replace(b"\x00", b"\x07")).text == "one\ntwo\nthree\n"
 
 
-def test_form_feeds_begin_pages(tmp_path: Path) -> None:
+def test_form_feeds_start_pages(tmp_path: Path) -> None:
     document = _read(tmp_path, b"first page\n\fsecond page\n\fthird page\n\f")
     assert [document.page_at(document.text.index(word)) for word in ("first", "second", "third")] == [1, 2, 3]
     assert _read(tmp_path, b"no page").pages == ()
@@ -70,7 +70,7 @@ def test_underlined_and_numbered_lines_are_headings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["-----", "==========", "* * *", ".....", "---\n---", "###\n\n###\n\n###\n\n###"])
-def test_a_line_of_marks_alone_parts_paragraphs_and_no_more(tmp_path: Path, line: str) -> None:
+def test_a_line_of_marks_only_separates_paragraphs(tmp_path: Path, line: str) -> None:
     document = _read(tmp_path, f"Above.\n\n{line}\n\nBelow.\n".encode())
     assert document.text == f"Above.\n\n{line}\n\nBelow.\n"
     assert document.sections == ()

@@ -1,13 +1,13 @@
-"""Slides are pages, read from the top left, with their tables, charts and what the speaker says."""
+"""Slides are pages, read from the top left, with their tables, charts and speaker notes."""
 
 import tempfile
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.pptx import PptxReader
-from office_packages import NAMES, core, docx, frame, pptx, relations, shape
+from file_formats.office import NAMES, core, docx, frame, pptx, relations, shape
 
 
 def _read(data: bytes) -> ParsedDocument:
@@ -39,12 +39,12 @@ def test_each_slide_is_a_page_under_its_title() -> None:
     assert document.title == "One"
 
 
-def test_a_slide_without_title_does_not_belong_to_the_one_before() -> None:
+def test_a_slide_without_title_has_its_own_section() -> None:
     document = _read(pptx([shape("One", kind="title"), shape("Words.")]))
     assert document.section_path(document.text.index("Words.")) == ("Slide 2",)
 
 
-def test_shapes_are_read_from_the_top_and_from_the_left_groups_together() -> None:
+def test_shapes_are_read_from_top_to_bottom_and_left_to_right_groups_together() -> None:
     group = "<p:grpSp><p:grpSpPr><a:xfrm><a:off x='0' y='1828800'/></a:xfrm></p:grpSpPr>{}</p:grpSp>"
     inner = shape("d", top=9) + shape("c", top=0)
     tree = shape("e", top=6) + shape("b", top=1, left=3) + group.format(inner) + shape("a", top=1)
@@ -58,13 +58,13 @@ def test_footers_dates_and_slide_numbers_are_left_out() -> None:
     assert _texts(pptx([tree])) == ["Slide 1", "Words."]
 
 
-def test_bullets_and_numbers_stand_by_level() -> None:
+def test_bullets_and_numbers_follow_the_level() -> None:
     number, sign = '<a:buAutoNum type="alphaLcParenR"/>', '<a:buChar char="x"/>'
     lines = _line("a", number) + _line("b", number) + _line("c", sign, 1) + _line("d", number) + _line("e")
     assert _texts(pptx([shape(lines)]))[1:] == ["a) a", "b) b", "\u25e6 c", "c) d", "e"]
 
 
-def test_a_placeholder_takes_its_bullets_from_layout_and_master() -> None:
+def test_a_placeholder_inherits_its_bullets_from_layout_and_master() -> None:
     master = '<p:txStyles><p:bodyStyle><a:lvl1pPr><a:buChar char="x"/></a:lvl1pPr></p:bodyStyle></p:txStyles>'
     extra = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"slideLayout": "../slideLayouts/l.xml"}),
@@ -110,7 +110,7 @@ def test_a_chart_is_read_as_a_table_of_its_categories() -> None:
     ]
 
 
-def test_a_diagram_gives_the_texts_of_its_points() -> None:
+def test_a_diagram_gives_the_text_of_its_points() -> None:
     point = "<dgm:pt><dgm:t><a:p><a:r><a:t>{}</a:t></a:r></a:p></dgm:t></dgm:pt>"
     extra = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"rId9:diagramData": "../diagrams/d.xml"}),
@@ -119,7 +119,7 @@ def test_a_diagram_gives_the_texts_of_its_points() -> None:
     assert _texts(pptx([frame('<dgm:relIds r:dm="rId9"/>')], extra=extra))[1:] == ["\u2022 a", "\u2022 b"]
 
 
-def test_the_speakers_notes_are_marked_as_such() -> None:
+def test_speaker_notes_are_marked() -> None:
     notes = shape("Say hello.", kind="body") + shape("1", kind="sldNum")
     extra = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"notesSlide": "../notesSlides/n.xml"}),
@@ -128,7 +128,7 @@ def test_the_speakers_notes_are_marked_as_such() -> None:
     assert _texts(pptx([shape("One", kind="title")], extra=extra)) == ["One", "Speaker notes: Say hello."]
 
 
-def test_a_hidden_slide_is_read_and_named_and_a_missing_one_keeps_its_number() -> None:
+def test_a_hidden_slide_is_read_and_noted_and_a_missing_one_keeps_its_number() -> None:
     data = pptx([shape("One", kind="title"), "hidden " + shape("Two", kind="title"), shape("Three", kind="title")])
     document = _read(data.replace(b"ppt/slides/slide1.xml", b"ppt/slides/slideX.xml"))
     assert document.notes == ("slide 1 is missing", "slide 2 is hidden")
@@ -149,7 +149,7 @@ def test_properties_give_title_authors_and_year() -> None:
         (docx(""), "another kind of document"),
     ],
 )
-def test_what_is_no_presentation_is_refused_by_name(data: bytes, reason: str) -> None:
+def test_files_that_are_no_presentation_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(data)
 

@@ -1,4 +1,4 @@
-"""Workbooks: what a person sees on each sheet, table by table and row by row."""
+"""Workbooks: the visible content of each sheet, table by table and row by row."""
 
 import tempfile
 from collections.abc import Sequence
@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.sheets import SheetsReader
-from elt_llm_ingest.readers.sheets_cells import shown
-from elt_llm_ingest.readers.sheets_extent import MOST_CELLS, ods_extents, xlsx_extent
-from elt_llm_ingest.readers.sheets_tables import table_areas
-from elt_llm_ingest.readers.workbook import Cell, read_workbook
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.workbook import MAX_CELLS, CellValue, ods_extents, open_workbook, xlsx_extent
+from elt_llm_ingest.readers.sheets import SheetsReader, cell_display, table_areas
+from file_formats.workbooks import Value, ods, package, sheet_rows, xlsx
 from hypothesis import given
 from hypothesis import strategies as st
-from packages import Value, ods, package, sheet_rows, xlsx
 
 CORE = (
     '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
@@ -49,13 +46,13 @@ def test_each_sheet_is_a_page_under_its_name_and_hidden_ones_are_noted(tmp_path:
     assert document.metadata == {"page_unit": "sheet"}
 
 
-def test_properties_tell_title_authors_and_year(tmp_path: Path) -> None:
+def test_properties_give_the_title_authors_and_year_of_a_workbook(tmp_path: Path) -> None:
     document = _read(tmp_path, xlsx({"S": [["words"]]}, properties=CORE))
     assert document.title == "Register"
     assert document.metadata == {"authors": "A. Writer", "year": 2021, "page_unit": "sheet"}
 
 
-def test_tables_side_by_side_and_cornerwise_are_told_apart(tmp_path: Path) -> None:
+def test_tables_side_by_side_and_at_a_corner_are_separated(tmp_path: Path) -> None:
     rows: list[list[Value]] = [
         ["a", "b", None, None, None, None],
         [1, 2, None, None, "c", "d"],
@@ -71,7 +68,7 @@ def test_tables_side_by_side_and_cornerwise_are_told_apart(tmp_path: Path) -> No
     ]
 
 
-def test_a_table_goes_on_after_an_empty_row_and_over_a_spacer_column(tmp_path: Path) -> None:
+def test_a_table_continues_after_an_empty_row_and_a_spacer_column(tmp_path: Path) -> None:
     rows: list[list[Value]] = [["a", None, "b"], [1, None, 2], [None, None, None], [3, None, 4]]
     assert _rows(_read(tmp_path, xlsx({"S": rows})))[-1] == ("3 | | 4", "a | | b")
 
@@ -98,7 +95,7 @@ def test_a_table_of_figures_only_has_no_header(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [[1, 2], [3, 4]]}))) == [("1 | 2", ""), ("3 | 4", "")]
 
 
-def test_errors_of_formulas_are_told_as_the_sheet_shows_them(tmp_path: Path) -> None:
+def test_errors_of_formulas_are_read_as_the_sheet_shows_them(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [["a", "b"], [1, "#DIV/0!"]]})))[1] == ("1 | #DIV/0!", "a | b")
 
 
@@ -119,16 +116,16 @@ def test_errors_of_formulas_are_told_as_the_sheet_shows_them(tmp_path: Path) -> 
         (timedelta(seconds=-90), "-0:01:30"),
     ],
 )
-def test_cells_are_shown_as_people_see_them(cell: Cell, text: str) -> None:
-    assert shown(cell) == text
+def test_cells_are_formatted_as_a_sheet_shows_them(cell: CellValue, text: str) -> None:
+    assert cell_display(cell) == text
 
 
 @given(st.floats(-1e300, 1e300))
-def test_a_number_is_shown_to_fifteen_digits(number: float) -> None:
-    assert float(shown(number)) == pytest.approx(number, rel=1e-14)
+def test_a_number_has_fifteen_digits(number: float) -> None:
+    assert float(cell_display(number)) == pytest.approx(number, rel=1e-14)
 
 
-def test_a_sheet_that_claims_more_cells_than_memory_holds_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_sheet_beyond_the_limit_is_noted_and_the_others_are_read(tmp_path: Path) -> None:
     corners = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
     document = _read(tmp_path, xlsx({"Vast": f"<sheetData>{corners}</sheetData>", "Small": [["words"]]}))
     assert document.text == "Small\n\nwords"
@@ -136,20 +133,20 @@ def test_a_sheet_that_claims_more_cells_than_memory_holds_is_named_and_the_rest_
     assert "sheet 'Vast' is not read: it spreads over 1,048,576 rows and 16,384 columns" in note
 
 
-def test_formatted_empty_cells_and_rows_cost_nothing(tmp_path: Path) -> None:
+def test_formatted_empty_cells_and_rows_do_not_count(tmp_path: Path) -> None:
     empty = (
         '<sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576" s="1"/></row></sheetData>'
     )
     assert _read(tmp_path, xlsx({"S": empty})).text == "S\n\n1"
 
 
-def test_repeated_cells_of_an_open_document_are_counted_before_they_are_laid_out(tmp_path: Path) -> None:
+def test_repeated_cells_of_an_open_document_are_counted_before_they_are_loaded(tmp_path: Path) -> None:
     cell = '<table:table-cell table:number-columns-repeated="16000" office:value-type="float" office:value="1"/>'
     vast = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
     with pytest.raises(UnreadableDocument, match="sheet 1 spreads over 1,000,000 rows and 16,000 columns"):
         _read(tmp_path, ods({"Vast": vast}), ".ods")
     [extent] = ods_extents(f"<table:table>{vast}</table:table>".encode())
-    assert extent.rows * extent.columns > MOST_CELLS
+    assert extent.rows * extent.columns > MAX_CELLS
 
 
 def test_empty_rows_at_the_end_of_an_open_document_do_not_count() -> None:
@@ -162,16 +159,16 @@ def test_empty_rows_at_the_end_of_an_open_document_do_not_count() -> None:
 
 def test_a_sheet_of_megabytes_is_read(tmp_path: Path) -> None:
     words = [f"row {number} of many, with words that go on" for number in range(40_000)]
-    cells = "".join(f'<row><c t="inlineStr"><is><t>{"x" * 200}{said}</t></is></c></row>' for said in words)
+    cells = "".join(f'<row><c t="inlineStr"><is><t>{"x" * 200}{word}</t></is></c></row>' for word in words)
     document = _read(tmp_path, xlsx({"S": f"<sheetData>{cells}</sheetData>"}))
     assert len(document.blocks) == 40_001
     assert document.text.endswith(words[-1])
 
 
-def test_the_workbook_gives_typed_cells_of_all_sheets(tmp_path: Path) -> None:
+def test_a_workbook_has_typed_cells_of_all_sheets(tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     path.write_bytes(xlsx({"A": [["x", None, 1.0], [True, "#N/A", "y"]], "B": []}))
-    first, second = read_workbook(path)
+    first, second = open_workbook(path).sheets
     assert first.rows == (("x", "", 1.0), (True, "#N/A", "y"))
     assert (second.name, second.rows) == ("B", ())
 
@@ -185,7 +182,7 @@ def test_the_workbook_gives_typed_cells_of_all_sheets(tmp_path: Path) -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is no workbook"),
     ],
 )
-def test_what_is_no_workbook_is_refused_by_name(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_files_that_are_no_workbook_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path, data)
 
@@ -199,7 +196,7 @@ def test_every_filled_cell_is_in_exactly_one_area(rows: list[list[str]]) -> None
             assert len(homes) == 1 if cell else len(homes) <= 1
 
 
-def test_xml_that_breaks_off_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
+def test_truncated_xml_is_refused_without_waiting(tmp_path: Path) -> None:
     unclosed = '<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell></t3'
     with pytest.raises(UnreadableDocument, match=r"holds damaged XML, in 'content\.xml'"):
         _read(tmp_path, ods({"S": unclosed}), ".ods")
@@ -214,6 +211,6 @@ def test_a_sheet_with_damaged_markup_is_read_or_refused(damage: str, place: int)
 
 
 @given(st.binary(max_size=400))
-def test_the_extent_of_any_bytes_is_found(data: bytes) -> None:
+def test_any_bytes_can_be_measured(data: bytes) -> None:
     assert xlsx_extent(b'<c r="B2"><v>1</v></c>' + data).rows >= 1
     assert ods_extents(b"<table:table>" + data)

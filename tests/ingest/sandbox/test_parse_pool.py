@@ -1,4 +1,4 @@
-"""Files are read in processes of their own: the same texts, in order, and none of them can bring the reading down."""
+"""Files are parsed in worker processes: the same texts, in order, and no file can stop the others."""
 
 import os
 import signal
@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import IngestError, UnreadableDocument
 from elt_llm_ingest.readers import create_reader
-from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
-from malformed_seeds import one_page, pdf, stream
-from reader_samples import SAMPLES
-from workers import ENDLESS_PDF, in_the_middle_of, reason_for, workers_of
+from elt_llm_ingest.sandbox.guards import ParseLimits
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.pool import ParsePool
+from file_formats.samples import SAMPLES
+from malformed.seeds import one_page, pdf, stream
+from processes.sandbox_workers import ENDLESS_PDF, in_the_middle_of, reason_for, workers_of
 
 LIMITS = ParseLimits(memory_mb=768, seconds=30)
 Write = Callable[..., Path]
@@ -19,7 +21,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a file and gives its path."""
+    """Write a file and return its path."""
 
     def at(name: str, data: bytes) -> Path:
         path = tmp_path / name
@@ -54,7 +56,7 @@ def test_answers_come_in_the_order_of_the_requests(workers: int, write: Write) -
     assert [len(text) for text in texts] == [5 * (1 + 7919 * n % 20_000) for n in range(25)]
 
 
-def test_requests_are_taken_only_a_little_ahead(write: Write) -> None:
+def test_requests_are_read_only_a_little_ahead(write: Write) -> None:
     path, taken = write("a.txt", b"word"), []
 
     def requests() -> Iterator[ParseRequest]:
@@ -76,7 +78,7 @@ def test_no_process_is_started_before_there_is_a_file(pool: ParsePool, write: Wr
     assert len(workers_of(pool)) == 1
 
 
-def test_one_process_reads_many_files_until_it_has_read_enough(write: Write) -> None:
+def test_one_process_reads_files_up_to_its_limit(write: Write) -> None:
     path, seen = write("a.txt", b"word"), []
     with ParsePool(ParseLimits(files_per_worker=3), 1) as pool:
         for _ in range(7):
@@ -86,13 +88,13 @@ def test_one_process_reads_many_files_until_it_has_read_enough(write: Write) -> 
     assert seen[2] == seen[5] == frozenset()
 
 
-def test_a_process_that_has_grown_is_replaced(write: Write) -> None:
+def test_a_process_with_too_much_memory_is_replaced(write: Write) -> None:
     with ParsePool(ParseLimits(worker_megabytes=1), 1) as pool:
         assert reason_for(pool, write("a.txt", b"word")) == ""
         assert workers_of(pool) == set()
 
 
-def test_a_file_that_takes_too_long_is_named_and_the_next_one_read(write: Write) -> None:
+def test_a_file_that_takes_too_long_is_reported_and_the_next_one_read(write: Write) -> None:
     endless, good = write("endless.pdf", ENDLESS_PDF), write("a.txt", b"word")
     with ParsePool(ParseLimits(seconds=1), 1) as pool:
         assert reason_for(pool, endless) == "took more than 1 s to read"
@@ -100,13 +102,13 @@ def test_a_file_that_takes_too_long_is_named_and_the_next_one_read(write: Write)
         assert reason_for(pool, good) == ""
 
 
-def test_a_file_that_takes_too_much_computing_is_named(write: Write) -> None:
+def test_a_file_that_takes_too_much_processor_time_is_reported(write: Write) -> None:
     with ParsePool(ParseLimits(seconds=60, computing_share=0.01), 1) as pool:
         assert reason_for(pool, write("endless.pdf", ENDLESS_PDF)) == "took more than 1 s of computing to read"
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_file_that_takes_too_much_memory_is_named_whatever_was_read_before(first: bool, write: Write) -> None:
+def test_a_file_that_takes_too_much_memory_is_reported(first: bool, write: Write) -> None:
     large, good = write("large.txt", b"word " * 40_000_000), write("a.txt", b"word")
     with ParsePool(ParseLimits(memory_mb=512), 1) as pool:
         if not first:
@@ -122,7 +124,9 @@ def test_a_file_that_takes_too_much_memory_is_named_whatever_was_read_before(fir
         (signal.SIGKILL, "the system ended the reader, most likely for want of memory"),
     ],
 )
-def test_a_worker_that_dies_is_told_by_how(end: signal.Signals, reason: str, pool: ParsePool, write: Write) -> None:
+def test_the_end_of_a_worker_is_reported_with_its_cause(
+    end: signal.Signals, reason: str, pool: ParsePool, write: Write
+) -> None:
     reasons: list[str] = []
     with in_the_middle_of(pool, write("endless.pdf", ENDLESS_PDF), reasons):
         os.kill(workers_of(pool).pop(), end)
@@ -130,14 +134,14 @@ def test_a_worker_that_dies_is_told_by_how(end: signal.Signals, reason: str, poo
     assert reason_for(pool, write("a.txt", b"word")) == ""
 
 
-def test_a_worker_that_died_between_two_files_harms_neither(pool: ParsePool, write: Write) -> None:
+def test_a_worker_that_dies_between_two_files_affects_neither(pool: ParsePool, write: Write) -> None:
     path = write("a.txt", b"word")
     assert reason_for(pool, path) == ""
     os.kill(workers_of(pool).pop(), signal.SIGKILL)
     assert reason_for(pool, path) == ""
 
 
-def test_closing_ends_the_reading_at_once(write: Write) -> None:
+def test_closing_ends_all_parsing_at_once(write: Write) -> None:
     reasons: list[str] = []
     pool = ParsePool(LIMITS, 1)
     with in_the_middle_of(pool, write("endless.pdf", ENDLESS_PDF), reasons):
@@ -148,19 +152,19 @@ def test_closing_ends_the_reading_at_once(write: Write) -> None:
         pool.read(ParseRequest(write("a.txt", b"word")))
 
 
-def test_too_long_a_text_is_named_with_its_length(write: Write) -> None:
+def test_a_text_beyond_the_limit_is_reported_with_its_length(write: Write) -> None:
     with ParsePool(ParseLimits(characters=1000), 1) as pool:
-        told = "has 1,001 characters of text, more than the 1,000 that are read"
-        assert reason_for(pool, write("a.txt", b"x" * 1001)) == told
+        reason = "has 1,001 characters of text, more than the 1,000 that are read"
+        assert reason_for(pool, write("a.txt", b"x" * 1001)) == reason
         assert reason_for(pool, write("b.txt", b"x" * 1000)) == ""
 
 
-def test_an_error_of_a_library_is_a_reason_like_any_other(pool: ParsePool, write: Write) -> None:
+def test_an_error_of_a_library_is_reported_as_reason(pool: ParsePool, write: Write) -> None:
     assert reason_for(pool, write("a.xyz", b"word")) == "no reader for .xyz"
     assert reason_for(pool, write("a.pdf", b"%PDF-1.4 and no more")) == "is not a PDF, or too damaged to open"
 
 
-def test_a_reader_may_be_named(pool: ParsePool, write: Write) -> None:
+def test_a_reader_can_be_chosen_by_name(pool: ParsePool, write: Write) -> None:
     path = write("notes.dat", b"# Ships\n\nWords.")
     assert pool.read(ParseRequest(path, reader="markdown")).sections[0].title == "Ships"
     assert pool.read(ParseRequest(path, reader="plain")).sections == ()
@@ -173,13 +177,13 @@ def test_halves_of_surrogate_pairs_are_replaced_one_for_one(pool: ParsePool, wri
     assert [read.text[block.start : block.end] for block in read.blocks][-1] == "ships"
 
 
-def test_text_longer_than_pdfium_gives_at_a_time_is_whole(pool: ParsePool, write: Write) -> None:
+def test_text_longer_than_one_answer_of_pdfium_is_complete(pool: ParsePool, write: Write) -> None:
     words = b"".join(b"(word%05d ) Tj " % number for number in range(9_000))
     text = pool.read(ParseRequest(write("a.pdf", pdf(one_page(stream(b"BT /F 1 Tf " + words + b"ET")))))).text
     assert text.split() == [f"word{number:05}" for number in range(9_000)]
 
 
-def test_a_folder_whose_name_is_no_text_is_no_hindrance(pool: ParsePool, tmp_path: Path) -> None:
+def test_files_in_a_folder_whose_name_is_not_text_are_read(pool: ParsePool, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/not \xff utf-8"))
     folder.mkdir()
     (folder / "a.txt").write_text("word")

@@ -1,4 +1,4 @@
-"""What is read is what was opened, not what stands at its name later."""
+"""The opened file is read, not the one that has its name later."""
 
 import os
 import random
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.sandbox.pinning import pinned
-from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool, ParseRequest
+from elt_llm_ingest.sandbox.file_checks import pin_file
+from elt_llm_ingest.sandbox.guards import ParseLimits
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.pool import ParsePool
 
 RACES = 150
 
@@ -22,8 +24,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "notes"
 
 
-def test_a_file_replaced_while_it_is_read_is_the_old_one_under_its_own_name(folder: Path) -> None:
-    with pinned(folder / "a.txt", folder) as path:
+def test_a_file_replaced_during_reading_keeps_its_content_and_name(folder: Path) -> None:
+    with pin_file(folder / "a.txt", folder) as path:
         (folder / "a.txt").unlink()
         (folder / "a.txt").symlink_to(folder.parent / "secret.txt")
         assert (path.name, path.read_text()) == ("a.txt", "a harmless note")
@@ -32,13 +34,13 @@ def test_a_file_replaced_while_it_is_read_is_the_old_one_under_its_own_name(fold
 
 def test_a_link_out_of_the_folder_is_refused_when_it_is_opened(folder: Path) -> None:
     (folder / "b.txt").symlink_to(folder.parent / "secret.txt")
-    with pytest.raises(UnreadableDocument, match="led out of its folder"), pinned(folder / "b.txt", folder):
+    with pytest.raises(UnreadableDocument, match="led out of its folder"), pin_file(folder / "b.txt", folder):
         pass
-    with pytest.raises(UnreadableDocument, match="cannot be opened"), pinned(folder / "b.txt", None):
+    with pytest.raises(UnreadableDocument, match="cannot be opened"), pin_file(folder / "b.txt", None):
         pass
 
 
-def test_a_link_swapped_in_between_looking_and_reading_never_leaks(folder: Path) -> None:
+def test_a_link_swapped_in_between_check_and_reading_never_leaks(folder: Path) -> None:
     stop = threading.Event()
     threading.Thread(target=_swap, args=(folder, stop), daemon=True).start()
     try:
@@ -52,7 +54,7 @@ def test_a_link_swapped_in_between_looking_and_reading_never_leaks(folder: Path)
 
 
 def _swap(folder: Path, stop: threading.Event) -> None:
-    """Again and again a link to the secret, then the note."""
+    """Alternate between a link to the secret and the note."""
     chance, link, note = random.Random(1), folder / ".link", folder / ".note"  # noqa: S311 - repeatable, not secret
     while not stop.wait(chance.uniform(0, 0.002)):
         link.symlink_to(folder.parent / "secret.txt")

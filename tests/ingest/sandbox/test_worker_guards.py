@@ -1,4 +1,4 @@
-"""A worker has no secrets and no network, and does not outlive its parent, however that ends."""
+"""A worker has no secrets and no network, and ends with its parent in every case."""
 
 import os
 import signal
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from elt_llm_ingest.sandbox.guards import network_can_be_left
-from elt_llm_ingest.sandbox.pool import ParseLimits, ParsePool
-from workers import ENDLESS_PDF, reason_for, runs, wait_until, workers_of
+from elt_llm_ingest.sandbox.guards import ParseLimits, can_leave_network
+from elt_llm_ingest.sandbox.pool import ParsePool
+from processes.sandbox_workers import ENDLESS_PDF, reason_for, runs, wait_until, workers_of
 
 PARENT = """
 import sys
@@ -26,7 +26,7 @@ with ParsePool(ParseLimits(), 2) as pool:
 TRIES = """
 import os, sys
 from pathlib import Path
-from elt_llm_ingest.sandbox.landlock import give_up_writing
+from elt_llm_ingest.sandbox.guards import give_up_writing
 
 kept, free = map(Path, sys.argv[1:])
 given_up = give_up_writing([free, Path("/dev/null"), kept / "nothing of this name"])
@@ -61,7 +61,7 @@ linux = pytest.mark.xfail(sys.platform != "linux", reason="looks into /proc")
 
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The process id of a worker whose parent knows a secret."""
+    """The process id of a worker whose parent has a secret."""
     monkeypatch.setenv("API_TOKEN", "a secret")
     (tmp_path / "a.txt").write_text("word")
     with ParsePool(ParseLimits(memory_mb=777), 1) as pool:
@@ -71,7 +71,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A process in the middle of reading two files, and the id of one of its workers."""
+    """A process that is reading two files, and the id of one of its workers."""
     (tmp_path / "a.txt").write_text("word")
     for name in ("b.pdf", "c.pdf"):
         (tmp_path / name).write_bytes(ENDLESS_PDF)
@@ -88,7 +88,7 @@ def parent(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 @linux
-def test_a_worker_knows_no_secrets(worker: int) -> None:
+def test_a_worker_has_no_secrets(worker: int) -> None:
     variables = Path(f"/proc/{worker}/environ").read_bytes().split(b"\0")
     assert not [variable for variable in variables if b"secret" in variable or variable.startswith(b"HOME=")]
 
@@ -106,19 +106,19 @@ def test_a_worker_is_limited(worker: int) -> None:
 def test_a_worker_has_no_network_where_the_system_allows_that(worker: int) -> None:
     interfaces = Path(f"/proc/{worker}/net/dev").read_text().splitlines()[2:]
     alone = os.readlink(f"/proc/{worker}/ns/net") != os.readlink("/proc/self/ns/net")
-    assert alone is network_can_be_left()
+    assert alone is can_leave_network()
     assert not alone or [line.split(":")[0].strip() for line in interfaces] == ["lo"]
 
 
 @linux
-def test_a_worker_has_no_privileges_but_reading(worker: int) -> None:
+def test_a_worker_has_no_capabilities_except_reading(worker: int) -> None:
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{worker}/status").read_text().splitlines())
     assert int(status["CapEff"], 16) & ~4 == int(status["CapPrm"], 16) & ~4 == 0
     assert status["NoNewPrivs"] == "1"
 
 
 @linux
-def test_what_has_given_up_writing_changes_no_file_and_reaches_no_process_outside(tmp_path: Path) -> None:
+def test_a_process_without_write_access_changes_no_file_and_reaches_no_other_process(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "a.txt").write_text("word")
     (tmp_path / "free").mkdir()
@@ -149,13 +149,13 @@ def test_an_interrupted_parent_ends_within_two_seconds_and_its_workers_with_it(
 
 
 @linux
-def test_a_worker_pays_no_heed_to_an_interrupt(worker: int) -> None:
+def test_a_worker_ignores_interrupts(worker: int) -> None:
     os.kill(worker, signal.SIGINT)
     time.sleep(0.2)
     assert runs(worker)
 
 
-def test_a_large_parent_costs_no_worker_its_life(tmp_path: Path) -> None:
+def test_a_large_parent_does_not_end_a_worker(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A conversation over an engine that repeats what it was asked: what is understood, told and kept."""
+"""A conversation over an engine that repeats its question: how questions are rewritten, noted and stored."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,11 +11,10 @@ from elt_llm_core.errors import EltError, ModelBroken, ModelMissing, RetrievalEr
 from elt_llm_core.models.fakes import ScriptedLLM
 from elt_llm_core.results import Citation, QueryResult
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.sessions import EARLIER_TURNS, Sessions, Turn
+from elt_llm_core.state.sessions import EARLIER_TURNS_KEY, ConversationTurn, SessionTable
 from elt_llm_core.store.database import Database
-from elt_llm_query.conversation.conversation import Conversation, before
-from elt_llm_query.conversation.history import history, turn_text
-from elt_llm_query.events import Event, Understood
+from elt_llm_query.conversation.conversation import Conversation, earlier_turn, fit_history, turn_text
+from elt_llm_query.synthesis.events import Event, QuestionRewritten
 from elt_llm_query.synthesis.prompts import shipped_prompt
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +24,8 @@ BY_RULES = "What is the fee for juniors?"
 
 
 @dataclass
-class Repeating:
-    """An engine whose answer is the question; it fails where it is told to."""
+class EchoEngine:
+    """An engine whose answer is the question, or that raises a given error."""
 
     failing: EltError | None = None
     options: list[dict[str, Any]] = field(default_factory=list)
@@ -45,20 +44,20 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def sessions(database: Database) -> Sessions:
-    return Sessions(database)
+def sessions(database: Database) -> SessionTable:
+    return SessionTable(database)
 
 
-def asked_twice(sessions: Sessions, second: str, *replies: str | EltError) -> tuple[QueryResult, ScriptedLLM]:
+def asked_twice(sessions: SessionTable, second: str, *replies: str | EltError) -> tuple[QueryResult, ScriptedLLM]:
     """The answer to a follow-up, with a model that makes these replies if there are any."""
     llm = ScriptedLLM(replies)
     model = {"llm": llm, "prompt": shipped_prompt("follow_up")} if replies else {}
-    conversation = Conversation(Repeating(), sessions, sessions.create(["club"]), **model)  # type: ignore[arg-type]
+    conversation = Conversation(EchoEngine(), sessions, sessions.create(["club"]), **model)  # type: ignore[arg-type]
     conversation.ask(FIRST)
     return conversation.ask(second), llm
 
 
-def test_a_follow_up_is_asked_as_it_is_understood_and_both_are_kept(sessions: Sessions) -> None:
+def test_a_follow_up_is_asked_as_rewritten_and_both_wordings_are_stored(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, SECOND)
     assert result.answer == BY_RULES
     assert result.notes == (f"Understood as: {BY_RULES}", "as always")
@@ -68,78 +67,78 @@ def test_a_follow_up_is_asked_as_it_is_understood_and_both_are_kept(sessions: Se
     assert second.result == result
 
 
-def test_a_model_reads_the_earlier_turns_of_a_follow_up_and_of_nothing_else(sessions: Sessions) -> None:
-    engine, heard = Repeating(), list[Event]()
+def test_a_model_reads_earlier_turns_only_for_a_follow_up(sessions: SessionTable) -> None:
+    engine, heard = EchoEngine(), list[Event]()
     llm = ScriptedLLM()
     conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=llm)
     conversation.ask(FIRST, listen=heard.append)
     result = conversation.ask(SECOND, listen=heard.append)
     alone = conversation.ask("Who is the treasurer of the club in the next season?", listen=heard.append)
     assert [one.get("history") for one in engine.options] == [None, ((FIRST, FIRST),), None]
-    assert heard == [Understood(BY_RULES)]
-    assert result.metadata[EARLIER_TURNS] == [1]
-    assert EARLIER_TURNS not in alone.metadata
+    assert heard == [QuestionRewritten(BY_RULES)]
+    assert result.metadata[EARLIER_TURNS_KEY] == [1]
+    assert EARLIER_TURNS_KEY not in alone.metadata
 
 
-def test_without_a_model_nobody_reads_earlier_turns(sessions: Sessions) -> None:
+def test_without_a_model_no_earlier_turns_are_recorded_as_read(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, SECOND)
-    assert EARLIER_TURNS not in result.metadata
+    assert EARLIER_TURNS_KEY not in result.metadata
 
 
-def test_what_a_model_reads_of_earlier_turns_is_bounded_and_has_no_numbers(sessions: Sessions) -> None:
-    engine = Repeating()
+def test_the_history_for_a_model_is_bounded_and_has_no_citation_marks(sessions: SessionTable) -> None:
+    engine = EchoEngine()
     conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=ScriptedLLM())
     conversation.ask(FIRST)
     for number in range(8):
         conversation.ask(f"and for juniors of Class {number} {'so to say ' * 9}[{number}]?")
-    for told in (one.get("history", ()) for one in engine.options):
-        assert sum(len(f"{question} {answer}".split()) for question, answer in told) <= 400
-        assert not any("[" in answer for _, answer in told)
+    for history in (one.get("history", ()) for one in engine.options):
+        assert sum(len(f"{question} {answer}".split()) for question, answer in history) <= 400
+        assert not any("[" in answer for _, answer in history)
 
 
-def test_the_trace_tells_the_rule(sessions: Sessions) -> None:
+def test_the_trace_has_the_rule(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, SECOND)
     stage = result.trace.stages[0]
     assert stage.name == "follow up"
     assert stage.details["rule"] == "another phrase in the same question"
 
 
-def test_a_question_that_stands_by_itself_is_not_noted(sessions: Sessions) -> None:
+def test_a_complete_question_gets_no_note(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, "What is sepsis?")
     assert result.notes == ("as always",)
-    assert result.trace.stages[0].details["rule"] == "stands by itself"
+    assert result.trace.stages[0].details["rule"] == "complete by itself"
 
 
-def test_options_reach_the_engine(sessions: Sessions) -> None:
-    engine = Repeating()
+def test_options_reach_the_engine(sessions: SessionTable) -> None:
+    engine = EchoEngine()
     Conversation(engine, sessions, sessions.create(["club"])).ask(FIRST, where=("year>=2020",))
     assert engine.options == [{"where": ("year>=2020",)}]
 
 
-def test_of_a_question_that_fails_nothing_is_kept(sessions: Sessions) -> None:
+def test_a_failed_question_is_not_stored(sessions: SessionTable) -> None:
     session_id = sessions.create(["club"])
     with pytest.raises(RetrievalError):
-        Conversation(Repeating(RetrievalError("no leg")), sessions, session_id).ask(FIRST)
+        Conversation(EchoEngine(RetrievalError("no retriever")), sessions, session_id).ask(FIRST)
     assert sessions.turns(session_id) == []
 
 
-def test_an_answer_that_cannot_be_kept_is_given_all_the_same(sessions: Sessions, database: Database) -> None:
+def test_an_answer_that_cannot_be_stored_is_still_returned(sessions: SessionTable, database: Database) -> None:
     session_id = sessions.create(["club"])
     database.execute("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
-    result = Conversation(Repeating(), sessions, session_id).ask(FIRST)
+    result = Conversation(EchoEngine(), sessions, session_id).ask(FIRST)
     assert result.answer == FIRST
     assert "could not be kept" in result.notes[-1]
 
 
-def test_what_a_model_makes_of_a_follow_up_is_asked(sessions: Sessions) -> None:
+def test_the_models_version_of_a_follow_up_is_asked(sessions: SessionTable) -> None:
     result, llm = asked_twice(sessions, SECOND, "How much must juniors pay as a fee?")
     assert result.question == "How much must juniors pay as a fee?"
     assert result.trace.stages[0].details["rule"] == "by the language model"
     assert FIRST in llm.prompts[0]
 
 
-def test_a_model_is_not_asked_about_a_question_that_stands_by_itself(sessions: Sessions) -> None:
-    result, llm = asked_twice(sessions, "What is sepsis?", "never said")
+def test_a_model_does_not_rewrite_a_complete_question(sessions: SessionTable) -> None:
+    result, llm = asked_twice(sessions, "What is sepsis?", "never written")
     assert (result.question, llm.prompts) == ("What is sepsis?", [])
 
 
@@ -148,30 +147,32 @@ def test_a_model_is_not_asked_about_a_question_that_stands_by_itself(sessions: S
     [
         (SECOND, "What is the fee for juniors?\nIt is 12.", "is no single question"),
         (SECOND, "What is the fee? " * 40, "is no single question"),
-        (SECOND, "What is the fee of juniors in Quillhaven?", "has quillhaven"),
-        (SECOND, "What is the fee for juniors in 2024?", "has 2024"),
+        (SECOND, "What is the fee of juniors in Quillhaven?", "invents quillhaven"),
+        (SECOND, "What is the fee for juniors in 2024?", "invents 2024"),
         ("and in 2024?", "What is the fee for seniors?", "leaves out 2024"),
         ("and for the Averell Cup?", "What is the fee for the cup?", "leaves out averell"),
         ("B1 please", "What is the fee?", "leaves out b1"),
         (SECOND, "  ", "is not complete"),
-        (SECOND, "The fee for seniors is paid in May.", "says nothing of junior"),
+        (SECOND, "The fee for seniors is paid in May.", "leaves out the topic junior"),
         ("where?", FIRST, "repeats an answer"),
     ],
 )
-def test_a_model_that_loses_or_invents_is_not_believed(sessions: Sessions, second: str, reply: str, why: str) -> None:
+def test_a_model_version_that_loses_or_invents_words_is_not_used(
+    sessions: SessionTable, second: str, reply: str, why: str
+) -> None:
     result, _ = asked_twice(sessions, second, reply)
     assert result.trace.stages[0].details["rule"] != "by the language model"
     assert any(why in note for note in result.notes), result.notes
 
 
 @pytest.mark.parametrize("failure", [ModelMissing("no model"), ModelBroken("broke off")])
-def test_a_model_that_fails_leaves_the_rules(sessions: Sessions, failure: EltError) -> None:
+def test_the_rules_replace_a_model_that_fails(sessions: SessionTable, failure: EltError) -> None:
     result, _ = asked_twice(sessions, SECOND, failure, failure, failure)
     assert result.question == BY_RULES
     assert any("rules alone" in note for note in result.notes)
 
 
-def test_what_an_answer_was_about_is_the_headings_of_its_citations() -> None:
+def test_the_topics_of_an_answer_are_the_headings_of_its_citations() -> None:
     def cited(section: str | None) -> Citation:
         return Citation(
             **dict.fromkeys(("reference", "collection", "source_id", "source_title", "source"), "x"),
@@ -185,20 +186,20 @@ def test_what_an_answer_was_about_is_the_headings_of_its_citations() -> None:
 
     citations = (cited("Part A > Loans"), cited(None), cited("Part B > Loans"), cited("Fees"))
     result = QueryResult(question="q", answer="a", answered=True, citations=citations)
-    assert before(Turn(1, "asked", "understood", "a", result, "")).topics == ("Loans", "Fees")
+    assert earlier_turn(ConversationTurn(1, "asked", "understood", "a", result, "")).topics == ("Loans", "Fees")
 
 
 @given(st.lists(st.integers(0, 30), max_size=8), st.integers(0, 80))
 def test_the_history_is_the_last_turns_that_fit(lengths: list[int], budget: int) -> None:
     turns = [
-        Turn(number, "", "q", "w " * length, QueryResult(question="q", answer="", answered=True), "")
+        ConversationTurn(number, "", "q", "w " * length, QueryResult(question="q", answer="", answered=True), "")
         for number, length in enumerate(lengths)
     ]
 
     def count(text: str) -> int:
         return len(text.split())
 
-    kept = history(turns, budget, count)
+    kept = fit_history(turns, budget, count)
     assert list(kept) == turns[len(turns) - len(kept) :]
     assert sum(count(turn_text(turn)) for turn in kept) <= budget
     if len(kept) < len(turns):

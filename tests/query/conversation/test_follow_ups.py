@@ -1,4 +1,4 @@
-"""Every rule by which a follow-up is made to stand by itself, in English and German; and what must stay as it is."""
+"""Every rule that rewrites a follow-up question, in English and German, and questions that are not rewritten."""
 
 import json
 import re
@@ -6,12 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import QUESTIONS
 from elt_llm_core.text.normalise import fold
-from elt_llm_query.conversation.follow_up import Before, rewrite
-from elt_llm_query.understand import numbers_of, understand
+from elt_llm_query.conversation.follow_up import EarlierTurn, rewrite_by_rules
+from elt_llm_query.understanding.question import numbers_of, parse_question
 from hypothesis import example, given
 from hypothesis import strategies as st
+from processes.command_line import QUESTIONS
 
 LABEL, PHRASE = "another code or number in the same question", "another phrase in the same question"
 SUBJECT, ASKING = "another subject of the same question", "other asking words in the same question"
@@ -98,46 +98,48 @@ ALONE = [
 
 
 @pytest.mark.parametrize(("first", "second", "rule", "expected"), CASES)
-def test_a_follow_up_is_put_into_the_words_of_the_question_before(
-    first: str, second: str, rule: str, expected: str
-) -> None:
-    made = rewrite(second, [Before(first)])
+def test_a_follow_up_is_rewritten_from_the_previous_question(first: str, second: str, rule: str, expected: str) -> None:
+    made = rewrite_by_rules(second, [EarlierTurn(first)])
     assert made.rule == rule
     assert re.fullmatch(re.escape(expected).replace("…", ".{5,80}"), made.text), made.text
 
 
 @pytest.mark.parametrize("question", ALONE)
 @pytest.mark.parametrize("first", [DRAW, FEE])
-def test_what_stands_by_itself_stays_as_it_is(first: str, question: str) -> None:
-    assert rewrite(question, [Before(first)]) == rewrite(question, [])
+def test_a_complete_question_is_not_rewritten(first: str, question: str) -> None:
+    assert rewrite_by_rules(question, [EarlierTurn(first)]) == rewrite_by_rules(question, [])
 
 
-def test_the_last_turn_is_what_a_follow_up_leans_on() -> None:
-    turns = [Before("What is the fee for seniors?"), Before("How long does a loan last?")]
-    assert rewrite("a transfer?", turns).text == "How long does a transfer last?"
+def test_a_follow_up_depends_on_the_last_turn() -> None:
+    turns = [EarlierTurn("What is the fee for seniors?"), EarlierTurn("How long does a loan last?")]
+    assert rewrite_by_rules("a transfer?", turns).text == "How long does a transfer last?"
 
 
-def test_a_question_without_words_of_its_own_is_about_what_answered_it() -> None:
-    assert rewrite("who decides it?", [Before("What is it?", ("Loans",))]).text == "who decides it (Loans)?"
+def test_a_question_without_content_words_gets_the_topic_of_the_last_answer() -> None:
+    assert (
+        rewrite_by_rules("who decides it?", [EarlierTurn("What is it?", ("Loans",))]).text == "who decides it (Loans)?"
+    )
 
 
 def test_a_name_that_looks_like_a_common_word_is_kept() -> None:
-    assert "for IT" in rewrite("and for IT?", [Before("What is the quorum at a general meeting?")]).text
+    assert "for IT" in rewrite_by_rules("and for IT?", [EarlierTurn("What is the quorum at a general meeting?")]).text
 
 
 def _rewritten_after_another(questions: list[str]) -> list[str]:
-    """Of questions that all stand by themselves, those that would be changed after some other one."""
+    """The complete questions that would be rewritten after another one."""
     before = questions[7:] + questions[:7]
-    return [one for one, other in zip(questions, before, strict=True) if rewrite(one, [Before(other)]).rule]
+    return [
+        one for one, other in zip(questions, before, strict=True) if rewrite_by_rules(one, [EarlierTurn(other)]).rule
+    ]
 
 
-def test_sample_questions_asked_after_another_stay_as_they_are() -> None:
+def test_sample_questions_after_another_question_are_not_rewritten() -> None:
     questions = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     assert len(_rewritten_after_another(questions)) <= 0.02 * len(questions)
 
 
 @pytest.mark.parametrize("name", ["squad2", "xquad-en", "xquad-de"])
-def test_real_questions_asked_after_another_stay_as_they_are(name: str, datasets: Path) -> None:
+def test_real_questions_after_another_question_are_not_rewritten(name: str, datasets: Path) -> None:
     lines = (datasets / "eval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["text"] for line in lines[:: max(1, len(lines) // 300)]][:300]
     assert len(questions) == 300
@@ -164,28 +166,28 @@ FRAMES = [
 @example("How many points does a ground need for Grade A?", "{} for {}?", "Grade C", "Quillhaven")
 def test_no_name_code_or_number_of_a_follow_up_is_lost(first: str, frame: str, one: str, other: str) -> None:
     question = frame.format(*([one, other][: frame.count("{}")]))
-    made = rewrite(question, [Before(first)]).text
-    labels = {*understand(question).names, *numbers_of(question)}
+    made = rewrite_by_rules(question, [EarlierTurn(first)]).text
+    labels = {*parse_question(question).names, *numbers_of(question)}
     assert [label for label in labels if fold(label) not in fold(made)] == []
 
 
 @given(st.text(max_size=60))
 def test_the_first_question_is_never_changed(question: str) -> None:
-    assert rewrite(question, []).text == " ".join(question.split())
-    assert not rewrite(question, []).rule
+    assert rewrite_by_rules(question, []).text == " ".join(question.split())
+    assert not rewrite_by_rules(question, []).rule
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_any_two_texts_give_a_text(first: str, second: str) -> None:
-    assert bool(rewrite(second, [Before(first)]).text) == bool(second.split())
+def test_any_two_texts_can_be_rewritten(first: str, second: str) -> None:
+    assert bool(rewrite_by_rules(second, [EarlierTurn(first)]).text) == bool(second.split())
 
 
 @pytest.mark.parametrize(
     "piece", ["a ", "a-", "the ", "is a ", "and ", "What does a ", "wie lange dauert ein ", "for a "]
 )
-def test_long_texts_take_no_longer_than_their_length_explains(piece: str) -> None:
-    begun = time.perf_counter()
-    rewrite(f"and {piece * 3000}?", [Before(f"What does {piece * 3000} cost?")])
-    rewrite("and for it?", [Before(piece * 5000)])
-    rewrite("and a youth match?", [Before(piece * 5000)])
-    assert time.perf_counter() - begun < 20
+def test_long_texts_are_rewritten_in_linear_time(piece: str) -> None:
+    started = time.perf_counter()
+    rewrite_by_rules(f"and {piece * 3000}?", [EarlierTurn(f"What does {piece * 3000} cost?")])
+    rewrite_by_rules("and for it?", [EarlierTurn(piece * 5000)])
+    rewrite_by_rules("and a youth match?", [EarlierTurn(piece * 5000)])
+    assert time.perf_counter() - started < 20

@@ -4,12 +4,12 @@ import pytest
 from elt_llm_core.results import Citation, QueryResult
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.evaluate.answers import AnswerReport, measure_answers
-from elt_llm_query.evaluate.questions import Gold, LabelledQuestion
+from elt_llm_query.evaluate.datasets import GoldPlace, LabelledQuestion
 
 
 def asked(identity: str, *pages: int, kind: str = "answerable") -> LabelledQuestion:
     """A question whose words are half in its gold sentence."""
-    gold = tuple(Gold("ship.pdf", page, "The mast is twelve metres tall.") for page in pages)
+    gold = tuple(GoldPlace("ship.pdf", page, "The mast is twelve metres tall.") for page in pages)
     return LabelledQuestion(identity, f"mast {identity}", kind, gold)
 
 
@@ -53,7 +53,7 @@ def test_one_of_two_pages_is_a_right_page_but_not_every_page() -> None:
     assert (report.answered_from_right_page, report.answered_from_every_page) == (1.0, 0.0)
 
 
-def test_a_right_page_under_a_refusal_is_cited_but_answers_nothing() -> None:
+def test_a_right_page_in_a_refusal_is_cited_but_not_answered() -> None:
     report = measured((asked("anchor", 3), answered("a", ("ship.pdf", 3), refused=True)))
     assert (report.right_page_cited, report.answered_from_right_page, report.wrongly_refused) == (1.0, 0.0, 1.0)
 
@@ -69,12 +69,12 @@ def test_refusals_are_counted_by_kind() -> None:
     assert (report.answerable, report.right_page_cited) == (1, 1.0)
 
 
-def test_the_overlap_is_the_share_of_the_questions_words_in_its_gold() -> None:
+def test_the_overlap_is_the_share_of_the_questions_words_in_its_gold_sentences() -> None:
     report = measured((asked("zeppelin", 3), answered("a")), (asked("void", kind="absent-entity"), answered("b")))
     assert report.overlap == 0.5
 
 
-def test_no_questions_are_no_error() -> None:
+def test_a_report_without_questions_is_empty() -> None:
     report = measured()
     assert report.to_json() == {
         "questions": 0,
@@ -89,6 +89,6 @@ def test_no_questions_are_no_error() -> None:
     }
 
 
-def test_the_report_tells_each_questions_end() -> None:
+def test_the_report_has_the_result_of_each_question() -> None:
     (row,) = measured((asked("anchor", 3, 9), answered("a", ("ship.pdf", 9)))).to_json()["results"]
     assert (row["id"], row["gold_places"], row["cited"], row["answered"]) == ("anchor", 2, 1, True)

@@ -16,7 +16,7 @@ def write(folder: Path, corpus: str = CORPUS, queries: str = QUERIES, qrels: str
     return folder
 
 
-def test_a_set_is_read_from_its_folder(tmp_path: Path) -> None:
+def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
     dataset = read_dataset(write(tmp_path))
     assert dataset.name == tmp_path.name
     assert [document.content for document in dataset.documents] == ["Cards\n\nYellow and red.", "No title."]
@@ -24,7 +24,7 @@ def test_a_set_is_read_from_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"corpus": CORPUS + "{broken\n"}, r"corpus\.jsonl:3: not JSON"),
         ({"corpus": CORPUS + "[" * 100_000 + "\n"}, r"corpus\.jsonl:3: not JSON"),
@@ -46,12 +46,12 @@ def test_a_set_is_read_from_its_folder(tmp_path: Path) -> None:
         ({"qrels": "q1\td1\t0\n"}, r"judges no document relevant"),
     ],
 )
-def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, changed: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_an_error_names_its_file_and_line(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         read_dataset(write(tmp_path, **changed))
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "qrels.tsv").unlink()
     with pytest.raises(UsageError, match=r"qrels\.tsv cannot be read"):
@@ -64,7 +64,7 @@ def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
         read_dataset(tmp_path)
 
 
-def test_the_real_sets_can_be_read(datasets: Path) -> None:
+def test_the_real_datasets_can_be_read(datasets: Path) -> None:
     folders = [path for path in (datasets / "eval").iterdir() if path.is_dir()]
     sizes = {path.name: len(read_dataset(path).documents) for path in folders}
     assert sizes["scifact"] == 5183

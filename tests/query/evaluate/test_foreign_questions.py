@@ -3,14 +3,17 @@
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.settings import Settings
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.texts import GivenText, ingest_texts
-from elt_llm_query.evaluate.foreign_questions import foreign_questions, questions_of_others
-from elt_llm_query.evaluate.own_questions import own_questions
+from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+from elt_llm_query.evaluate.generated_questions import (
+    foreign_questions,
+    generate_questions,
+    questions_of_other_collections,
+)
 
 TEXTS = {
     "harbour": ["A berth means a place where one ship lies alone."],
@@ -21,21 +24,21 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
-def test_there_are_shipped_questions_for_every_language_none_twice(language: str) -> None:
+def test_shipped_foreign_questions_are_distinct_for_every_language(language: str) -> None:
     questions = foreign_questions(language)
     assert len(questions) == len(set(questions)) >= 25
     assert all(question.endswith("?") for question in questions)
     assert (questions[0].startswith("Wie")) is (language == "de")
 
 
-def test_only_collections_about_other_things_are_asked_for_foreign_questions(
+def test_foreign_questions_come_only_from_collections_about_other_subjects(
     tmp_path: Path, embedding: FakeEmbedding
 ) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         for name, texts in TEXTS.items():
-            given = [GivenText(f"{number}", "", text) for number, text in enumerate(texts)]
-            ingest_texts(name, given, Settings(), embedding, store, SilentProgress())
+            given = [TextDocument(f"{number}", "", text) for number, text in enumerate(texts)]
+            ingest_texts(name, given, Settings(), embedding, store, SilentListener())
         with open_generation(store, "harbour") as generation:
-            own = own_questions(generation)
+            own = generate_questions(generation)
             assert [question.text for question in own] == ["What is berth?"]
-            assert questions_of_others(store, generation, own, seed=1) == ["What is roux?"]
+            assert questions_of_other_collections(store, generation, own, seed=1) == ["What is roux?"]

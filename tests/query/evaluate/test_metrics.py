@@ -5,7 +5,7 @@ from elt_llm_query.evaluate.metrics import (
     MEASURES,
     all_found,
     hit,
-    measured,
+    measure_ranking,
     ndcg,
     percentile,
     precision,
@@ -34,7 +34,7 @@ def test_only_the_first_ten_count() -> None:
     assert recall(ranked, {"a": 1}, 100) == 1
 
 
-def test_more_relevant_documents_than_places_can_still_be_perfect() -> None:
+def test_more_relevant_documents_than_ranks_can_still_be_perfect() -> None:
     grades = {f"d{number}": 1 for number in range(15)}
     assert ndcg(list(grades), grades) == pytest.approx(1.0)
     assert recall(list(grades), grades, 10) == pytest.approx(10 / 15)
@@ -46,20 +46,20 @@ def test_the_reciprocal_rank_is_that_of_the_first_relevant_document() -> None:
 
 @given(RANKED, GRADES)
 def test_every_measure_lies_between_0_and_1(ranked: list[str], grades: dict[str, int]) -> None:
-    figures = measured(ranked, grades)
+    figures = measure_ranking(ranked, grades)
     assert figures.keys() == MEASURES.keys()
     assert all(0 <= value <= 1 + 1e-12 for value in figures.values())
 
 
 @given(RANKED, GRADES)
 def test_the_measures_agree_where_they_measure_the_same(ranked: list[str], grades: dict[str, int]) -> None:
-    figures = measured(ranked, grades)
+    figures = measure_ranking(ranked, grades)
     assert figures["precision@1"] == hit(ranked, grades, 1) == reciprocal_rank(ranked, grades, 1)
     assert (figures["hit@10"] > 0) == (figures["mrr@10"] > 0) == (figures["recall@10"] > 0)
     assert figures["recall@10"] <= figures["recall@100"]
 
 
-def test_precision_counts_empty_places() -> None:
+def test_precision_counts_empty_ranks() -> None:
     assert precision(["a", "x"], {"a": 1, "b": 1}, 5) == pytest.approx(1 / 5)
 
 
@@ -79,7 +79,7 @@ def test_a_percentile_is_one_of_the_values(share: float, expected: float) -> Non
 def test_the_figures_are_those_of_trec_eval() -> None:
     # As trec_eval itself gives them for this ranking, through ir-measures 0.4.3.
     ranked = ["x1", "b", "x2", "x3", "a", "x4", "c"]
-    assert measured(ranked, {"a": 3, "b": 1, "c": 2, "d": 1}) == pytest.approx(
+    assert measure_ranking(ranked, {"a": 3, "b": 1, "c": 2, "d": 1}) == pytest.approx(
         {
             "ndcg@10": 0.473401592,
             "recall@10": 0.75,
@@ -93,7 +93,7 @@ def test_the_figures_are_those_of_trec_eval() -> None:
     )
 
 
-def test_all_relevant_documents_have_to_be_among_the_first() -> None:
+def test_all_found_needs_every_relevant_document() -> None:
     ranked, grades = ["a", "b", "c"], {"a": 1, "c": 2}
     assert [all_found(ranked, grades, depth) for depth in (1, 2, 3)] == [0.0, 0.0, 1.0]
     assert all_found(ranked, {}) == 0.0

@@ -2,17 +2,16 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from elt_llm_core.collection import open_generation
-from elt_llm_core.models.embeddings import create_embedding
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.settings import Settings
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.models.factory import create_embedding
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.pipeline import ingest
+from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_query.evaluate.datasets import Dataset, read_dataset
-from elt_llm_query.evaluate.profiles import comparison_profiles
-from elt_llm_query.evaluate.runner import evaluate
+from elt_llm_query.evaluate.runner import comparison_profiles, evaluate
 
 SETS = ("xquad-en", "xquad-de", "hotpotqa-100")
 
@@ -29,14 +28,14 @@ def _measured(dataset: Dataset, folder: Path) -> dict[str, float]:
         (documents / f"{number}.md").write_text(title + document.text, encoding="utf-8")
         corpus_ids[f"{number}.md"] = document.corpus_id
     with open_store(folder / "data", for_writing=True) as store:
-        ingest(IngestRequest("bench", (documents,)), settings, model, store, SilentProgress(), DirectParser())
+        ingest(IngestRequest("bench", (documents,)), settings, model, store, SilentListener(), DirectParser())
         with open_generation(store, "bench", model.fingerprint) as generation:
             reports = evaluate(dataset, generation, model, comparison_profiles(settings), corpus_ids)
     return {report.profile: report.ndcg_at_10 for report in reports}
 
 
 @pytest.mark.bench
-def test_the_default_is_never_worse_than_either_leg_and_better_than_their_fusion(
+def test_the_default_is_never_worse_than_either_retriever_and_better_than_their_fusion(
     datasets: Path, tmp_path: Path
 ) -> None:
     figures = {name: _measured(read_dataset(datasets / "eval" / name), tmp_path / name) for name in SETS}

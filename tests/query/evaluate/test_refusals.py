@@ -1,19 +1,29 @@
 """The figures of refusals: AUROC, and the curve of risk and coverage with its area."""
 
 import pytest
-from elt_llm_query.evaluate.quoting import ANSWERABLE, FOREIGN, UNANSWERABLE, Ended, Posed
-from elt_llm_query.evaluate.refusals import area, at_coverages, auroc, report, risk_and_coverage
+from elt_llm_query.evaluate.refusals import (
+    ANSWERABLE,
+    FOREIGN,
+    UNANSWERABLE,
+    RefusalOutcome,
+    RefusalQuestion,
+    area_under_risk,
+    auroc,
+    points_at_coverages,
+    refusal_report,
+    risk_and_coverage,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
 SHARES = st.lists(st.integers(0, 8).map(lambda eighths: eighths / 8), min_size=1, max_size=20)
 
 
-def ended(kind: str, confidence: float, right: bool = False) -> Ended:
-    return Ended(Posed(f"{kind}-{confidence}", "Who steers?", kind), confidence, right, {})
+def outcome(kind: str, confidence: float, right: bool = False) -> RefusalOutcome:
+    return RefusalOutcome(RefusalQuestion(f"{kind}-{confidence}", "Who steers?", kind), confidence, right, {})
 
 
-def test_auroc_is_1_for_what_is_parted_and_a_half_for_what_is_alike() -> None:
+def test_auroc_is_1_for_separated_values_and_a_half_for_equal_ones() -> None:
     assert auroc([0.9, 0.8], [0.1, 0.2, 0.3]) == 1.0
     assert auroc([0.1], [0.9, 0.8]) == 0.0
     assert auroc([0.5, 0.5], [0.5]) == 0.5
@@ -26,15 +36,15 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(higher: list[float], low
     assert auroc(higher, lower) + auroc(lower, higher) == pytest.approx(1.0)
 
 
-def test_the_curve_answers_the_surest_first_and_equal_ones_together() -> None:
+def test_the_curve_answers_the_most_confident_first_and_equal_ones_together() -> None:
     curve = risk_and_coverage([(0.9, True), (0.5, False), (0.5, True), (0.1, False)])
     assert [(at.threshold, at.coverage, at.risk) for at in curve] == [
         (0.9, 0.25, 0.0),
         (0.5, 0.75, 1 / 3),
         (0.1, 1, 0.5),
     ]
-    assert area(curve) == pytest.approx(0.25 * 0 + 0.5 / 3 + 0.25 * 0.5)
-    assert [at.threshold for at in at_coverages(curve, (0.1, 0.25, 0.3, 1.0))] == [0.9, 0.9, 0.5, 0.1]
+    assert area_under_risk(curve) == pytest.approx(0.25 * 0 + 0.5 / 3 + 0.25 * 0.5)
+    assert [at.threshold for at in points_at_coverages(curve, (0.1, 0.25, 0.3, 1.0))] == [0.9, 0.9, 0.5, 0.1]
 
 
 @given(st.lists(st.tuples(st.integers(0, 8).map(lambda eighths: eighths / 8), st.booleans()), min_size=1, max_size=30))
@@ -42,18 +52,18 @@ def test_the_curve_ends_with_everything_answered_and_its_area_is_a_share(scored:
     curve = risk_and_coverage(scored)
     assert curve[-1].coverage == 1.0
     assert curve[-1].risk == pytest.approx(sum(not right for _, right in scored) / len(scored))
-    assert 0.0 <= area(curve) <= 1.0
-    assert len(at_coverages(curve)) == 10
+    assert 0.0 <= area_under_risk(curve) <= 1.0
+    assert len(points_at_coverages(curve)) == 10
 
 
-def test_a_report_tells_each_kind_apart() -> None:
-    ends = [
-        ended(ANSWERABLE, 0.9, right=True),
-        ended(ANSWERABLE, 0.4, right=True),
-        ended(UNANSWERABLE, 0.6),
-        ended(FOREIGN, 0.1),
+def test_a_report_has_the_figures_of_each_kind() -> None:
+    outcomes = [
+        outcome(ANSWERABLE, 0.9, right=True),
+        outcome(ANSWERABLE, 0.4, right=True),
+        outcome(UNANSWERABLE, 0.6),
+        outcome(FOREIGN, 0.1),
     ]
-    found = report("boats", ends)
+    found = refusal_report("boats", outcomes)
     assert found.wrongly_refused == 0.5
     assert found.right == 1.0
     assert {kind: one.auroc for kind, one in found.by_kind.items()} == {UNANSWERABLE: 0.5, FOREIGN: 1.0}

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import RetrievedChunk
-from elt_llm_core.settings import QuerySettings, Settings
+from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_query.evaluate.datasets import CorpusDocument, Dataset
-from elt_llm_query.evaluate.profiles import comparison_profiles, for_evaluation
-from elt_llm_query.evaluate.runner import evaluate, rank_documents
+from elt_llm_query.evaluate.runner import comparison_profiles, evaluate, for_evaluation, rank_documents
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {
@@ -46,27 +45,27 @@ def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
     assert printed["ndcg@10"] == printed["mrr@10"] == printed["recall@10"] == 1.0
 
 
-def test_a_document_ranks_where_its_best_chunk_does() -> None:
+def test_a_document_has_the_rank_of_its_best_chunk() -> None:
     chunks = [chunk("a"), chunk("b", alternates=[{"source": "c"}]), chunk("a"), chunk("d")]
     assert rank_documents(chunks) == ["a", "b", "c", "d"]
     assert rank_documents(chunks, depth=2) == ["a", "b"]
 
 
-def test_sources_may_be_other_than_the_corpus_ids(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_sources_can_be_mapped_to_corpus_ids(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     renamed = replace(DATASET, relevant={"q1": {"three": 1}, "q2": {"two": 1}})
     generation, profiles = make_generation(TEXTS), {"default": Settings()}
     report = evaluate(renamed, generation, embedding, profiles, {"n2.md": "two", "n3.md": "three"})[0]
     assert report.ndcg_at_10 == 1.0
 
 
-def test_the_cut_for_a_reader_decides_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
-    narrow = Settings(query=QuerySettings(leg_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
+def test_top_k_of_the_profile_changes_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+    narrow = Settings(query=QuerySettings(retriever_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
     wide = evaluate(DATASET, make_generation(TEXTS), embedding, {"wide": Settings(), "narrow": narrow})
     assert wide[0].figures == wide[1].figures
     assert [one.relevant for one in wide[0].results] == [one.relevant for one in wide[1].results]
 
 
-def test_each_question_has_its_figures_and_the_ranks_of_its_right_places(
+def test_each_question_has_its_figures_and_the_ranks_of_its_relevant_documents(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = replace(DATASET, relevant={"q1": {"n3.md": 1, "absent.md": 1}})
@@ -77,14 +76,14 @@ def test_each_question_has_its_figures_and_the_ranks_of_its_right_places(
     assert result.to_json()["ranks"] == {"n3.md": 1, "absent.md": None}
 
 
-def test_everything_that_decides_the_ranking_stays_as_in_the_profile() -> None:
-    query = QuerySettings(leg_top_k=300, rerank_weight=0.7, use_mmr=True, merge_adjacent=True, widen_sentences=2)
+def test_settings_of_the_ranking_stay_as_in_the_profile() -> None:
+    query = QuerySettings(retriever_top_k=300, rerank_weight=0.7, use_mmr=True, merge_adjacent=True, widen_sentences=2)
     measured = for_evaluation(Settings(query=query)).query
-    assert (measured.leg_top_k, measured.rerank_weight, measured.use_mmr) == (300, 0.7, True)
+    assert (measured.retriever_top_k, measured.rerank_weight, measured.use_mmr) == (300, 0.7, True)
     assert (measured.merge_adjacent, measured.widen_sentences, measured.cache_size) == (False, 0, 0)
 
 
 @pytest.mark.parametrize(("name", "strategy", "reranked"), [("bm25", "sparse", False), ("dense", "dense", False)])
-def test_a_leg_alone_is_not_reranked(name: str, strategy: str, reranked: bool) -> None:
+def test_a_single_retriever_is_not_reranked(name: str, strategy: str, reranked: bool) -> None:
     query = comparison_profiles(Settings())[name].query
     assert (query.strategy, query.use_reranker) == (strategy, reranked)

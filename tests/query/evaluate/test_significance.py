@@ -2,8 +2,8 @@ from itertools import pairwise
 
 import pytest
 from elt_llm_query.evaluate.metrics import MEASURES
-from elt_llm_query.evaluate.reports import AskedResult, ProfileReport
-from elt_llm_query.evaluate.significance import compare, difference, kendall_tau
+from elt_llm_query.evaluate.reports import ProfileReport, QuestionResult
+from elt_llm_query.evaluate.significance import compare_reports, kendall_tau, paired_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,40 +12,42 @@ PAIRS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=40)
 
 
 def report(profile: str, values: list[float]) -> ProfileReport:
-    results = [AskedResult(str(n), "?", "", dict.fromkeys(MEASURES, value), {}, 1.0) for n, value in enumerate(values)]
+    results = [
+        QuestionResult(str(n), "?", "", dict.fromkeys(MEASURES, value), {}, 1.0) for n, value in enumerate(values)
+    ]
     return ProfileReport("set", profile, dict.fromkeys(MEASURES, 0.5), 1.0, 1.0, results=tuple(results))
 
 
-def test_profiles_that_are_alike_differ_by_nothing() -> None:
-    found = difference("ndcg@10", [0.1, 0.7, 0.3], [0.1, 0.7, 0.3])
+def test_equal_profiles_have_no_difference() -> None:
+    found = paired_difference("ndcg@10", [0.1, 0.7, 0.3], [0.1, 0.7, 0.3])
     assert (found.mean, found.low, found.high, found.p_value, found.better, found.worse) == (0, 0, 0, 1, 0, 0)
 
 
-def test_a_gain_on_every_question_is_no_chance() -> None:
-    found = difference("ndcg@10", [0.2] * 40, [0.5] * 40)
+def test_a_gain_on_every_question_is_significant() -> None:
+    found = paired_difference("ndcg@10", [0.2] * 40, [0.5] * 40)
     assert found.mean == pytest.approx(0.3)
     assert [found.low, found.high] == pytest.approx([0.3, 0.3])
     assert found.p_value < 0.001
     assert (found.better, found.worse) == (40, 0)
 
 
-def test_gains_and_losses_in_balance_may_be_chance() -> None:
-    found = difference("ndcg@10", [0.0, 1.0] * 20, [1.0, 0.0] * 20)
+def test_balanced_gains_and_losses_are_not_significant() -> None:
+    found = paired_difference("ndcg@10", [0.0, 1.0] * 20, [1.0, 0.0] * 20)
     assert found.mean == 0
     assert found.p_value == 1
     assert found.low < 0 < found.high
 
 
-def test_few_questions_prove_nothing() -> None:
+def test_a_gain_on_few_questions_is_not_significant() -> None:
     # Of the 8 ways in which three equal gains might have come, two are as extreme: p is about 1/4.
-    assert difference("ndcg@10", [0.0] * 3, [1.0] * 3).p_value == pytest.approx(0.25, abs=0.02)
+    assert paired_difference("ndcg@10", [0.0] * 3, [1.0] * 3).p_value == pytest.approx(0.25, abs=0.02)
 
 
 @settings(max_examples=15)
 @given(PAIRS)
-def test_the_other_way_round_is_the_same_difference_with_its_sign_turned(pairs: list[tuple[float, float]]) -> None:
+def test_exchanging_the_profiles_negates_the_difference(pairs: list[tuple[float, float]]) -> None:
     first, second = [one for one, _ in pairs], [other for _, other in pairs]
-    there, back = difference("ndcg@10", first, second), difference("ndcg@10", second, first)
+    there, back = paired_difference("ndcg@10", first, second), paired_difference("ndcg@10", second, first)
     assert there.mean == pytest.approx(-back.mean)
     assert there.p_value == pytest.approx(back.p_value)
     assert (there.better, there.worse) == (back.worse, back.better)
@@ -55,14 +57,14 @@ def test_the_other_way_round_is_the_same_difference_with_its_sign_turned(pairs: 
 
 def test_the_same_seed_gives_the_same_comparison_of_every_figure() -> None:
     first, second = report("a", [0.1, 0.5, 0.9, 0.2]), report("b", [0.3, 0.5, 0.8, 0.9])
-    assert compare(first, second, 7) == compare(first, second, 7)
-    printed = compare(first, second).to_json()
+    assert compare_reports(first, second, 7) == compare_reports(first, second, 7)
+    printed = compare_reports(first, second).to_json()
     assert printed["differences"].keys() == MEASURES.keys()
     assert (printed["first"], printed["second"], printed["queries"]) == ("a", "b", 4)
 
 
 def test_many_questions_are_resampled_in_batches() -> None:
-    assert difference("ndcg@10", [0.0] * 3000, [0.001] * 3000).p_value < 0.001
+    assert paired_difference("ndcg@10", [0.0] * 3000, [0.001] * 3000).p_value < 0.001
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,13 @@ def test_many_questions_are_resampled_in_batches() -> None:
         ([], [], 0.0),
     ],
 )
-def test_two_orders_agree_as_far_as_their_pairs_do(first: list[float], second: list[float], expected: float) -> None:
+def test_kendall_tau_counts_the_pairs_in_the_same_order(
+    first: list[float], second: list[float], expected: float
+) -> None:
     assert kendall_tau(first, second) == pytest.approx(expected)
 
 
-def test_values_without_a_partner_are_refused() -> None:
+def test_values_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="cannot be paired"):
         kendall_tau([1.0], [1.0, 2.0])
 

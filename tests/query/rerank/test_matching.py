@@ -1,5 +1,5 @@
 import pytest
-from elt_llm_query.rerank.matching import GAP, Match, QuestionMatcher
+from elt_llm_query.rerank.embedding import GAP, QuestionMatcher, TermMatch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,22 +8,22 @@ QUESTIONS = st.lists(WORDS, max_size=8)
 PASSAGES = st.lists(WORDS, max_size=30)
 
 
-def matched(question: str, passage: str, **weights: float) -> Match:
+def matched(question: str, chunk: str, **weights: float) -> TermMatch:
     stems = question.split()
-    return QuestionMatcher(stems, {stem: weights.get(stem, 1.0) for stem in stems}).match(passage.split())
+    return QuestionMatcher(stems, {stem: weights.get(stem, 1.0) for stem in stems}).match(chunk.split())
 
 
-def test_coverage_is_the_weighted_share_of_the_words_that_are_there() -> None:
+def test_coverage_is_the_weighted_share_of_the_words_present() -> None:
     assert matched("yellow card", "card index", yellow=3.0, card=1.0).coverage == pytest.approx(0.25)
     assert matched("yellow card", "card card card yellow").coverage == 1.0
 
 
-def test_a_compound_answers_for_its_part_and_a_part_for_its_compound() -> None:
+def test_compounds_match_their_parts_and_parts_their_compounds() -> None:
     assert matched("vertrag", "arbeitsvertrag").coverage == 1.0
     assert matched("arbeitsvertrag", "vertrag").coverage == 1.0
 
 
-def test_parts_too_short_to_be_words_of_their_own_answer_for_nothing() -> None:
+def test_short_parts_of_compounds_do_not_match() -> None:
     assert matched("vert", "arbeitsvertrag").coverage == 0.0
     assert matched("arbeitsvertrag", "vert").coverage == 0.0
 
@@ -40,32 +40,32 @@ def test_words_far_apart_are_not_in_order(between: int, order: float) -> None:
 
 
 def test_a_question_of_one_word_is_in_order_wherever_it_occurs() -> None:
-    assert matched("offside", "the offside rule") == Match(1.0, 1.0)
-    assert matched("offside", "the penalty rule") == Match(0.0, 0.0)
+    assert matched("offside", "the offside rule") == TermMatch(1.0, 1.0)
+    assert matched("offside", "the penalty rule") == TermMatch(0.0, 0.0)
 
 
 def test_a_question_without_words_matches_nothing() -> None:
-    assert matched("", "the offside rule") == Match(0.0, 0.0)
+    assert matched("", "the offside rule") == TermMatch(0.0, 0.0)
 
 
-def test_a_word_without_end_is_no_compound() -> None:
+def test_a_very_long_word_is_not_split_into_parts() -> None:
     assert matched("a" * 4000, "aaaaaa").coverage == 0.0
 
 
 @given(QUESTIONS, PASSAGES, st.floats(0.01, 20))
 def test_both_shares_lie_between_0_and_1_and_are_the_same_again(
-    question: list[str], passage: list[str], weight: float
+    question: list[str], chunk: list[str], weight: float
 ) -> None:
     weights = dict.fromkeys(question, weight)
-    match = QuestionMatcher(question, weights).match(passage)
+    match = QuestionMatcher(question, weights).match(chunk)
     assert 0.0 <= match.coverage <= 1.0
     assert 0.0 <= match.order <= 1.0
-    assert QuestionMatcher(question, weights).match(passage) == match
+    assert QuestionMatcher(question, weights).match(chunk) == match
 
 
 @given(QUESTIONS, PASSAGES, PASSAGES)
-def test_more_text_behind_never_matches_less(question: list[str], passage: list[str], more: list[str]) -> None:
+def test_appended_text_never_lowers_the_match(question: list[str], chunk: list[str], more: list[str]) -> None:
     matcher = QuestionMatcher(question, dict.fromkeys(question, 1.0))
-    short, long = matcher.match(passage), matcher.match(passage + more)
+    short, long = matcher.match(chunk), matcher.match(chunk + more)
     assert long.coverage >= short.coverage
     assert long.order >= short.order

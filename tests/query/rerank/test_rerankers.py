@@ -4,22 +4,21 @@ from typing import Any
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.settings import QuerySettings
+from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import EmbeddingReranker
-from elt_llm_query.rerank.fused_order import FusedOrder
 from elt_llm_query.rerank.postprocessor import RerankPostprocessor
-from elt_llm_query.retrieve.budgets import share_budget
-from elt_llm_query.retrieve.candidates import Candidate
-from elt_llm_query.retrieve.collections import (
+from elt_llm_query.rerank.reranker import FusedOrderReranker
+from elt_llm_query.retrieve.fusion import SearchCandidate
+from elt_llm_query.retrieve.pools import (
     OpenCollection,
     Pool,
-    ask_collections,
-    embed_question,
+    cut_to_budget,
     fuse_collections,
     open_collections,
+    retrieve_from_collections,
 )
-from elt_llm_query.retrieve.wording import BOTH, Wording
+from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, QueryVariant
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
 MakeGeneration = Callable[..., Any]
@@ -39,30 +38,35 @@ def executor() -> Iterator[ThreadPoolExecutor]:
 
 
 def pools_of(collections: tuple[OpenCollection, ...], question: str = QUESTION) -> list[Pool]:
-    vectors, _ = embed_question(question, collections)
-    wording = Wording(question)
-    return fuse_collections(wording, BOTH, ask_collections(wording, BOTH, collections, vectors), vectors)
+    vectors = {one.space: one.embedding.embed_question(question) for one in collections}
+    variant = QueryVariant(question)
+    return fuse_collections(
+        variant, BOTH_RETRIEVERS, retrieve_from_collections(variant, BOTH_RETRIEVERS, collections, vectors), vectors
+    )
 
 
 def test_the_settings_choose_the_reranker() -> None:
     assert isinstance(create_reranker(QuerySettings()), EmbeddingReranker)
-    assert isinstance(create_reranker(QuerySettings(use_reranker=False)), FusedOrder)
-    assert isinstance(create_reranker(QuerySettings(reranker_strategy="none")), FusedOrder)
+    assert isinstance(create_reranker(QuerySettings(use_reranker=False)), FusedOrderReranker)
+    assert isinstance(create_reranker(QuerySettings(reranker_strategy="none")), FusedOrderReranker)
 
 
-def test_every_candidate_of_either_leg_gets_both_scores(
+def test_every_candidate_gets_both_scores(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     generation = make_generation(TEXTS)
-    query = QuerySettings(leg_top_k=1)
+    query = QuerySettings(retriever_top_k=1)
     opened = open_collections([generation], [embedding], query, executor)
     pool = Pool(
         opened[0],
-        (Candidate("n2", "handbook", keyword_rank=1, keyword_score=3.0), Candidate("n3", "handbook", 1, 0.2)),
+        (
+            SearchCandidate("n2", "handbook", keyword_rank=1, keyword_score=3.0),
+            SearchCandidate("n3", "handbook", 1, 0.2),
+        ),
         embedding.embed_question(QUESTION),
         QUESTION,
     )
-    ranked = {one.node_id: one for one in EmbeddingReranker(0.5).rerank(QUESTION, [pool])}
+    ranked = {one.node_id: one for one in EmbeddingReranker(0.5).rerank(QUESTION, [pool]).candidates}
     cosines = generation.vectors @ embedding.embed_question(QUESTION)
     assert ranked["n2"].cosine == pytest.approx(float(cosines[1]), abs=1e-5)
     assert ranked["n3"].keyword_score == 0.0
@@ -73,29 +77,29 @@ def test_the_whole_pool_is_ranked(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)
-    ranked = EmbeddingReranker(0.5).rerank(QUESTION, pools_of(opened))
+    ranked = EmbeddingReranker(0.5).rerank(QUESTION, pools_of(opened)).candidates
     assert {one.node_id for one in ranked} == set(TEXTS)
     assert ranked[0].node_id == "n2"
 
 
-def test_a_collection_asked_twice_over_is_ranked_as_if_asked_alone(
+def test_a_duplicated_collection_is_ranked_as_if_searched_alone(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     copies = [make_generation({f"{name}{key}": text for key, text in TEXTS.items()}, name) for name in "ab"]
     alone = open_collections(copies[:1], [embedding], QuerySettings(), executor)
     both = open_collections(copies, [embedding], QuerySettings(), executor)
-    scores = {one.node_id: one.score for one in EmbeddingReranker().rerank(QUESTION, pools_of(alone))}
-    for one in EmbeddingReranker().rerank(QUESTION, pools_of(both)):
+    scores = {one.node_id: one.score for one in EmbeddingReranker().rerank(QUESTION, pools_of(alone)).candidates}
+    for one in EmbeddingReranker().rerank(QUESTION, pools_of(both)).candidates:
         assert one.score == pytest.approx(scores["a" + one.node_id[1:]])
 
 
-def test_the_best_hit_of_a_collection_that_knows_one_word_stays_a_weak_one(
+def test_the_best_hit_of_a_collection_with_one_matching_word_stays_weak(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     strangers = {f"s{number}": f"card index drawer {number}" for number in range(4)}
     generations = [make_generation(TEXTS, "rules"), make_generation(strangers, "library")]
     opened = open_collections(generations, [embedding], QuerySettings(), executor)
-    ranked = EmbeddingReranker(weight=0.0).rerank(QUESTION, pools_of(opened))
+    ranked = EmbeddingReranker(weight=0.0).rerank(QUESTION, pools_of(opened)).candidates
     best_stranger = max(one.score for one in ranked if one.collection == "library")
     assert ranked[0].node_id == "n2"
     assert best_stranger < 0.5
@@ -111,18 +115,18 @@ def test_a_reranker_that_calls_a_model_reads_an_equal_share_of_each_collection(
 ) -> None:
     generations = [make_generation(TEXTS, "a"), make_generation(TEXTS, "b")]
     pools = pools_of(open_collections(generations, [embedding], QuerySettings(), executor))
-    shared = share_budget(pools, QuerySettings(reranker_retrieve_k=retrieve_k))
+    shared = cut_to_budget(pools, QuerySettings(reranker_retrieve_k=retrieve_k))
     assert [len(pool.candidates) for pool in shared] == expected
     assert shared[0].candidates == pools[0].candidates[: expected[0]]
 
 
-def test_it_is_a_llama_index_postprocessor_too(
+def test_a_reranker_works_as_a_llama_index_postprocessor(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)[0]
     postprocessor = RerankPostprocessor(EmbeddingReranker(), opened)
     nodes = postprocessor.postprocess_nodes(opened.retriever.retrieve(QUESTION), query_str=QUESTION)
-    expected = EmbeddingReranker().rerank(QUESTION, pools_of((opened,)))
+    expected = EmbeddingReranker().rerank(QUESTION, pools_of((opened,))).candidates
     assert isinstance(postprocessor, BaseNodePostprocessor)
     assert [node.node.node_id for node in nodes] == [one.node_id for one in expected]
     assert [node.score for node in nodes] == pytest.approx([one.score for one in expected])

@@ -1,8 +1,8 @@
 """Shares of what several collections may bring together."""
 
 import pytest
-from elt_llm_core.settings import QuerySettings
-from elt_llm_query.retrieve.budgets import FEWEST, equal_shares, leg_budgets
+from elt_llm_core.settings.tree import QuerySettings
+from elt_llm_query.retrieve.pools import FEWEST_CANDIDATES, equal_shares, retriever_budgets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,9 +21,7 @@ WANTED = st.lists(st.integers(0, 200), max_size=60)
         (20, [], []),
     ],
 )
-def test_shares_are_equal_and_what_one_does_not_need_the_others_get(
-    total: int, wanted: list[int], expected: list[int]
-) -> None:
+def test_shares_are_equal_and_unused_parts_go_to_the_others(total: int, wanted: list[int], expected: list[int]) -> None:
     assert equal_shares(total, wanted) == expected
 
 
@@ -34,9 +32,7 @@ def test_a_share_is_neither_below_the_floor_nor_above_the_cap() -> None:
 
 
 @given(total=st.integers(0, 500), wanted=WANTED, least=st.integers(1, 20), most=st.integers(1, 100))
-def test_no_share_is_wasted_and_none_is_more_than_is_wanted(
-    total: int, wanted: list[int], least: int, most: int
-) -> None:
+def test_no_share_is_wasted_or_larger_than_wanted(total: int, wanted: list[int], least: int, most: int) -> None:
     shares = equal_shares(total, wanted, least, most)
     limits = [min(count, max(least, most)) for count in wanted]
     assert all(min(limit, least) <= share <= limit for share, limit in zip(shares, limits, strict=True))
@@ -47,12 +43,12 @@ def test_no_share_is_wasted_and_none_is_more_than_is_wanted(
 
 
 def test_a_collection_alone_has_no_budget() -> None:
-    assert leg_budgets([7], QuerySettings(leg_top_k=500, all_legs_top_k=1)) == [500]
+    assert retriever_budgets([7], QuerySettings(retriever_top_k=500, all_retrievers_top_k=1)) == [500]
 
 
-def test_few_collections_bring_what_they_would_alone_and_many_less_but_never_too_little() -> None:
-    query = QuerySettings(leg_top_k=50, all_legs_top_k=400)
-    assert leg_budgets([1000] * 8, query) == [50] * 8
-    assert leg_budgets([1000] * 20, query) == [20] * 20
-    assert leg_budgets([1000] * 200, query) == [FEWEST] * 200
-    assert leg_budgets([5, 0, *[1000] * 18], query)[:3] == [5, 0, 22]
+def test_few_collections_keep_their_full_budget_and_many_share_it_down_to_a_minimum() -> None:
+    query = QuerySettings(retriever_top_k=50, all_retrievers_top_k=400)
+    assert retriever_budgets([1000] * 8, query) == [50] * 8
+    assert retriever_budgets([1000] * 20, query) == [20] * 20
+    assert retriever_budgets([1000] * 200, query) == [FEWEST_CANDIDATES] * 200
+    assert retriever_budgets([5, 0, *[1000] * 18], query)[:3] == [5, 0, 22]

@@ -1,23 +1,27 @@
-from elt_llm_query.retrieve.candidates import Candidate, best_first, from_node, join_legs, to_node
+from elt_llm_query.retrieve.fusion import SearchCandidate, best_first, from_node, join_rankings, to_node
 from llama_index.core.schema import NodeWithScore, TextNode
 
 
-def test_a_candidate_survives_its_way_through_llama_index() -> None:
-    candidate = Candidate("n1", "handbook", 1, 0.8, 2, 3.5, 0.03, 0.9)
+def test_a_candidate_survives_conversion_to_a_llama_index_node() -> None:
+    candidate = SearchCandidate("n1", "handbook", 1, 0.8, 2, 3.5, 0.03, 0.9)
     assert from_node(to_node(candidate), "another") == candidate
 
 
 def test_the_node_of_another_retriever_becomes_a_candidate() -> None:
     found = from_node(NodeWithScore(node=TextNode(id_="n1", text="x"), score=0.4), "handbook")
-    assert found == Candidate("n1", "handbook", fused_score=0.4)
+    assert found == SearchCandidate("n1", "handbook", fused_score=0.4)
 
 
 def test_equal_scores_are_ordered_by_node_id() -> None:
-    candidates = [Candidate("b", "c", score=0.5), Candidate("a", "c", score=0.5), Candidate("c", "c", score=0.7)]
+    candidates = [
+        SearchCandidate("b", "c", score=0.5),
+        SearchCandidate("a", "c", score=0.5),
+        SearchCandidate("c", "c", score=0.7),
+    ]
     assert [candidate.node_id for candidate in best_first(candidates)] == ["c", "a", "b"]
 
 
 def test_joined_candidates_keep_the_fused_order_and_a_score_from_0_to_1() -> None:
-    joined = join_legs("c", [("b", 0.03), ("a", 0.01)], [("a", 0.9)], [("b", 4.0)], scale=40.0)
+    joined = join_rankings("c", [("b", 0.03), ("a", 0.01)], [("a", 0.9)], [("b", 4.0)], scale=40.0)
     assert [(one.node_id, one.score) for one in joined] == [("b", 1.0), ("a", 0.4)]
     assert (joined[0].dense_rank, joined[0].keyword_rank) == (None, 1)

@@ -1,6 +1,12 @@
 import pytest
-from elt_llm_query.retrieve.candidates import Ranking
-from elt_llm_query.retrieve.fusion import Fusion, attainable, fuse, reciprocal_rank_fusion, relative_score_fusion
+from elt_llm_query.retrieve.fusion import (
+    Fusion,
+    Ranking,
+    attainable_fused_score,
+    fuse,
+    reciprocal_rank_fusion,
+    relative_score_fusion,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,20 +22,20 @@ def test_reciprocal_rank_fusion_adds_one_over_sixty_plus_the_rank() -> None:
     assert [node_id for node_id, _ in fused] == ["b", "a"]
 
 
-def test_relative_score_fusion_stretches_each_ranking_and_gives_nothing_for_a_missing_score() -> None:
+def test_relative_score_fusion_scales_each_ranking_and_counts_missing_scores_as_0() -> None:
     fused = relative_score_fusion([[("a", 10.0), ("b", 5.0), ("c", 0.0)], [("b", 0.7)]], [0.5, 0.5])
     assert dict(fused) == pytest.approx({"b": 0.75, "a": 0.5, "c": 0.0})
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS, FUSIONS)
-def test_the_order_of_the_legs_does_not_matter(one: Ranking, other: Ranking, weight: float, fusion: Fusion) -> None:
+def test_the_order_of_the_rankings_does_not_matter(one: Ranking, other: Ranking, weight: float, fusion: Fusion) -> None:
     there = fuse(fusion, [one, other], [weight, 1 - weight])
     back = fuse(fusion, [other, one], [1 - weight, weight])
     assert dict(there) == pytest.approx(dict(back))
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS, FUSIONS)
-def test_every_id_of_either_leg_comes_out_once_best_first_and_ties_go_by_id(
+def test_every_id_is_fused_once_best_first_with_ties_by_id(
     one: Ranking, other: Ranking, weight: float, fusion: Fusion
 ) -> None:
     fused = fuse(fusion, [one, other], [weight, 1 - weight])
@@ -40,7 +46,7 @@ def test_every_id_of_either_leg_comes_out_once_best_first_and_ties_go_by_id(
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS)
-def test_who_is_ahead_in_both_legs_is_ahead_in_the_fusion(one: Ranking, other: Ranking, weight: float) -> None:
+def test_a_node_that_leads_in_both_rankings_leads_in_the_fusion(one: Ranking, other: Ranking, weight: float) -> None:
     fused = dict(reciprocal_rank_fusion([one, other], [weight, 1 - weight]))
     places = [{node_id: rank for rank, (node_id, _) in enumerate(ranking)} for ranking in (one, other)]
     shared = places[0].keys() & places[1].keys()
@@ -56,9 +62,9 @@ def test_no_fused_score_is_above_the_attainable_one(
 ) -> None:
     weights = [weight, 1 - weight]
     for _, score in fuse(fusion, [one, other], weights):
-        assert 0 <= score <= attainable(fusion, weights) + 1e-12
+        assert 0 <= score <= attainable_fused_score(fusion, weights) + 1e-12
 
 
-def test_a_leg_without_weight_decides_nothing() -> None:
+def test_a_ranking_without_weight_changes_no_order() -> None:
     fused = reciprocal_rank_fusion([[("a", 1.0), ("b", 0.9)], [("b", 8.0), ("a", 7.0)]], [1.0, 0.0])
     assert [node_id for node_id, _ in fused] == ["a", "b"]

@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 
 class FixedRetriever(BaseRetriever):
-    """Gives what it was told, or fails; waits for the other leg if given a barrier."""
+    """Returns fixed hits or fails; waits for the other retriever at a barrier if there is one."""
 
     def __init__(
         self, hits: dict[str, float], barrier: Barrier | None = None, failure: Exception | None = None
@@ -34,67 +34,67 @@ def executor() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def test_it_is_llama_index_s_fusion_retriever_with_a_model_that_is_never_called(executor: ThreadPoolExecutor) -> None:
+def test_it_is_llama_index_s_fusion_retriever_with_a_mock_model(executor: ThreadPoolExecutor) -> None:
     retriever = HybridRetriever("c", FixedRetriever({"a": 0.9}), FixedRetriever({"b": 3.0}), executor=executor)
     assert isinstance(retriever, QueryFusionRetriever)
     assert isinstance(retriever._llm, MockLLM)
     assert retriever.num_queries == 1
 
 
-def test_both_legs_run_at_the_same_time(executor: ThreadPoolExecutor) -> None:
+def test_both_retrievers_run_at_the_same_time(executor: ThreadPoolExecutor) -> None:
     barrier = Barrier(2)
-    legs = FixedRetriever({"a": 0.9}, barrier), FixedRetriever({"a": 3.0}, barrier)
-    assert HybridRetriever("c", *legs, executor=executor).candidates("question")[0].node_id == "a"
+    retrievers = FixedRetriever({"a": 0.9}, barrier), FixedRetriever({"a": 3.0}, barrier)
+    assert HybridRetriever("c", *retrievers, executor=executor).candidates("question")[0].node_id == "a"
 
 
-def test_ranks_and_scores_of_both_legs_are_kept(executor: ThreadPoolExecutor) -> None:
-    legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
-    by_id = {one.node_id: one for one in HybridRetriever("c", *legs, executor=executor).candidates("question")}
+def test_ranks_and_scores_of_both_retrievers_are_kept(executor: ThreadPoolExecutor) -> None:
+    retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
+    by_id = {one.node_id: one for one in HybridRetriever("c", *retrievers, executor=executor).candidates("question")}
     assert (by_id["b"].dense_rank, by_id["b"].cosine) == (2, 0.4)
     assert (by_id["b"].keyword_rank, by_id["b"].keyword_score) == (1, 7.0)
     assert (by_id["a"].keyword_rank, by_id["a"].keyword_score) == (None, None)
     assert (by_id["c"].dense_rank, by_id["c"].cosine) == (None, None)
 
 
-def test_fusion_goes_by_node_id_although_all_nodes_look_alike(executor: ThreadPoolExecutor) -> None:
-    legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0})
-    nodes = HybridRetriever("c", *legs, executor=executor).retrieve("question")
+def test_fusion_identifies_nodes_by_id_even_if_their_texts_are_equal(executor: ThreadPoolExecutor) -> None:
+    retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0})
+    nodes = HybridRetriever("c", *retrievers, executor=executor).retrieve("question")
     assert [node.node.node_id for node in nodes] == ["b", "a"]
     assert nodes[0].node.metadata["keyword_rank"] == 1
     assert 0 <= nodes[0].get_score(raise_error=True) <= 1
 
 
 @pytest.mark.parametrize(("dense_weight", "first"), [(0.9, "a"), (0.1, "b")])
-def test_weights_are_honoured(executor: ThreadPoolExecutor, dense_weight: float, first: str) -> None:
-    legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "a": 2.0})
-    retriever = HybridRetriever("c", *legs, executor=executor, dense_weight=dense_weight)
+def test_weights_are_applied(executor: ThreadPoolExecutor, dense_weight: float, first: str) -> None:
+    retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "a": 2.0})
+    retriever = HybridRetriever("c", *retrievers, executor=executor, dense_weight=dense_weight)
     assert retriever.candidates("question")[0].node_id == first
 
 
-def test_the_hits_of_the_legs_are_not_changed(executor: ThreadPoolExecutor) -> None:
+def test_the_hits_of_the_retrievers_are_not_modified(executor: ThreadPoolExecutor) -> None:
     dense = FixedRetriever({"a": 0.9})
     HybridRetriever("c", dense, FixedRetriever({"a": 7.0}), executor=executor).retrieve("question")
     assert dense.hits == {"a": 0.9}
 
 
-def test_a_leg_that_fails_is_told_and_the_other_one_answers(executor: ThreadPoolExecutor) -> None:
+def test_the_failure_of_one_retriever_is_recorded_and_the_other_is_used(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     retriever = HybridRetriever("c", broken, FixedRetriever({"b": 3.0}), executor=executor)
-    legs = retriever.collect(retriever.ask(QueryBundle("question")))
-    assert [(name, str(failure)) for name, failure in legs.failures] == [("dense", "damaged")]
+    results = retriever.collect(retriever.start(QueryBundle("question")))
+    assert [(name, str(failure)) for name, failure in results.failures] == [("dense", "damaged")]
     assert [one.node_id for one in retriever.candidates("question")] == ["b"]
 
 
-def test_it_fails_when_both_legs_do(executor: ThreadPoolExecutor) -> None:
+def test_it_fails_if_both_retrievers_fail(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     with pytest.raises(CorruptIndex):
         HybridRetriever("c", broken, broken, executor=executor).retrieve("question")
 
 
-def test_many_threads_may_ask_at_once() -> None:
-    with ThreadPoolExecutor(4) as legs_pool, ThreadPoolExecutor(4) as askers:
-        legs = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
-        retriever = HybridRetriever("c", *legs, executor=legs_pool)
+def test_many_threads_may_search_at_once() -> None:
+    with ThreadPoolExecutor(4) as executor, ThreadPoolExecutor(4) as askers:
+        retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
+        retriever = HybridRetriever("c", *retrievers, executor=executor)
         expected = retriever.candidates("question")
         assert all(found == expected for found in askers.map(retriever.candidates, ["question"] * 100))
 

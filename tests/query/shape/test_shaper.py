@@ -1,24 +1,24 @@
-"""Each step of shaping as a question meets it: over published collections, told in the trace."""
+"""Each step of shaping over published collections, as recorded in the trace."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from elt_llm_core.collection import open_generation
+from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.progress import SilentProgress
-from elt_llm_core.settings import ChunkingSettings, EmbeddingSettings, LlmSettings, QuerySettings, Settings
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, LlmSettings, QuerySettings, Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.ingest_request import IngestRequest
 from elt_llm_ingest.pipeline import ingest
+from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_query.engine import open_engine
-from elt_llm_query.retrieve.pipeline import Found, PassageFinder
-from folders import write_files
+from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from shelf import writing
+from stored.folders import write_files
+from stored.shelf import writing
 
 MakeGeneration = Callable[..., Any]
 Publish = Callable[[Mapping[str, Sequence[str]]], Any]
@@ -33,20 +33,20 @@ def settings(max_context_tokens: int = 4000, **query: Any) -> Settings:
     return Settings(query=QuerySettings.model_validate(query), llm=LlmSettings(max_context_tokens=max_context_tokens))
 
 
-def ask(generation: Any, way: Settings, question: str = QUESTION, top_k: int | None = None) -> Found:
-    with PassageFinder([generation], [FakeEmbedding(256)], way) as finder:
-        return finder.find(question, top_k=top_k)
+def ask(generation: Any, way: Settings, question: str = QUESTION, top_k: int | None = None) -> SearchResult:
+    with SearchPipeline([generation], [FakeEmbedding(256)], way) as pipeline:
+        return pipeline.search(question, top_k=top_k)
 
 
-def shaped(found: Found) -> dict[str, Any]:
+def shaped(found: SearchResult) -> dict[str, Any]:
     return found.stages[-1].details
 
 
-def texts(found: Found) -> list[str]:
+def texts(found: SearchResult) -> list[str]:
     return [chunk.text for chunk in found.chunks]
 
 
-def test_nothing_but_rank_leaves_anything_out_by_default(publish_generation: Publish) -> None:
+def test_by_default_only_rank_leaves_chunks_out(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings())
     assert set(texts(found)) == {*MAST, *QUAY}
     assert shaped(found).keys() == {
@@ -59,7 +59,7 @@ def test_nothing_but_rank_leaves_anything_out_by_default(publish_generation: Pub
     assert found.notes == ()
 
 
-def test_passages_that_touch_are_one_and_the_document_says_just_that(publish_generation: Publish) -> None:
+def test_touching_chunks_are_merged_into_the_exact_text_of_the_document(publish_generation: Publish) -> None:
     generation = publish_generation(SOURCES)
     found = ask(generation, settings(merge_adjacent=True))
     assert sorted(texts(found)) == sorted(["\n".join(MAST), "\n".join(QUAY)])
@@ -70,7 +70,7 @@ def test_passages_that_touch_are_one_and_the_document_says_just_that(publish_gen
     assert sum(len(chunk.metadata["matches"]) for chunk in found.chunks) == 6
 
 
-def test_sentences_around_a_passage_are_read_with_it(publish_generation: Publish) -> None:
+def test_sentences_around_a_chunk_are_read_with_it(publish_generation: Publish) -> None:
     generation = publish_generation(SOURCES)
     found = ask(generation, settings(widen_sentences=1, reranker_top_k=1), "keel oak")
     assert texts(found) == ["\n".join(MAST[1:])]
@@ -80,7 +80,7 @@ def test_sentences_around_a_passage_are_read_with_it(publish_generation: Publish
     assert shaped(found)["read wider"] == {match["node_id"]: list(found.chunks[0].span)}
 
 
-def test_one_document_has_no_more_than_its_share(publish_generation: Publish) -> None:
+def test_max_per_source_limits_each_document(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings(max_per_source=1))
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
     assert len(shaped(found)["beyond max_per_source"]) == 4
@@ -92,12 +92,12 @@ def test_a_share_is_filled_from_further_down_the_ranking(publish_generation: Pub
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
 
 
-def test_near_doubles_are_read_once_without_embedding_anything(make_generation: MakeGeneration) -> None:
+def test_near_duplicates_are_read_once_without_embedding(make_generation: MakeGeneration) -> None:
     model = FakeEmbedding(256)
     generation = make_generation({"a": "the mast is tall", "b": "The mast is tall!", "c": "oak keel"}, "ship", model)
     embedded = model.texts_embedded
-    with PassageFinder([generation], [model], settings(near_duplicate_cosine=0.95)) as finder:
-        found = finder.find(QUESTION)
+    with SearchPipeline([generation], [model], settings(near_duplicate_cosine=0.95)) as pipeline:
+        found = pipeline.search(QUESTION)
     assert [chunk.node_id for chunk in found.chunks] == ["a", "c"]
     assert shaped(found)["nearly the same as another"] == {"b": "a"}
     assert model.texts_embedded == embedded
@@ -106,39 +106,39 @@ def test_near_doubles_are_read_once_without_embedding_anything(make_generation: 
 
 def test_a_small_collection_is_read_whole_in_the_order_of_its_documents(publish_generation: Publish) -> None:
     generation = publish_generation(SOURCES)
-    found = ask(generation, settings(full_context_max_chunks=6, reranker_top_k=1, leg_top_k=1))
+    found = ask(generation, settings(full_context_max_chunks=6, reranker_top_k=1, retriever_top_k=1))
     assert texts(found) == [*MAST, *QUAY]
     assert shaped(found)["read whole"] == ["handbook"]
     assert len(ask(generation, settings(full_context_max_chunks=5, reranker_top_k=1)).chunks) == 1
 
 
-def test_who_names_a_number_gets_no_more_though_the_collection_is_small(publish_generation: Publish) -> None:
+def test_an_explicit_top_k_limits_small_collections_too(publish_generation: Publish) -> None:
     way = settings(full_context_max_chunks=6, max_context_tokens=100)
     assert len(ask(publish_generation(SOURCES), way, top_k=2).chunks) == 2
 
 
-def test_a_small_collection_stands_whole_behind_the_passages_of_a_large_one(make_generation: MakeGeneration) -> None:
+def test_a_small_collection_is_read_whole_after_the_chunks_of_a_large_one(make_generation: MakeGeneration) -> None:
     small = make_generation({"s1": "The keel is of oak.", "s2": "The sail is white."}, "small")
     large = make_generation({f"l{number}": f"mast number {number}" for number in range(5)}, "large")
     way = settings(full_context_max_chunks=2, reranker_top_k=2)
-    with PassageFinder([small, large], [FakeEmbedding(256)], way) as finder:
-        found = finder.find(QUESTION)
+    with SearchPipeline([small, large], [FakeEmbedding(256)], way) as pipeline:
+        found = pipeline.search(QUESTION)
     assert [chunk.collection for chunk in found.chunks] == ["large", "large", "small", "small"]
     assert [chunk.node_id for chunk in found.chunks[2:]] == ["s1", "s2"]
 
 
-def test_where_nothing_is_relevant_enough_half_of_it_is_tried_once_and_said(make_generation: MakeGeneration) -> None:
+def test_if_nothing_is_relevant_enough_half_the_minimum_is_used_with_a_note(make_generation: MakeGeneration) -> None:
     generation = make_generation({"a": "the mast is tall", "b": "oak keel"})
     way: dict[str, Any] = {"use_reranker": False, "strategy": "dense"}
     scores = [chunk.score for chunk in ask(generation, settings(**way)).chunks]
     minimum = (scores[0] + 1) / 2
     lowered = ask(generation, settings(**way, min_relevance_score=minimum))
     assert [chunk.score for chunk in lowered.chunks] == [score for score in scores if score >= minimum / 2]
-    assert any(f"{minimum / 2:g} or more were taken" in note for note in lowered.notes)
+    assert any(f"{minimum / 2:g} or more were used" in note for note in lowered.notes)
     assert shaped(lowered)["lowered min_relevance_score"] == minimum / 2
 
 
-def test_where_half_of_it_is_still_too_much_nothing_is_found_and_it_is_said(make_generation: MakeGeneration) -> None:
+def test_if_half_the_minimum_leaves_nothing_a_note_reports_it(make_generation: MakeGeneration) -> None:
     generation = make_generation({"a": "oak keel", "b": "white sail"})
     found = ask(generation, settings(use_reranker=False, strategy="dense", min_relevance_score=1.0), "zebra")
     assert found.chunks == ()
@@ -146,14 +146,14 @@ def test_where_half_of_it_is_still_too_much_nothing_is_found_and_it_is_said(make
     assert set(shaped(found)["below min_relevance_score"]) == {"a", "b"}
 
 
-def test_passages_beyond_the_budget_are_left_out_whole_and_listed(make_generation: MakeGeneration) -> None:
+def test_chunks_beyond_the_token_budget_are_left_out_whole_and_recorded(make_generation: MakeGeneration) -> None:
     generation = make_generation({f"n{number}": "mast " * (40 - number) for number in range(5)})
     found = ask(generation, settings(max_context_tokens=100))
     assert [chunk.text for chunk in found.chunks] == [generation.stored[chunk.node_id].text for chunk in found.chunks]
     left_out = shaped(found)["beyond llm.max_context_tokens"]
     assert {chunk.node_id for chunk in found.chunks} | set(left_out) == set(generation.ids)
     assert len(found.chunks) == 2
-    assert any(f"{len(left_out)} of 5 passages were left out" in note for note in found.notes)
+    assert any(f"{len(left_out)} of 5 chunks were left out" in note for note in found.notes)
 
 
 def test_the_parent_is_read_and_the_child_is_kept_as_the_match(tmp_path: Path) -> None:
@@ -165,12 +165,12 @@ def test_the_parent_is_read_and_the_child_is_kept_as_the_match(tmp_path: Path) -
     chunking = ChunkingSettings(strategy="parent_child", chunk_size=24, chunk_overlap=0, parent_size=400)
     configured = Settings(embedding=EmbeddingSettings(provider="fake"), chunking=chunking)
     with writing(tmp_path / "data", None) as store:
-        ingest(IngestRequest("ship", (folder,)), configured, model, store, SilentProgress(), DirectParser(), None)
+        ingest(IngestRequest("ship", (folder,)), configured, model, store, SilentListener(), DirectParser(), None)
     with open_store(tmp_path / "data") as store, open_generation(store, "ship", model.fingerprint) as generation:
         found = ask(generation, settings())
         children = ask(generation, settings(read_parents=False), top_k=50)
-        with PassageFinder([generation], [model], settings(reranker_top_k=50)) as finder:
-            filtered = finder.find(QUESTION, where=["section=Mast"])
+        with SearchPipeline([generation], [model], settings(reranker_top_k=50)) as pipeline:
+            filtered = pipeline.search(QUESTION, where=["section=Mast"])
         document = generation.document("mast.md").text
     parent, *others = [chunk for chunk in found.chunks if chunk.source == "mast.md"]
     assert not others
@@ -179,11 +179,11 @@ def test_the_parent_is_read_and_the_child_is_kept_as_the_match(tmp_path: Path) -
     matched = [document[slice(*match["span"])] for match in parent.metadata["matches"]]
     assert sorted(matched) == sorted(chunk.text for chunk in children.chunks if chunk.source == "mast.md")
     assert len(shaped(found)["same parent as another"]) == len(matched) - 1
-    # A filter of passages leaves their parents out, so that no child may stand for another.
+    # A filter of chunks excludes their parents, so that no child may replace another.
     assert sorted(texts(filtered)) == sorted(matched)
 
 
-def test_answers_from_wider_passages_still_cite_the_very_words(tmp_path: Path) -> None:
+def test_answers_from_widened_chunks_cite_exact_quotes(tmp_path: Path) -> None:
     lines = "\n\n".join(f"## Part {number}\n\nPart {number} is {number + 10} metres long." for number in range(9))
     folder = write_files(tmp_path / "in", {"parts.md": f"# Parts\n\n{lines}\n"})
     model = FakeEmbedding()
@@ -191,11 +191,11 @@ def test_answers_from_wider_passages_still_cite_the_very_words(tmp_path: Path) -
         embedding=EmbeddingSettings(provider="fake"), chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0)
     )
     with writing(tmp_path / "data", None) as store:
-        ingest(IngestRequest("ship", (folder,)), configured, model, store, SilentProgress(), DirectParser(), None)
+        ingest(IngestRequest("ship", (folder,)), configured, model, store, SilentListener(), DirectParser(), None)
     text = (folder / "parts.md").read_text(encoding="utf-8")
     for way in ({"merge_adjacent": True}, {"widen_sentences": 2}, {"full_context_max_chunks": 99}):
-        asked = configured.model_copy(update={"query": QuerySettings.model_validate(way)})
-        with open_engine(asked, tmp_path / "data", ["ship"], embedding=model) as engine:
+        changed = configured.model_copy(update={"query": QuerySettings.model_validate(way)})
+        with open_engine(changed, tmp_path / "data", ["ship"], embedding=model) as engine:
             result = engine.ask("How long is part 7?")
         assert "17 metres" in result.answer, way
         assert result.citations[0].section == "Parts > Part 7"
@@ -204,7 +204,7 @@ def test_answers_from_wider_passages_still_cite_the_very_words(tmp_path: Path) -
 
 @examples(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=10), st.booleans(), st.booleans(), st.integers(0, 1), st.integers(1, 4))
-def test_no_passage_is_lost_unless_it_is_told(
+def test_every_chunk_is_read_or_recorded_as_left_out(
     make_generation: MakeGeneration, found_texts: list[str], near: bool, varied: bool, most: int, top_k: int
 ) -> None:
     generation = make_generation({f"n{number:02}": text for number, text in enumerate(found_texts)})

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from elt_llm_core.errors import UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.settings import STRATEGIES, QuerySettings, Settings, StrategyName
-from elt_llm_query.retrieve.pipeline import PassageFinder
-from elt_llm_query.retrieve.wording import LegChoice
+from elt_llm_core.settings.tree import STRATEGIES, QuerySettings, Settings, StrategyName
+from elt_llm_query.retrieve.query_variant import RetrieverChoice
+from elt_llm_query.search import SearchPipeline
 from elt_llm_query.strategies import create_strategy
-from elt_llm_query.strategies.one_search import OneSearch
+from elt_llm_query.strategies.strategy import SingleSearchStrategy
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {"n1": "The referee shows a yellow card.", "n2": "Annual leave is approved by the line manager."}
@@ -18,37 +18,37 @@ QUESTION = "Who approves annual leave?"
 @pytest.mark.parametrize(
     ("name", "dense", "keyword"), [("dense", True, False), ("sparse", False, True), ("hybrid", True, True)]
 )
-def test_a_strategy_of_one_search_names_its_legs(name: StrategyName, dense: bool, keyword: bool) -> None:
+def test_a_single_search_strategy_uses_its_retrievers(name: StrategyName, dense: bool, keyword: bool) -> None:
     strategy = create_strategy(name, QuerySettings())
-    assert isinstance(strategy, OneSearch)
-    assert strategy.legs == LegChoice(dense, keyword)
+    assert isinstance(strategy, SingleSearchStrategy)
+    assert strategy.retrievers == RetrieverChoice(dense, keyword)
 
 
-def test_without_hybrid_search_vectors_are_asked_alone() -> None:
+def test_without_hybrid_search_only_the_dense_retriever_is_used() -> None:
     strategy = create_strategy("hybrid", QuerySettings(use_hybrid_search=False))
-    assert isinstance(strategy, OneSearch)
-    assert strategy.legs == LegChoice(dense=True, keyword=False)
+    assert isinstance(strategy, SingleSearchStrategy)
+    assert strategy.retrievers == RetrieverChoice(dense=True, keyword=False)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_goes_by_its_name(name: StrategyName) -> None:
+def test_every_strategy_has_its_name(name: StrategyName) -> None:
     assert create_strategy(name, QuerySettings()).name == name
 
 
 def test_the_strategy_of_one_question_may_differ_from_the_configured_one(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
-    with PassageFinder([make_generation(TEXTS)], [embedding], Settings()) as finder:
-        both, sparse = finder.find(QUESTION), finder.find(QUESTION, strategy="sparse")
-    legs = {stage.name: stage.details for stage in sparse.stages}["retrieve"]["collections"]["handbook"]
+    with SearchPipeline([make_generation(TEXTS)], [embedding], Settings()) as pipeline:
+        both, sparse = pipeline.search(QUESTION), pipeline.search(QUESTION, strategy="sparse")
+    hits = {stage.name: stage.details for stage in sparse.stages}["retrieve"]["collections"]["handbook"]
     assert (len(both.chunks), [chunk.node_id for chunk in sparse.chunks]) == (2, ["n2"])
-    assert (legs["dense"], [node_id for node_id, _ in legs["keyword"]]) == ([], ["n2"])
+    assert (hits["dense"], [node_id for node_id, _ in hits["keyword"]]) == ([], ["n2"])
 
 
-def test_a_strategy_that_there_is_not_is_refused(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_an_unknown_strategy_is_refused(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     unknown: Any = "telepathy"
     with (
-        PassageFinder([make_generation(TEXTS)], [embedding], Settings()) as finder,
+        SearchPipeline([make_generation(TEXTS)], [embedding], Settings()) as pipeline,
         pytest.raises(UsageError, match="telepathy"),
     ):
-        finder.find(QUESTION, strategy=unknown)
+        pipeline.search(QUESTION, strategy=unknown)

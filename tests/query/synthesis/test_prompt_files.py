@@ -14,12 +14,12 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize("name", PROMPT_NAMES)
-def test_what_is_written_out_can_be_read_again(name: str, tmp_path: Path) -> None:
+def test_a_written_prompt_can_be_read_again(name: str, tmp_path: Path) -> None:
     assert load_prompts(written(tmp_path, f"{name}.yaml", shipped_text(name))) == load_prompts(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("simple.yaml", OWN.replace("{sources}", ""), "{sources}"),
         ("simple.yaml", OWN.replace("language", "langauge"), "Is it {language}?"),
@@ -27,13 +27,15 @@ def test_what_is_written_out_can_be_read_again(name: str, tmp_path: Path) -> Non
         ("simple.yml", OWN, "simple.yaml"),
     ],
 )
-def test_what_would_be_left_unread_is_told_with_what_is_meant(name: str, text: str, told: str, tmp_path: Path) -> None:
+def test_a_misspelt_prompt_raises_an_error_with_a_suggestion(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(SettingsError) as raised:
         load_prompts(written(tmp_path, name, text))
     assert name in str(raised.value)
-    assert told in f"{raised.value} {raised.value.hint}"
+    assert message in f"{raised.value} {raised.value.hint}"
 
 
 @pytest.mark.parametrize(("name", "text"), [("simple.yaml", OWN + "# {x}"), ("simple_of_last_year.yaml", "none: 1")])
-def test_braces_and_files_of_other_meaning_are_let_be(name: str, text: str, tmp_path: Path) -> None:
+def test_other_braces_and_files_are_ignored(name: str, text: str, tmp_path: Path) -> None:
     assert load_prompts(written(tmp_path, name, text.replace("Answer", "{json} Answer")))

@@ -1,4 +1,4 @@
-"""Other names are looked for both ways, and count as the name itself."""
+"""Aliases are searched in both directions and count as the name itself."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.settings import Settings
-from elt_llm_core.settings_loader import load_settings
-from elt_llm_query.retrieve.other_names import renamed, with_other_names
-from elt_llm_query.retrieve.pipeline import Found, PassageFinder
-from elt_llm_query.retrieve.wording import OtherNames
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.tree import Settings
+from elt_llm_query.retrieve.query_variant import AlternativeNames, replace_alternatives, score_with_alternatives
+from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.understanding.aliases import EXAMPLE, Aliases, aliases_from, load_aliases
-from elt_llm_query.understanding.named import AliasIndex
+from elt_llm_query.understanding.analysis import AliasIndex
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {
@@ -26,13 +25,13 @@ TEXTS = {
 ALIASES = aliases_from({"HR": ["human resources", "personnel"], "leave": ["holiday"], "IT": ["information technology"]})
 
 
-def ask(generation: Any, embedding: FakeEmbedding, question: str, aliases: Aliases = ALIASES) -> Found:
-    with PassageFinder([generation], [embedding], Settings(), aliases=aliases) as finder:
-        return finder.find(question)
+def ask(generation: Any, embedding: FakeEmbedding, question: str, aliases: Aliases = ALIASES) -> SearchResult:
+    with SearchPipeline([generation], [embedding], Settings(), aliases=aliases) as pipeline:
+        return pipeline.search(question)
 
 
 @pytest.mark.parametrize(
-    ("question", "first", "told"),
+    ("question", "first", "aliases"),
     [
         ("What does HR approve?", "a", {"HR": ["human resources"]}),
         ("what does hr approve?", "a", {"HR": ["human resources"]}),
@@ -40,60 +39,62 @@ def ask(generation: Any, embedding: FakeEmbedding, question: str, aliases: Alias
         ("Does IT mend printing?", "e", {"IT": ["information technology"]}),
     ],
 )
-def test_a_name_is_looked_for_by_its_other_names(
-    make_generation: MakeGeneration, embedding: FakeEmbedding, question: str, first: str, told: dict[str, list[str]]
+def test_a_name_is_searched_by_its_alternatives(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, question: str, first: str, aliases: dict[str, list[str]]
 ) -> None:
     found = ask(make_generation(TEXTS), embedding, question)
-    assert found.stages[0].details["aliases"] == told
+    assert found.stages[0].details["aliases"] == aliases
     brought = next(stage for stage in found.stages if stage.name == "retrieve").details["collections"]["handbook"]
     assert brought["keyword"][0][0] == first
 
 
-def test_another_name_covers_what_the_name_covers(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_an_alternative_covers_the_same_words_as_the_name(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     found = ask(make_generation(TEXTS), embedding, "HR approves")
     coverage = {chunk.node_id: chunk.coverage for chunk in found.chunks}
     assert coverage["a"] == 1.0
     assert (coverage["b"] or 0.0) < 0.5  # half a name is none
 
 
-def test_a_small_word_is_a_name_only_as_it_is_written(make_generation: MakeGeneration) -> None:
+def test_a_stopword_alias_matches_only_as_written(make_generation: MakeGeneration) -> None:
     index = AliasIndex(ALIASES, [make_generation(TEXTS)])
     assert index.in_question("Is it repaired?") == ()
     assert index.in_question("Is IT repaired?")[0].others == ("information technology",)
 
 
-def test_names_are_found_the_other_way_round_with_and_without_diacritics(make_generation: MakeGeneration) -> None:
+def test_aliases_match_in_both_directions_with_and_without_diacritics(make_generation: MakeGeneration) -> None:
     generation = make_generation({"a": "The Büro is open.", "b": "Our headquarters moved."})
     index = AliasIndex(aliases_from({"Büro": ["headquarters"]}), [generation])
     assert index.in_question("where is the BURO")[0].others == ("headquarters",)
     assert index.in_question("where are headquarters")[0].others == ("Büro",)
 
 
-def test_no_passage_scores_less_and_none_more_than_the_name_itself_could(make_generation: MakeGeneration) -> None:
+def test_alternatives_never_lower_a_score_or_exceed_the_name_s_own(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS | {"f": "HR moved."})
-    names = [OtherNames("HR", ("human resources", "personnel"))]
+    names = [AlternativeNames("HR", ("human resources", "personnel"))]
     plain = generation.keyword.scores("HR approves")
-    scores = with_other_names(plain, names, generation, generation.keyword.scores)
+    scores = score_with_alternatives(plain, names, generation, generation.keyword.scores)
     assert (scores >= plain).all()
     gained = {generation.ids[place] for place in (scores > plain).nonzero()[0]}
     assert gained == {"a"}
 
 
-def test_a_passage_is_read_with_the_name_that_was_typed(make_generation: MakeGeneration) -> None:
+def test_alternatives_in_a_chunk_are_replaced_by_the_typed_name(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     stems = generation.stems(["a"])[0]
-    assert renamed(stems, [OtherNames("HR", ("human resources",))], generation)[0] == "hr"
+    assert replace_alternatives(stems, [AlternativeNames("HR", ("human resources",))], generation)[0] == "hr"
 
 
-def test_other_aliases_are_another_question_to_the_cache(
+def test_results_with_different_aliases_are_cached_separately(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     generation = make_generation(TEXTS)
-    with PassageFinder([generation], [embedding], Settings()) as plain:
-        caches = plain._caches
-        plain.find("What does HR approve?")
-        with PassageFinder([generation], [embedding], Settings(), caches=caches, aliases=ALIASES) as finder:
-            found = finder.find("What does HR approve?")
+    with SearchPipeline([generation], [embedding], Settings()) as plain:
+        caches = plain.caches
+        plain.search("What does HR approve?")
+        with SearchPipeline([generation], [embedding], Settings(), caches=caches, aliases=ALIASES) as pipeline:
+            found = pipeline.search("What does HR approve?")
     assert found.stages[0].details["cache"]["hit"] is False
     assert found.stages[0].details["aliases"]
 
@@ -127,10 +128,10 @@ def test_a_wrong_file_is_refused_by_file_and_line(tmp_path: Path, text: str, lin
         written(tmp_path, text)
 
 
-def test_one_name_where_a_list_belongs_is_told_as_that(tmp_path: Path) -> None:
+def test_a_name_in_place_of_a_list_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="must be a list"):
         written(tmp_path, "aliases:\n  HR: personnel\n")
 
 
-def test_no_file_is_no_alias(tmp_path: Path) -> None:
+def test_without_a_file_there_are_no_aliases(tmp_path: Path) -> None:
     assert load_aliases(load_settings(None, {}, tmp_path)) == Aliases()

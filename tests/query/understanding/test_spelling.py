@@ -6,10 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.settings import QuerySettings, Settings
-from elt_llm_query.retrieve.pipeline import PassageFinder
-from elt_llm_query.understanding.edits import distance, is_swapped, one_mistake_away
-from elt_llm_query.understanding.spelling import Correction, Speller, corrected
+from elt_llm_core.settings.tree import QuerySettings, Settings
+from elt_llm_query.search import SearchPipeline
+from elt_llm_query.understanding.spelling import (
+    SpellingCorrection,
+    SpellingCorrector,
+    apply_corrections,
+    edit_distance,
+    is_transposition,
+    single_edits,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +31,8 @@ WORD = st.text("abcde", min_size=1, max_size=8)
 
 
 @pytest.fixture
-def speller(make_generation: MakeGeneration) -> Speller:
-    return Speller([make_generation(TEXTS)], ["en"], frozenset({"tidewatr"}))
+def speller(make_generation: MakeGeneration) -> SpellingCorrector:
+    return SpellingCorrector([make_generation(TEXTS)], ["en"], frozenset({"tidewatr"}))
 
 
 @pytest.mark.parametrize(
@@ -40,10 +46,10 @@ def speller(make_generation: MakeGeneration) -> Speller:
         ("When may a goolkeaper be registered?", "goolkeaper", "goalkeeper"),  # two mistakes in a long word
     ],
 )
-def test_a_mistyped_word_is_taken_for_that_of_the_documents(
-    speller: Speller, question: str, typed: str, meant: str
+def test_a_mistyped_word_is_corrected_to_one_of_the_documents(
+    speller: SpellingCorrector, question: str, typed: str, meant: str
 ) -> None:
-    assert Correction(typed, meant) in speller.corrections(question, "en")
+    assert SpellingCorrection(typed, meant) in speller.corrections(question, "en")
 
 
 @pytest.mark.parametrize(
@@ -59,51 +65,53 @@ def test_a_mistyped_word_is_taken_for_that_of_the_documents(
         "Xqzwv blarg zzyzx quuxly wibblet",
     ],
 )
-def test_real_words_names_codes_and_quotations_are_left_as_they_are(speller: Speller, question: str) -> None:
+def test_real_words_names_codes_and_quotations_are_not_corrected(speller: SpellingCorrector, question: str) -> None:
     assert speller.corrections(question, "en") == ()
 
 
-def test_of_two_words_as_likely_neither_is_taken(make_generation: MakeGeneration) -> None:
-    speller = Speller([make_generation({"a": "gallant horses", "b": "gallons of water"})], ["en"], frozenset())
+def test_of_two_equally_likely_words_neither_is_used(make_generation: MakeGeneration) -> None:
+    speller = SpellingCorrector(
+        [make_generation({"a": "gallant horses", "b": "gallons of water"})], ["en"], frozenset()
+    )
     assert speller.corrections("how many gallont of it are there", "en") == ()
 
 
-def test_a_word_that_any_collection_has_is_left_alone(make_generation: MakeGeneration) -> None:
+def test_a_word_that_any_collection_has_is_not_corrected(make_generation: MakeGeneration) -> None:
     other = make_generation({"x": "presidnet is a trade name"}, "trade")
-    speller = Speller([make_generation(TEXTS), other], ["en"], frozenset())
+    speller = SpellingCorrector([make_generation(TEXTS), other], ["en"], frozenset())
     assert speller.corrections("Who is the presidnet of the council?", "en") == ()
 
 
-def test_no_word_of_what_a_filter_leaves_out_is_taken(make_generation: MakeGeneration) -> None:
+def test_no_correction_uses_a_word_of_filtered_out_chunks(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     mask = np.array([node_id not in ("n1", "n2") for node_id in generation.ids])
-    speller = Speller([generation], ["en"], frozenset())
+    speller = SpellingCorrector([generation], ["en"], frozenset())
     assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [mask]) == ()
 
 
-def test_a_correction_is_searched_for_noted_and_told(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_correction_is_searched_noted_and_traced(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     settings = Settings(query=QuerySettings(cache_size=0))
-    with PassageFinder([make_generation(TEXTS)], [embedding], settings) as finder:
-        found = finder.find("Who signs a certifcate?")
-        right = finder.find("Who signs a certificate?")
+    with SearchPipeline([make_generation(TEXTS)], [embedding], settings) as pipeline:
+        found = pipeline.search("Who signs a certifcate?")
+        right = pipeline.search("Who signs a certificate?")
     assert [chunk.node_id for chunk in found.chunks] == [chunk.node_id for chunk in right.chunks]
-    assert "No document has the word 'certifcate'; 'certificate' was looked for instead." in found.notes
+    assert "No document has the word 'certifcate'; 'certificate' was searched for instead." in found.notes
     assert found.stages[0].details["corrected"] == {"certifcate": "certificate"}
     assert found.searched_for == "Who signs a certificate?"
 
 
-def test_words_are_replaced_where_they_stand_alone() -> None:
-    made = [Correction("certifcate", "certificate")]
-    assert corrected("a certifcate, certifcate-2", made) == "a certificate, certifcate-2"
+def test_only_whole_words_are_replaced() -> None:
+    made = [SpellingCorrection("certifcate", "certificate")]
+    assert apply_corrections("a certifcate, certifcate-2", made) == "a certificate, certifcate-2"
 
 
 @given(WORD)
-def test_every_word_made_by_one_mistake_is_one_mistake_away(word: str) -> None:
-    assert all(distance(word, made, 2) == 1 and made[:1] in (word[0], "") for made in one_mistake_away(word))
+def test_every_single_edit_has_distance_1(word: str) -> None:
+    assert all(edit_distance(word, made, 2) == 1 and made[:1] in (word[0], "") for made in single_edits(word))
 
 
 @given(WORD, WORD)
 def test_distance_is_symmetric_and_0_for_equal_words_only(one: str, other: str) -> None:
-    assert distance(one, other, 9) == distance(other, one, 9)
-    assert (distance(one, other, 9) == 0) == (one == other)
-    assert not is_swapped(one, other) or distance(one, other, 9) == 1
+    assert edit_distance(one, other, 9) == edit_distance(other, one, 9)
+    assert (edit_distance(one, other, 9) == 0) == (one == other)
+    assert not is_transposition(one, other) or edit_distance(one, other, 9) == 1

@@ -1,0 +1,53 @@
+"""A job whose process cannot start fails with a reason and is not retried for ever."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from elt_llm_api.serve.jobs.handover import claim_job, decode_settings, encode_settings
+from elt_llm_api.serve.jobs.runner import JobRunner
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.jobs import MAX_ATTEMPTS, JobQueue, QueuedJob
+from processes.command_line import FAKE
+from served.documents import wait_for_job
+
+
+def test_a_child_process_gets_the_settings_of_the_server(tmp_path: Path) -> None:
+    given = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_INGEST__MAX_FILE_MB": "7"}
+    loaded = load_settings(None, given, tmp_path)
+    assert decode_settings(encode_settings(loaded)) == loaded
+
+
+def test_a_job_whose_process_does_not_start_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    loaded = load_settings(None, FAKE, tmp_path)
+    nowhere = replace(loaded, data_dir=tmp_path / "file" / "data")
+    with closing(open_state(loaded.data_dir)) as state:
+        queue = JobQueue(state)
+        job = queue.submit("evaluate", {"collection": "samples"}, "local")
+        with JobRunner(queue, lambda: nowhere) as runner:
+            runner.start()
+            ended: QueuedJob = wait_for_job(queue, job.id)
+    assert (ended.status, ended.attempts) == ("failed", 0)
+    assert "does not start" in ended.error
+
+
+def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:
+    loaded = load_settings(None, FAKE, tmp_path)
+    with closing(open_state(loaded.data_dir)) as state:
+        queue = JobQueue(state)
+        job = queue.submit("evaluate", {"collection": "samples"}, "local")
+        for attempt in range(MAX_ATTEMPTS):
+            with claim_job(loaded.data_dir, job.id):
+                assert queue.begin(job.id, pid=1)
+            if attempt < MAX_ATTEMPTS - 1:
+                queue.abandoned(job.id, "Its process was killed.")
+        locks = loaded.data_dir / "jobs" / "queue"
+        assert [one.name for one in locks.iterdir()] == [job.id]
+        with JobRunner(queue, lambda: loaded) as runner:
+            runner.start()
+            ended: QueuedJob = wait_for_job(queue, job.id)
+    assert ended.status == "failed"
+    assert "tried 3 times" in ended.error
+    assert list(locks.iterdir()) == []

@@ -1,0 +1,126 @@
+"""A server that is killed in the middle of an ingest loses nothing: the next one goes on, and comes to the same."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.jobs import JobQueue, QueuedJob
+from elt_llm_core.utilities import FAILPOINT_VARIABLE
+from processes.command_line import FAKE, run_process
+from served.command import serving as started
+from served.documents import ended, until
+from stored.folders import generated_files, write_files
+
+pytestmark = pytest.mark.network
+FILES = 60
+
+
+@contextmanager
+def serving(project: Path, **environment: str) -> Iterator[tuple["subprocess.Popen[bytes]", httpx.Client]]:
+    """`elt-llm serve` over a project, which may read its folder `docs`; it is killed at the end of the block."""
+    given = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_SERVE__REQUESTS_PER_MINUTE": "100000", **environment}
+    with (
+        started(project, project, environment=given) as running,
+        httpx.Client(base_url=running.address, timeout=60) as client,
+    ):
+        yield running.process, client
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The hash that an ingest of the notes comes to when nothing disturbs it."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    write_files(folder / "docs", generated_files(FILES))
+    report = run_process("ingest", "docs", "-c", "notes", "--json", folder=folder, **FAKE)
+    return str(report.json["collection_hash"])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project of its own over the same notes."""
+    write_files(tmp_path / "docs", generated_files(FILES))
+    return tmp_path
+
+
+def kept(project: Path, identity: str) -> QueuedJob:
+    with closing(open_state(project / ".elt_llm")) as state:
+        return JobQueue(state).get(identity)
+
+
+def wait_until_dead(pid: int) -> None:
+    deadline = time.monotonic() + 120
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline, f"process {pid} outlived its server"
+        time.sleep(0.05)
+
+
+def collection_hash(client: httpx.Client, identity: str) -> str:
+    return str(client.get(f"/v1/jobs/{identity}/result").json()["collection_hash"])
+
+
+def submitted(client: httpx.Client) -> str:
+    return str(client.post("/v1/ingest", json={"collection": "notes", "paths": ["docs"]}).json()["id"])
+
+
+def test_a_killed_servers_ingest_ends_with_it_and_is_finished_by_the_next_one(project: Path, expected: str) -> None:
+    with serving(project, **{FAILPOINT_VARIABLE: "embed-before:1:hang"}) as (server, client):
+        identity = submitted(client)
+        until(client, identity, "running")
+        pid = kept(project, identity).pid
+        assert pid is not None
+        deadline = time.monotonic() + 120
+        while client.get(f"/v1/jobs/{identity}").json()["progress"].get("stage") != "embed":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        server.kill()
+        server.wait(60)
+    wait_until_dead(pid)
+    assert (kept(project, identity).status, kept(project, identity).attempts) == ("queued", 0)
+    with serving(project) as (_, client):
+        job = ended(client, identity)
+        assert (job["status"], job["error"]) == ("done", "")
+        assert collection_hash(client, identity) == expected
+
+
+def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, expected: str) -> None:
+    with serving(project, **{FAILPOINT_VARIABLE: "index-before:1:hang"}) as (server, client):
+        identity = submitted(client)
+        until(client, identity, "running")
+        pid = kept(project, identity).pid
+        server.send_signal(signal.SIGSTOP)  # it does not see what becomes of the job
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 120
+        while Path(f"/proc/{pid}/status").read_text().find("State:\tZ") < 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        server.kill()
+        server.wait(60)
+    assert kept(project, identity).status == "running"
+    with serving(project) as (_, client):
+        job = ended(client, identity)
+        assert (job["status"], job["attempts"]) == ("done", 2)
+        assert collection_hash(client, identity) == expected
+
+
+@pytest.mark.faults
+def test_killing_servers_at_any_moment_again_and_again_changes_nothing(project: Path, expected: str) -> None:
+    seed = int(os.environ.get("SEED", "7"))
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    identity = ""
+    for _ in range(int(os.environ.get("KILLS", "2"))):
+        with serving(project) as (server, client):
+            identity = identity or submitted(client)
+            time.sleep(chance.uniform(0, 4))
+            server.kill()
+    with serving(project) as (_, client):
+        assert ended(client, identity)["status"] == "done", seed
+        assert collection_hash(client, identity) == expected, seed

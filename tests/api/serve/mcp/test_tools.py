@@ -1,0 +1,244 @@
+"""Every tool says what the documents say, where, and how it came about; what it cannot do, it refuses in words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from mcp_types import Tool
+from served.answering_server import EXTRACTIVE
+from served.mcp_clients import HttpAgent, answered, refused, text_of
+from served.server import served
+
+pytestmark = pytest.mark.network
+
+QUESTION = "How many points does a ground need for Grade A?"
+SENTENCE = "A ground needs 85 points for Grade A, 70 for Grade B, 50 for Grade C and 30 for Grade D."
+GUIDE = "ground-grading-guide.txt"
+
+
+@pytest.fixture(scope="module")
+def agent(sample_folder: Path) -> Iterator[HttpAgent]:
+    with served(sample_folder, environment=EXTRACTIVE) as server:
+        yield HttpAgent(server.address)
+
+
+@pytest.fixture(scope="module")
+def tools(agent: HttpAgent) -> dict[str, Tool]:
+    async def listed(client: Client) -> list[Tool]:
+        return (await client.list_tools()).tools
+
+    return {tool.name: tool for tool in agent.with_client(listed)}
+
+
+def test_every_tool_describes_itself_its_arguments_and_its_result(tools: dict[str, Tool]) -> None:
+    assert set(tools) == {
+        *("search", "ask", "get_span", "verify_quote", "explain", "list_collections", "collection_status"),
+        *("ingest_path", "reindex", "optimize_search", "model_neighbours", "list_jobs", "run_job", "job_status"),
+        "job_rows",
+    }
+    for name, tool in tools.items():
+        assert tool.title, name
+        assert len(tool.description or "") > 60, name
+        assert tool.output_schema, name
+        assert tool.input_schema["additionalProperties"] is False, name
+        for argument, schema in tool.input_schema["properties"].items():
+            assert schema.get("description"), (name, argument)
+
+
+def test_every_text_a_tool_takes_is_bounded(tools: dict[str, Tool]) -> None:
+    unbounded = [
+        (name, argument)
+        for name, tool in tools.items()
+        for argument, schema in tool.input_schema["properties"].items()
+        for one in _alternatives(schema)
+        if (one.get("type") == "string" and not {"maxLength", "enum", "pattern"} & one.keys())
+        or (one.get("type") == "array" and "maxItems" not in one)
+        or (one.get("type") == "integer" and not {"maximum", "minimum"} <= one.keys())
+    ]
+    assert unbounded == []
+
+
+def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    found = [schema, *schema.get("anyOf", ())]
+    return [*found, *(one["items"] for one in found if "items" in one)]
+
+
+def test_all_tools_that_search_have_the_same_arguments(tools: dict[str, Tool]) -> None:
+    answer, explain, search = (tools[name].input_schema["properties"] for name in ("ask", "explain", "search"))
+    assert answer == explain
+    assert search == {**answer, "top_k": search["top_k"]}
+
+
+def test_only_tools_that_change_data_are_marked_so(tools: dict[str, Tool]) -> None:
+    hints = {name: tool.annotations for name, tool in tools.items()}
+    changing = {name for name, hint in hints.items() if hint is None or not hint.read_only_hint}
+    assert changing == {"ingest_path", "reindex", "run_job"}
+    assert all(hint is not None and hint.open_world_hint is False for hint in hints.values())
+
+
+def test_a_question_is_answered_with_the_documents_own_words(agent: HttpAgent) -> None:
+    result = agent.call("ask", question=QUESTION, collections=["samples"])
+    told = answered(result)
+    assert told["answered"]
+    assert told["answer"].startswith("A ground needs 85 points")
+    [citation] = told["citations"]
+    assert citation["source"] == GUIDE
+    assert "85 points" in text_of(result)
+    assert told["asked"] == {"model": "extractive", "generations": {"samples": 1}}
+
+
+def test_a_question_without_an_answer_in_the_documents_is_refused(agent: HttpAgent) -> None:
+    result = agent.call("ask", question="Who won the chess olympiad of 1972?")
+    assert not answered(result)["answered"]
+    assert text_of(result).startswith("Not answered")
+
+
+def test_a_retrieved_chunk_can_be_read_by_its_span_with_surrounding_text(agent: HttpAgent) -> None:
+    chunk = answered(agent.call("search", question=QUESTION, top_k=1))["chunks"][0]
+    place = {name: chunk[name] for name in ("collection", "document", "start", "end")}
+    span = answered(agent.call("get_span", **place))
+    assert (span["text"], span["page"], span["section"]) == (chunk["text"], chunk["page"], chunk["section"])
+    wider = answered(agent.call("get_span", **{**place, "start": 0, "end": span["length"]}))
+    assert wider["text"][chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_pages_are_reported_for_files_with_pages(agent: HttpAgent) -> None:
+    span = answered(agent.call("get_span", collection="samples", document="handbook.pdf", start=5000, end=5200))
+    assert (span["page"], len(span["text"])) == (5, 200)
+
+
+@pytest.mark.parametrize(
+    ("document", "start", "end", "said"),
+    [
+        (GUIDE, 9, 9, "no span"),
+        (GUIDE, 0, 10_000_000, "no span"),
+        ("handbook.pdf", 0, 60_000, "too many"),
+        ("handbok.pdf", 0, 5, "Nearest: handbook.pdf"),
+        (GUIDE, -1, 5, "greater than or equal to 0"),
+    ],
+)
+def test_a_missing_span_is_refused_with_a_message(
+    agent: HttpAgent, document: str, start: int, end: int, said: str
+) -> None:
+    assert said in refused(agent.call("get_span", collection="samples", document=document, start=start, end=end))
+
+
+def test_a_quote_is_verified_regardless_of_white_space(agent: HttpAgent) -> None:
+    result = agent.call("verify_quote", collection="samples", quote=SENTENCE.replace(" ", "\n  "))
+    told = answered(result)
+    assert told["verbatim"]
+    [place] = told["places"]
+    assert " ".join(place["text"].split()) == SENTENCE
+    span = answered(
+        agent.call("get_span", collection="samples", document=place["document"], start=place["start"], end=place["end"])
+    )
+    assert span["text"] == place["text"]
+    assert text_of(result).startswith("Verbatim")
+
+
+@pytest.mark.parametrize("document", [None, GUIDE])
+def test_a_quote_with_a_changed_number_is_rejected_with_the_number(agent: HttpAgent, document: str | None) -> None:
+    quote = SENTENCE.replace("85", "90")
+    result = agent.call("verify_quote", collection="samples", quote=quote, document=document)
+    told = answered(result)
+    assert not told["verbatim"]
+    assert told["places"] == []
+    assert " ".join(told["nearest"]["text"].split()) == SENTENCE
+    assert told["differences"] == [{"kind": "other words", "quote": "90", "document": "85"}]
+    assert text_of(result).startswith("Not verbatim")
+
+
+def test_a_quote_is_searched_only_in_the_named_document(agent: HttpAgent) -> None:
+    told = answered(agent.call("verify_quote", collection="samples", quote=SENTENCE, document="handbook.pdf"))
+    assert not told["verbatim"]
+    assert told["nearest"]["source"] == "handbook.pdf"
+
+
+def test_an_unrelated_quote_has_no_similar_text(agent: HttpAgent) -> None:
+    told = answered(agent.call("verify_quote", collection="samples", quote="Zyx qwv", document=GUIDE))
+    assert (told["verbatim"], told["nearest"], told["shared"]) == (False, None, 0.0)
+    assert "The quote is empty" in refused(agent.call("verify_quote", collection="samples", quote="  \n "))
+
+
+def test_an_answer_is_explained_by_its_trace(agent: HttpAgent) -> None:
+    result = agent.call("explain", question=QUESTION)
+    names = [stage["name"] for stage in answered(result)["stages"]]
+    assert {"understand", "retrieve", "fuse", "rerank", "shape", "explain", "answer"} <= set(names)
+    assert "By words" in text_of(result)
+    assert "\x1b" not in text_of(result)
+
+
+def test_collections_are_listed_and_described(agent: HttpAgent) -> None:
+    [listed] = answered(agent.call("list_collections"))["collections"]
+    status = answered(agent.call("collection_status", collection="samples"))
+    assert (listed["collection"], listed["documents"], listed["health"]) == ("samples", 5, "ok")
+    assert listed.items() <= status.items()
+    assert status["embedding"] == "fake fake"
+
+
+def test_profiles_are_compared_on_queries_with_labels(agent: HttpAgent) -> None:
+    queries = [QUESTION, "Can a club appeal against a grade?"]
+    result = agent.call(
+        "optimize_search", queries=queries, profiles=["default", "fast"], labels={QUESTION: [GUIDE]}, top_k=5
+    )
+    default, fast = answered(result)["profiles"]
+    assert (default["profile"], fast["profile"]) == ("default", "fast")
+    assert default["figures"]["mrr@10"] == pytest.approx(1.0)
+    assert set(default["figures"]) == {"ndcg@10", "recall@10", "mrr@10"}
+    assert [one["query"] for one in default["queries"]] == queries
+    assert default["queries"][1]["figures"] == {}
+    assert 0 < default["latency_p50_ms"] <= default["latency_p95_ms"]
+    assert 0 <= default["reranking"]["overlap"] <= 1
+    assert "reranking" in text_of(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"queries": []}, "at least 1"),
+        ({"queries": ["a"] * 51}, "at most 50"),
+        ({"queries": ["a"], "labels": {"b": [GUIDE]}}, "a query that is not asked"),
+        ({"queries": ["a"], "labels": {"a": ["nope.txt"]}}, "no document 'nope.txt'"),
+        ({"queries": ["a"], "profiles": ["nope"]}, "no profile 'nope'"),
+    ],
+)
+def test_an_invalid_comparison_is_refused(agent: HttpAgent, arguments: dict[str, Any], said: str) -> None:
+    assert said in refused(agent.call("optimize_search", **arguments))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("search", {"question": "a", "colection": ["samples"]}, "colection"),
+        ("search", {"question": "a", "top_k": 0}, "top_k"),
+        ("search", {"question": "a", "collections": ["nope"]}, "There is no collection 'nope'"),
+        ("search", {"question": "a", "where": ["shoe_size>40"]}, "shoe_size"),
+        ("search", {"question": "\u200b"}, "The question is empty"),
+        ("ask", {"question": "a", "profile": "../../etc/passwd"}, "profile"),
+        ("model_neighbours", {"entity": "Club", "collection": "samples"}, "contains no enterprise model"),
+        ("model_neighbours", {"entity": "Club"}, "Name either a collection or a job"),
+        ("job_status", {"id": "0" * 32}, "There is no job"),
+        ("run_job", {"job": "../glossary", "kind": "glossary"}, "pattern"),
+        ("ingest_path", {"collection": "samples", "path": "/etc"}, "serve.agents_may_ingest"),
+        ("reindex", {"collection": "samples"}, "serve.agents_may_ingest"),
+        ("no_such_tool", {}, "no_such_tool"),
+    ],
+)
+def test_failures_have_readable_messages(agent: HttpAgent, tool: str, arguments: dict[str, Any], said: str) -> None:
+    assert said in refused(agent.call(tool, **arguments))
+
+
+def test_a_document_is_a_resource_whole_or_in_part(agent: HttpAgent) -> None:
+    async def read(client: Client) -> list[str]:
+        identity = (await client.call_tool("search", {"question": QUESTION, "top_k": 1})).structured_content
+        assert identity is not None
+        address = f"elt-llm://samples/{identity['chunks'][0]['document']}"
+        contents = [await client.read_resource(address), await client.read_resource(f"{address}?span=697:721")]
+        return [getattr(one.contents[0], "text", "") for one in contents]
+
+    whole, part = agent.with_client(read)
+    assert "\nA ground needs 85 points\n" in part
+    assert "BRACKENSHIRE FOOTBALL ASSOCIATION" in whole
+    assert len(part) < len(whole)

@@ -1,0 +1,76 @@
+"""Requests made from the description of the routes, odd ones too: every answer is as described, and none is a crash.
+
+A sample by default; FUZZED, examples for each route and phase, for a long run: `make fuzz-http`.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from served.answering_server import EXTRACTIVE, copied_project
+from served.api_fuzzing import operations, run_schemathesis
+from served.server import RunningServer, served
+
+pytestmark = pytest.mark.network
+TOKEN = "t" * 40
+SEED = 7
+SAMPLE = 2  # examples for each route
+UNLIMITED = {"requests_per_minute": "1000000", "tries": "1000"}
+
+
+@pytest.fixture(scope="module")
+def described(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    folder = copied_project(sample_folder, tmp_path_factory.mktemp("described") / "project")
+    with served(folder, environment=EXTRACTIVE) as server:
+        yield server
+
+
+@pytest.mark.parametrize("token", [None, TOKEN], ids=["without keys", "with a key"])
+def test_every_answer_is_as_described_and_none_is_a_crash(
+    sample_folder: Path, tmp_path: Path, token: str | None
+) -> None:
+    long = "FUZZED" in os.environ
+    examples = int(os.environ.get("FUZZED", SAMPLE))
+    phases = "examples,coverage,fuzzing,stateful" if long else "examples,fuzzing"
+    folder = copied_project(sample_folder, tmp_path / "project")
+    with served(folder, token=token, environment=EXTRACTIVE, **UNLIMITED) as server:
+        found = run_schemathesis(server, tmp_path, token=token, examples=examples, seed=SEED, phases=phases)
+        Path(os.environ.get("FUZZED_REPORT", tmp_path / "printed.txt")).write_text(found.printed, encoding="utf-8")
+        assert found.passed, found.printed
+        assert found.requests >= (5000 if long else 100)
+        assert server.client.get("/health").status_code == 200
+
+
+def test_every_route_has_a_description_and_a_unique_operation_id(described: RunningServer) -> None:
+    known = operations(described.client.get("/openapi.json").json())
+    names = [operation["operationId"] for _, operation in known]
+    assert len(set(names)) == len(names)
+    assert all(operation.get("summary") and operation.get("description") for _, operation in known)
+    assert all(operation.get("tags") for _, operation in known)
+
+
+def test_every_error_of_every_route_is_described_and_has_one_shape(described: RunningServer) -> None:
+    document = described.client.get("/openapi.json").json()
+    for name, operation in operations(document):
+        for status in ("400", "401", "403", "408", "413", "415", "416", "421", "422", "429", "431", "500", "503"):
+            content = operation["responses"][status]["content"]
+            assert all("$ref" in part["schema"] for part in content.values()), (name, status)
+    error = document["components"]["schemas"]["ErrorContent"]
+    assert set(error["required"]) == {"type", "message", "hint", "request_id"}
+
+
+def test_every_route_except_health_requires_a_key(described: RunningServer) -> None:
+    open_routes = [
+        name for name, it in operations(described.client.get("/openapi.json").json()) if not it.get("security")
+    ]
+    assert open_routes == ["GET /health"]
+
+
+def test_every_request_body_has_an_example(described: RunningServer) -> None:
+    document = described.client.get("/openapi.json").json()
+    for name, operation in operations(document):
+        if content := operation.get("requestBody", {}).get("content", {}).get("application/json"):
+            shape = document["components"]["schemas"][content["schema"]["$ref"].rsplit("/", 1)[1]]
+            needed = [shape["properties"][field] for field in shape.get("required", ())]
+            assert "examples" in shape or all({"examples", "$ref", "enum"} & set(it) for it in needed), name

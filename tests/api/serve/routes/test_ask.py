@@ -1,0 +1,162 @@
+"""Questions over HTTP: whole answers, streams, and cancellation when the client disconnects."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from model_servers.faults import Fault
+from served.answering_server import CHAT, QUESTION, AnsweringServer, answering, becomes_true, threads_named
+
+ASKED = {"question": QUESTION, "collections": ["samples"]}
+STREAM = {"accept": "text/event-stream"}
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module")
+def asked_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringServer]:
+    with answering(sample_folder, tmp_path_factory.mktemp("asking") / "project") as one:
+        yield one
+
+
+@pytest.fixture
+def one(asked_server: AnsweringServer) -> Iterator[AnsweringServer]:
+    """The server, whose model is reset after each test."""
+    assert becomes_true(lambda: threads_named("model") == 0)
+    yield asked_server
+    asked_server.model.faults.clear()
+
+
+def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
+    """Name and content of each event of a stream; comments as an event without a name."""
+    for frame in response.iter_text():
+        for one in frame.split("\n\n"):
+            if one.startswith("event: "):
+                name, _, data = one.removeprefix("event: ").partition("\ndata: ")
+                yield name, json.loads(data)
+            elif one.startswith(":"):
+                yield "", one
+
+
+def unlike(number: int) -> dict[str, Any]:
+    """A question that no cache knows."""
+    return {**ASKED, "question": QUESTION + " " * number}
+
+
+@pytest.mark.parametrize("path", ["/v1/ask", "/v1/query"])
+def test_a_question_is_answered_with_citations_and_the_time_of_each_stage(one: AnsweringServer, path: str) -> None:
+    response = one.server.client.post(path, json=ASKED)
+    result = response.json()
+    assert response.status_code == 200
+    assert result["answer"].startswith("The Association was founded")
+    assert result["citations"][0]["collection"] == "samples"
+    assert "answer;dur=" in response.headers["server-timing"]
+
+
+def test_explain_reports_the_fate_of_each_chunk(one: AnsweringServer) -> None:
+    result = one.server.client.post("/v1/ask", json={**ASKED, "explain": True}).json()
+    assert result["trace"]["stages"]
+    assert any("chunks" in str(stage["details"]) for stage in result["trace"]["stages"])
+
+
+def test_a_search_returns_chunks_and_no_answer(one: AnsweringServer) -> None:
+    before = one.asked_of_model()
+    found = one.server.client.post("/v1/search", json={**ASKED, "top_k": 3}).json()
+    assert len(found["chunks"]) == 3
+    assert one.asked_of_model() == before
+
+
+def test_a_stream_sends_sources_then_words_then_the_whole_result(one: AnsweringServer) -> None:
+    with one.server.client.stream("POST", "/v1/ask", json=unlike(1), headers=STREAM) as response:
+        reported = list(events(response))
+    names = [name for name, _ in reported]
+    assert names[:2] == ["sources", "started"]
+    assert names[-1] == "result"
+    assert "".join(content["text"] for name, content in reported if name == "piece").startswith(
+        "The Association was founded"
+    )
+    assert reported[-1][1]["answered"]
+
+
+def test_an_error_before_the_first_event_has_its_status(one: AnsweringServer) -> None:
+    for headers in ({}, STREAM):
+        response = one.server.client.post("/v1/ask", json={**ASKED, "collections": ["nowhere"]}, headers=headers)
+        assert response.status_code == 403
+        assert response.json()["error"]["type"] == "forbidden"
+
+
+def test_an_error_within_the_stream_is_the_last_event(one: AnsweringServer) -> None:
+    one.model.faults.plan(CHAT, Fault.ERROR_LINE)
+    with one.server.client.stream("POST", "/v1/ask", json=unlike(2), headers=STREAM) as response:
+        name, content = list(events(response))[-1]
+    assert name == "error"
+    assert content["error"]["type"] == "model_broken"
+    assert content["error"]["request_id"] == response.headers["x-request-id"]
+
+
+def test_closing_a_stream_stops_the_model(one: AnsweringServer) -> None:
+    one.model.faults.plan(CHAT, Fault.ENDLESS)
+    with one.server.client.stream("POST", "/v1/ask", json=unlike(3), headers=STREAM) as response:
+        assert next(name for name, _ in events(response) if name == "piece")
+        assert threads_named("model") == 1
+    assert becomes_true(lambda: threads_named("model") == 0, 2.0)
+
+
+@pytest.mark.parametrize("fault", [Fault.ENDLESS, Fault.HANG])
+def test_disconnecting_from_a_whole_answer_stops_the_model(one: AnsweringServer, fault: Fault) -> None:
+    one.model.faults.plan(CHAT, fault)
+    before = one.asked_of_model()
+    with pytest.raises(httpx.ReadTimeout):
+        one.server.client.post("/v1/ask", json=unlike(40 + len(fault)), timeout=1.5)
+    assert one.asked_of_model() == before + 1
+    assert becomes_true(lambda: threads_named("model") == 0, 2.0)
+
+
+def test_a_question_may_include_its_own_history(one: AnsweringServer) -> None:
+    turns = [{"question": "How many points does a ground need for Grade A?", "answer": "It needs 80 points [1]."}]
+    with one.server.client.stream(
+        "POST", "/v1/ask", json={**ASKED, "question": "and for Grade B?", "history": turns}, headers=STREAM
+    ) as response:
+        name, content = next(events(response))
+    assert name == "understood"
+    assert "Grade B" in content["question"]
+
+
+def test_a_question_with_session_and_history_is_refused(one: AnsweringServer) -> None:
+    session = one.server.client.post("/v1/sessions", json={"collections": ["samples"]}).json()["id"]
+    turns = [{"question": "What is it?", "answer": "It is so."}]
+    response = one.server.client.post("/v1/ask", json={**ASKED, "session": session, "history": turns})
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"question": ""},
+        {"question": "x" * 20_001},
+        {"question": "Why?", "unknown": 1},
+        {"question": "Why?", "strategy": "magic"},
+    ],
+    ids=["empty", "too long", "an unknown field", "an unknown strategy"],
+)
+def test_an_invalid_request_is_refused_with_the_reason(one: AnsweringServer, wrong: dict[str, Any]) -> None:
+    response = one.server.client.post("/v1/ask", json=wrong)
+    assert response.status_code == 422
+    assert response.json()["error"]["type"] == "invalid_request"
+
+
+def test_an_unknown_profile_is_refused_without_paths_of_the_server(one: AnsweringServer) -> None:
+    response = one.server.client.post("/v1/ask", json={**ASKED, "profile": "nobody"})
+    assert response.status_code == 400
+    assert str(one.server.folder) not in response.text
+
+
+def test_disconnecting_from_a_search_stops_its_model(one: AnsweringServer) -> None:
+    one.model.faults.plan(CHAT, Fault.ENDLESS)
+    before = one.asked_of_model()
+    with pytest.raises(httpx.ReadTimeout):
+        one.server.client.post("/v1/search", json={**unlike(5), "strategy": "hyde"}, timeout=2.5)
+    assert one.asked_of_model() == before + 1
+    assert becomes_true(lambda: threads_named("model") == 0, 2.0)

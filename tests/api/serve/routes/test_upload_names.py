@@ -1,0 +1,100 @@
+"""Names of uploads are made safe, and the content must fit the suffix."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from elt_llm_api.serve.actions.uploads import LONGEST_NAME, check_content, safe_file_name
+from elt_llm_api.serve.errors import UnsupportedUpload
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = {
+    "report.pdf": "report.pdf",
+    "../../etc/passwd.txt": "passwd.txt",
+    "C:\\Users\\ann\\Plan.DOCX": "Plan.DOCX",
+    "/absolute.md": "absolute.md",
+    "..\\..\\x.md": "x.md",
+    ".hidden.md": "hidden.md",
+    "a\0b.txt": "a_b.txt",
+    "line\nbreak.txt": "line_break.txt",
+    "right\u202eto-left.txt": "right_to-left.txt",
+    "CON.txt": "_CON.txt",
+    "lpt1.notes.md": "_lpt1.notes.md",
+    "  spaces   inside  .md": "spaces inside.md",
+    '<img src=x onerror="a">.md': "_img src=x onerror=_a__.md",
+    "Großer Plan \U0001f339.md": "Großer Plan \U0001f339.md",
+    "e\u0301te\u0301.txt": "été.txt",
+    "%2e%2e%2fx.txt": "%2e%2e%2fx.txt",
+    "file:///etc/passwd.txt": "passwd.txt",
+    ".md": "document.md",
+    "x.pdf. ": "x.pdf",
+}
+
+
+@pytest.mark.parametrize(("given", "name"), NAMES.items(), ids=map(ascii, NAMES))
+def test_names_keep_only_harmless_characters(given: str, name: str) -> None:
+    assert safe_file_name(given) == name
+
+
+@pytest.mark.parametrize("given", ["", "..", "/", "x", "x.exe", "x.pdf/", "x.html.zip", "\0"])
+def test_unsupported_file_types_are_refused(given: str) -> None:
+    with pytest.raises(UnsupportedUpload, match="not supported"):
+        safe_file_name(given)
+
+
+@given(st.text(max_size=400), st.sampled_from([".pdf", ".md", ".DOCX"]))
+def test_every_safe_name_is_one_visible_path_component(stem: str, suffix: str) -> None:
+    name = safe_file_name(f"{stem}{suffix}")
+    assert name == unicodedata.normalize("NFC", name)
+    assert not set(name) & set('/\\\0<>:"|?*\n\r\t')
+    assert not name.startswith((".", " "))
+    assert name.endswith(suffix)
+    assert len(name) <= LONGEST_NAME
+    assert len(name.encode()) <= 255
+    assert Path(name).name == name
+    assert safe_file_name(name) == name
+
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.pdf", b"%PDF-1.7\n"),
+        ("a.pdf", b"junk before\n%PDF-1.4\n"),
+        ("a.docx", b"PK\x03\x04rest"),
+        ("a.xls", OLE),
+        ("a.md", "Großer Plan".encode()),
+        ("a.txt", "Großer Plan".encode("utf-16")),
+        ("a.csv", "Spalte;Wert\n".encode("utf-16-le")),
+        ("a.txt", b"gr\xfc\xdfe"),
+        ("a.md", b""),
+        ("a.doc", b"PK\x03\x04a newer one in truth"),
+    ],
+)
+def test_files_whose_content_fits_their_suffix_are_accepted(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    check_content(tmp_path / "file", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.pdf", b"PK\x03\x04"),
+        ("a.pdf", b"<html>"),
+        ("a.docx", b"%PDF-1.7"),
+        ("a.docx", OLE),
+        ("a.doc", OLE),
+        ("a.md", b"%PDF-1.7"),
+        ("a.html", b"PK\x03\x04"),
+        ("a.txt", b"\x7fELF\x02\x01\x01"),
+        ("a.csv", b"\x89PNG\r\n"),
+        ("a.txt", b"\0\0\0\0binary"),
+    ],
+)
+def test_files_with_other_content_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(UnsupportedUpload, match="by its content"):
+        check_content(tmp_path / "file", name)

@@ -1,0 +1,212 @@
+"""Uploads are stored completely or not at all, within their limits, and cited under their names."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER
+from served.documents import TOKEN, documents, ended, key, upload, uploaded
+from served.server import RunningServer, served
+
+pytestmark = pytest.mark.network
+MEGABYTE = 1 << 20
+BOUNDARY = "a-boundary-of-a-form"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server over nothing: the first document makes the first collection."""
+    folder = tmp_path_factory.mktemp("uploads")
+    with served(folder, token=TOKEN, upload_quota_mb="1", max_upload_mb="2", requests_per_minute="100000") as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: RunningServer) -> httpx.Client:
+    return server.client
+
+
+def kept(server: RunningServer) -> set[str]:
+    """Every file below the folder of uploads, by its path there."""
+    folder = server.data_dir / UPLOADS_FOLDER
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def form(*parts: str, end: str = "--") -> bytes:
+    """A body made by hand: each part has its headers, an empty line and its content."""
+    return "".join(f"--{BOUNDARY}\r\n{part}\r\n" for part in (*parts,)).encode() + f"--{BOUNDARY}{end}\r\n".encode()
+
+
+def sent(client: httpx.Client, body: bytes, kind: str = f"multipart/form-data; boundary={BOUNDARY}") -> httpx.Response:
+    return client.post("/v1/documents", content=body, headers={"content-type": kind})
+
+
+FILE = 'Content-Disposition: form-data; name="files"; filename="a.md"\r\n\r\n# A\n\nWords.'
+FIELD = 'Content-Disposition: form-data; name="collection"\r\n\r\nforms'
+
+
+def test_an_upload_is_cited_under_its_name(client: httpx.Client) -> None:
+    job = uploaded(client, "bridges", {"../Große Brücke.md": "# Bridge\n\nThe bridge was opened in May 1931.\n"})
+    assert job["status"] == "done"
+    answer = client.post("/v1/ask", json={"question": "When was the bridge opened?", "collections": ["bridges"]}).json()
+    assert [citation["source"] for citation in answer["citations"]] == ["Große Brücke.md"]
+    assert "1931" in answer["answer"]
+
+
+def test_a_file_of_the_same_name_replaces_the_earlier_one(client: httpx.Client) -> None:
+    first = uploaded(client, "again", {"plan.md": "# Plan\n\nThe tower has nine floors.\n"})
+    second = uploaded(client, "again", {"plan.md": "# Plan\n\nThe tower has twelve floors.\n"})
+    assert (first["status"], second["status"]) == ("done", "done")
+    [document] = documents(client, "again").values()
+    text = client.get(f"/v1/documents/again/{document['id']}/text").json()["text"]
+    assert "twelve" in text
+    assert "nine" not in text
+
+
+def test_two_files_of_one_name_in_one_upload_are_refused_and_neither_is_kept(
+    server: RunningServer, client: httpx.Client
+) -> None:
+    refused = sent(client, form(FIELD.replace("forms", "twins"), FILE, FILE.replace("# A", "# B")))
+    assert refused.status_code == 400
+    assert "would be called 'a.md'" in refused.json()["error"]["message"]
+    assert not [path for path in kept(server) if path.startswith("twins/")]
+
+
+def test_a_forgotten_document_can_be_uploaded_again(server: RunningServer, client: httpx.Client) -> None:
+    note = {"note.md": "# Note\n\nHerons nest in March.\n", "other.md": "# Other\n\nStorks nest in April.\n"}
+    uploaded(client, "birds", note)
+    identity = documents(client, "birds")["note.md"]["id"]
+    gone = client.delete(f"/v1/documents/birds/{identity}")
+    assert gone.status_code == 202
+    assert ended(client, gone.json()["id"])["status"] == "done"
+    assert documents(client, "birds").keys() == {"other.md"}
+    assert "birds/note.md" not in kept(server)
+    uploaded(client, "birds", note)
+    assert documents(client, "birds").keys() == {"note.md", "other.md"}
+
+
+def test_an_unreadable_file_is_listed_with_the_reason(client: httpx.Client) -> None:
+    job = uploaded(client, "mixed", {"good.md": "# Good\n\nWords.\n", "broken.pdf": b"%PDF-1.7\nnothing else"})
+    assert job["status"] == "done"
+    listed = documents(client, "mixed")
+    assert {name: one["outcome"] for name, one in listed.items()} == {"good.md": "ok", "broken.pdf": "failed"}
+    assert listed["broken.pdf"]["reason"]
+    forgotten = client.delete(f"/v1/documents/mixed/{listed['broken.pdf']['id']}")
+    assert ended(client, forgotten.json()["id"])["status"] == "done"
+    assert documents(client, "mixed").keys() == {"good.md"}
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        ({"a.exe": "MZ"}, 415),
+        ({"a.pdf": "no such thing"}, 415),
+        ({"good.md": "# Good", "a.docx": "no such thing"}, 415),
+        ({"big.md": os.urandom(MEGABYTE).hex()}, 413),
+        ({"some.md": "a" * (MEGABYTE + 1)}, 507),
+        ({}, 415),
+    ],
+    ids=["no reader", "not what it says", "one of two", "too large", "beyond the quota", "no form"],
+)
+def test_refused_uploads_leave_no_file(
+    server: RunningServer, client: httpx.Client, files: dict[str, str], status: int
+) -> None:
+    before = kept(server)
+    answer = upload(client, "refused", files)
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"]["message"]
+    assert kept(server) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (form(FIELD), 400),
+        (form(FILE), 400),
+        (form(FIELD.replace("forms", "../forms"), FILE), 400),
+        (form(FIELD, FILE, end=""), 400),
+        (form(FIELD, FILE)[:-40], 400),
+        (b"no form at all", 400),
+        (form(FIELD.replace("forms", "x" * 5000), FILE), 413),
+        (form(*[FIELD.replace("collection", f"field{number}") for number in range(30)], FILE), 413),
+        (form(FIELD, *[FILE.replace("a.md", f"{number}.md") for number in range(101)]), 413),
+        (form(FIELD, FILE.replace("a.md", "a" * 9000 + ".md")), 400),
+    ],
+    ids=[
+        *("no file", "no collection", "no name", "no end", "cut off", "nothing", "long field", "many fields"),
+        *("many files", "long name"),
+    ],
+)
+def test_malformed_forms_are_refused_and_leave_no_file(
+    server: RunningServer, client: httpx.Client, body: bytes, status: int
+) -> None:
+    before = kept(server)
+    answer = sent(client, body)
+    assert answer.status_code == status, answer.text
+    assert kept(server) == before
+
+
+@pytest.mark.parametrize("parts", [(FIELD, FILE), (FILE, FIELD)])
+def test_the_collection_may_be_named_before_or_after_the_files(client: httpx.Client, parts: tuple[str, str]) -> None:
+    answer = sent(client, form(*parts))
+    assert answer.status_code == 202
+    assert ended(client, answer.json()["job"]["id"])["status"] == "done"
+
+
+def test_other_content_types_are_refused(client: httpx.Client) -> None:
+    assert sent(client, b"{}", "application/json").status_code == 415
+    assert sent(client, b"", "multipart/form-data").status_code == 415
+
+
+def test_a_key_uploads_only_where_it_may_write(server: RunningServer, client: httpx.Client) -> None:
+    note = {"note.md": "# Note\n\nWords.\n"}
+    reader, writer = key(server, "reads", ["*"], []), key(server, "writes", [], ["team_*"])
+    before = kept(server)
+    assert upload(client, "team_a", note, reader).status_code == 403
+    assert upload(client, "bridges", note, writer).status_code == 403
+    assert kept(server) == before
+    answer = upload(client, "team_a", note, writer)
+    assert answer.status_code == 202
+    assert ended(client, answer.json()["job"]["id"])["status"] == "done"
+
+
+def test_unreadable_uploads_create_no_collection_and_are_deleted(server: RunningServer, client: httpx.Client) -> None:
+    job = uploaded(client, "hopeless", {"broken.pdf": b"%PDF-1.7\nnothing else"})
+    assert job["status"] == "failed"
+    assert "broken.pdf" in job["error"]
+    result = client.get(f"/v1/jobs/{job['id']}/result").json()
+    [file] = result["files"]
+    assert (file["path"], file["status"]) == ("broken.pdf", "failed")
+    assert "the uploads were deleted" in result["notes"][-1]
+    assert not [name for name in kept(server) if name.startswith("hopeless/")]
+
+
+def test_a_job_fails_if_every_file_failed_and_keeps_its_counts(client: httpx.Client) -> None:
+    uploaded(client, "half", {"good.md": "# Good\n\nWords.\n"})
+    job = uploaded(client, "half", dict.fromkeys(("broken.pdf", "other.pdf"), b"%PDF-1.7\nnothing else"))
+    assert job["status"] == "failed"
+    result = client.get(f"/v1/jobs/{job['id']}/result").json()
+    assert result["counts"] == {"failed": 2}
+    first = result["files"][0]
+    assert f"2 files. The first is {first['path']}: {first['reason'].rstrip('.')}." in job["error"]
+    assert "good.md" in documents(client, "half")
+
+
+def test_no_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
+    assert not [name for name in kept(server) if name.startswith(f"{INCOMING}/")]
+    assert not Path(server.data_dir.parent / "forms").exists()
+
+
+def test_concurrent_uploads_cannot_exceed_the_quota_together(client: httpx.Client, server: RunningServer) -> None:
+    def brought(number: int) -> int:
+        words = f"# Note {number}\n\n{'Herons nest in March. ' * 19_000}"  # 0.4 MB, of one that may be kept
+        files = {"files": (f"note-{number}.md", words.encode(), "text/markdown")}
+        return client.post("/v1/documents", data={"collection": "crowded"}, files=files).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        statuses = sorted(pool.map(brought, range(4)))
+    assert statuses == [202, 202, 507, 507]
+    assert len([path for path in kept(server) if path.startswith("crowded/")]) == 2

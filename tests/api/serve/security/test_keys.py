@@ -1,0 +1,153 @@
+"""S-AUTH: without a key every route but /health is closed, and guessing keys is slow."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.keys import KeyTable
+from served.routes import every_path, operations
+from served.server import RunningServer, served
+
+pytestmark = pytest.mark.network
+
+TOKEN = "canary-token-" + "x" * 32
+OPEN = {"/health", "/login", "/logout"}
+WRONG = ("Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", "Bearer é", TOKEN)
+
+
+@pytest.fixture(scope="module")
+def server(sample_folder: Path) -> Iterator[RunningServer]:
+    """A server that demands a key and does not tire of wrong ones."""
+    with served(sample_folder, token=TOKEN, tries="1000", requests_per_minute="100000") as running:
+        yield running
+
+
+@pytest.fixture
+def stranger(server: RunningServer) -> Iterator[httpx.Client]:
+    """Somebody without a key."""
+    with httpx.Client(base_url=server.address, timeout=30) as client:
+        yield client
+
+
+def test_s_auth_every_route_refuses_a_missing_key(server: RunningServer, stranger: httpx.Client) -> None:
+    reported = {
+        f"{method} {path}": response.status_code
+        for method, path in every_path(server)
+        if path not in OPEN
+        if (response := stranger.request(method, _filled(path))).status_code != 401
+    }
+    assert reported == {}
+    assert len(every_path(server)) > 40
+
+
+def test_s_auth_every_route_refuses_a_wrong_key(server: RunningServer, stranger: httpx.Client) -> None:
+    reported = {
+        f"{method} {path} {number}": response.status_code
+        for number, wrong in enumerate(WRONG)
+        for method, path in sorted(every_path(server))[number :: len(WRONG)]
+        if path not in OPEN
+        if (response := stranger.request(method, _filled(path), headers={b"authorization": wrong.encode()})).status_code
+        != 401
+    }
+    assert reported == {}
+
+
+def test_s_auth_a_wrong_key_is_refused_however_it_is_sent(stranger: httpx.Client) -> None:
+    for wrong in WRONG:
+        refused = stranger.get("/ready", headers={b"authorization": wrong.encode()})
+        assert refused.status_code == 401, wrong
+        assert refused.json()["error"]["type"] == "unauthenticated"
+        assert refused.headers["www-authenticate"] == "Bearer"
+
+
+def test_s_auth_no_route_refuses_the_right_key(server: RunningServer) -> None:
+    plain = [one for one in operations(server) if one.method == "get" and not one.parameters]
+    statuses = {one.path: server.client.get(one.path).status_code for one in plain}
+    assert not {401, 403, 429} & set(statuses.values()), statuses
+    assert len(statuses) > 6
+
+
+def test_s_auth_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
+    twice = [("authorization", f"Bearer {TOKEN}"), ("authorization", "Bearer other")]
+    assert stranger.get("/ready", headers=twice).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["//health", "/health/", "/health/../ready", "/login/../ready", "/health;/ready", "/HEALTH"]
+)
+def test_s_auth_nothing_that_only_looks_like_an_open_path_is_open(path: str, stranger: httpx.Client) -> None:
+    asked = httpx.Request("GET", stranger.base_url.copy_with(raw_path=path.encode()))
+    assert stranger.send(asked).status_code in {401, 403}
+
+
+def test_s_auth_the_health_route_reports_only_liveness(stranger: httpx.Client) -> None:
+    assert stranger.get("/health").json() == {"status": "ok"}
+    assert stranger.get("/%68ealth").json() == {"status": "ok"}
+
+
+def test_s_auth_ten_wrong_keys_lock_out_an_address_even_with_the_right_key(sample_folder: Path) -> None:
+    with served(sample_folder, token=TOKEN, tries="10", lockout_seconds="300") as running:
+        wrong = [_status(running, f"wrong {number}") for number in range(10)]
+        after = running.client.get("/ready")
+        signing_in = httpx.post(f"{running.address}/login", data={"key": TOKEN})
+        alive = httpx.get(f"{running.address}/health")
+    assert wrong == [401] * 10
+    assert (after.status_code, signing_in.status_code, alive.status_code) == (429, 429, 200)
+    assert 0 < int(after.headers["retry-after"]) <= 300
+    assert after.json()["error"]["type"] == "locked_out"
+
+
+def test_s_auth_a_right_key_does_not_reset_the_count_of_wrong_ones(sample_folder: Path) -> None:
+    with served(sample_folder, token=TOKEN, tries="3") as running:
+        statuses = [(_status(running, "wrong"), running.client.get("/ready").status_code) for _ in range(3)]
+    assert statuses == [(401, 200), (401, 200), (401, 429)]
+
+
+def test_s_auth_requests_without_a_key_do_not_count_as_wrong_keys(sample_folder: Path) -> None:
+    with served(sample_folder, token=TOKEN, tries="3") as running:
+        statuses = {httpx.get(f"{running.address}/ready").status_code for _ in range(10)}
+        assert running.client.get("/ready").status_code == 200
+    assert statuses == {401}
+
+
+def test_s_auth_requests_are_rate_limited_with_and_without_a_key(sample_folder: Path) -> None:
+    with served(sample_folder, token=TOKEN, requests_per_minute="5") as running:
+        with_key = [running.client.get("/v1/collections").status_code for _ in range(7)]
+        without = [httpx.get(f"{running.address}/v1/collections").status_code for _ in range(7)]
+    assert (with_key[0], with_key[-1]) == (200, 429)
+    assert (without[0], without[-1]) == (401, 429)
+
+
+def test_s_auth_a_revoked_key_is_refused_at_once(sample_folder: Path, tmp_path: Path) -> None:
+    with served(tmp_path, token=TOKEN) as running:
+        state = open_state(running.data_dir)
+        try:
+            secret = KeyTable(state).create("reader", ["*"], [])
+            before = _status(running, secret)
+            KeyTable(state).revoke("reader")
+        finally:
+            state.close()
+        after = _status(running, secret)
+    assert (before, after) == (503, 401)  # nothing was ingested there
+
+
+def test_s_auth_the_first_key_made_at_runtime_closes_an_open_server(tmp_path: Path) -> None:
+    with served(tmp_path) as running:
+        before = running.client.get("/v1/collections").status_code
+        state = open_state(running.data_dir)
+        try:
+            KeyTable(state).create("reader", ["*"], [])
+        finally:
+            state.close()
+        after = running.client.get("/v1/collections").status_code
+    assert (before, after) == (200, 401)
+
+
+def _status(running: RunningServer, secret: str) -> int:
+    return httpx.get(f"{running.address}/ready", headers={"authorization": f"Bearer {secret}"}).status_code
+
+
+def _filled(path: str) -> str:
+    return path.replace("{", "").replace("}", "")

@@ -1,0 +1,57 @@
+"""A second signal stops the server without waiting for running requests."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import ModelHttpServer, running_model_server
+from processes.command_line import FAKE, CommandLine
+from served.answering_server import ANSWER, CHAT, QUESTION, becomes_true
+from served.command import RunningCommand, serving
+
+pytestmark = pytest.mark.network
+
+
+@contextmanager
+def amid_an_answer(folder: Path, logs: Path) -> Iterator[tuple[RunningCommand, Future[httpx.Response]]]:
+    """A server whose model does not reply, and the pending request."""
+    with running_model_server(ScriptedBackend((ANSWER,), context_length=16384)) as model:
+        model.faults.plan(CHAT, Fault.HANG)
+        with serving(folder, logs, environment=written_by(model)) as running, ThreadPoolExecutor(1) as asking:
+            asked = {"question": QUESTION}
+            answer = asking.submit(httpx.post, f"{running.address}/v1/ask", json=asked, timeout=60)
+            assert becomes_true(lambda: bool(model.bodies(CHAT)), 60)
+            yield running, answer
+            running.process.kill()  # else who asks would wait for a model that hangs
+
+
+def written_by(model: ModelHttpServer) -> dict[str, str]:
+    return {
+        **FAKE,
+        "ELT_LLM_LLM__PROVIDER": "ollama",
+        "ELT_LLM_OLLAMA__BASE_URL": model.address,
+        "ELT_LLM_OLLAMA__LLM_MODEL": model.backend.name,
+    }
+
+
+def test_a_second_signal_stops_the_server_at_once(own_samples: CommandLine, tmp_path: Path) -> None:
+    with amid_an_answer(own_samples.folder, tmp_path) as (running, answer):
+        running.process.send_signal(signal.SIGINT)
+        assert becomes_true(lambda: refuses(running))
+        assert running.end(signal.SIGTERM) == 143  # by itself it would end with the code of the first, 130
+        with pytest.raises(httpx.TransportError):
+            answer.result()
+
+
+def refuses(running: RunningCommand) -> bool:
+    """Whether it takes nothing more: it is about to end."""
+    try:
+        return running.get("/health").status_code == 503
+    except httpx.TransportError:
+        return True

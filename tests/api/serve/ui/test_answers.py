@@ -1,0 +1,88 @@
+"""The HTML of answers and sources: doubtful sentences are marked, and documents are never more than text."""
+
+from attacks.script_payloads import PAYLOADS
+from browsing.html_effects import ShownHtml
+from elt_llm_api.display.text import TableColumn
+from elt_llm_api.serve.ui.markup import answer_markdown, find_doubtful, html_table, mark_doubtful
+from elt_llm_api.serve.ui.sources import chunk_cards, cited_cards, mark_span
+from elt_llm_core.results import CheckedSentence, Citation, QueryResult
+from hypothesis import given
+from hypothesis import strategies as st
+from model_servers.scripted_model import chunk
+
+
+def sentence(text: str, verdict: str = "unsupported", *reasons: str) -> CheckedSentence:
+    return CheckedSentence.model_validate({"text": text, "verdict": verdict, "score": 0.1, "reasons": reasons})
+
+
+def result(answer: str, *checked: CheckedSentence, **more: object) -> QueryResult:
+    return QueryResult.model_validate({"question": "?", "answer": answer, "answered": True, "checked": checked, **more})
+
+
+def test_a_doubtful_sentence_is_marked_with_a_sign_and_its_reason() -> None:
+    shown = mark_doubtful(
+        result("It is so. [1] It is blue.", sentence("It is blue.", "unsupported", "Nothing says blue."))
+    )
+    assert shown.startswith("It is so. [1] <mark")
+    assert 'class="unsupported"' in shown
+    assert "Nothing says blue." in shown
+    assert "⚠ It is blue.</mark>" in shown
+
+
+def test_a_partly_supported_sentence_has_another_sign_and_a_supported_one_none() -> None:
+    shown = mark_doubtful(result("A. B.", sentence("A.", "supported"), sentence("B.", "partly")))
+    assert shown.startswith("A. <mark")
+    assert "◐ B.</mark>" in shown
+
+
+def test_a_marked_list_item_stays_a_list_item() -> None:
+    answer = "So:\n\n* One is red. [1]\n* Two is blue."
+    shown = mark_doubtful(result(answer, sentence("* Two is blue.")))
+    assert "\n* <mark" in shown
+
+
+def test_citation_numbers_within_a_sentence_are_ignored() -> None:
+    [place] = find_doubtful("Rain [1] falls [2]. Snow [1] too.", [sentence("Snow too.")])
+    assert (place.start, place.end) == (20, 33)
+
+
+@given(st.text(max_size=200), st.lists(st.text(min_size=1, max_size=40), max_size=4))
+def test_offsets_of_doubtful_sentences_are_ordered_and_within_the_answer(answer: str, sentences: list[str]) -> None:
+    places = list(find_doubtful(answer, [sentence(text) for text in sentences]))
+    ends = [0, *(edge for one in places for edge in (one.start, one.end)), len(answer)]
+    assert ends == sorted(ends)
+
+
+def test_an_unanswered_question_has_a_badge() -> None:
+    assert "∅ Not found in these documents" in answer_markdown(result("Not found.", answered=False))
+
+
+def test_a_card_shows_the_cited_words_with_surrounding_text() -> None:
+    context = chunk("Before it. The cited words. After it.", 0.5)
+    citation = Citation(
+        reference="[1]",
+        collection="library",
+        source_id="rules",
+        source_title="Library rules",
+        source="rules.md",
+        document_hash="0" * 64,
+        excerpt="The cited words.",
+        span=(11, 27),
+        page=3,
+        section="Loans",
+        relevance_score=0.5,
+    )
+    [card] = cited_cards(result("A. [1]", citations=(citation,), chunks=(context,)))
+    assert 'Before it. <mark class="cited">The cited words.</mark> After it.' in card.html
+    assert "page 3" in card.html
+    assert (card.collection, card.document, card.span) == ("library", "rules", (11, 27))
+
+
+def test_payloads_in_text_title_or_table_stay_text() -> None:
+    for payload in PAYLOADS:
+        [card] = chunk_cards([chunk(payload, 0.5, title=payload)])
+        assert "\n" not in card.html, "an empty line would end the HTML"
+        for html in (card.html, mark_span(payload, 1, 3), html_table([TableColumn(payload)], [[payload]])):
+            shown = ShownHtml(html)
+            assert set(shown.active) <= {("scope", "col")}
+            assert not {"img", "a", "script", "iframe", "form", "svg", "style"} & shown.tags

@@ -1,0 +1,198 @@
+"""The tab Ask in a real browser: streamed answers, their sources, stopping, rating and copying."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsing.browser import open_browser
+from browsing.interface import Interface, PageTraffic
+from model_servers.faults import Fault
+from playwright.sync_api import Browser, Page, expect
+from processes.command_line import SAMPLES
+from served.answering_server import (
+    CHAT,
+    EXTRACTIVE,
+    QUESTION,
+    AnsweringServer,
+    answering,
+    becomes_true,
+    copied_project,
+    threads_named,
+)
+from served.server import served
+
+SAID = "The Association was founded on 9 November 1887 in Quillhaven."
+DOUBTFUL = "The Association was founded on 9 November 1887 in Quillhaven [1]. Its first patron was a Spanish king."
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module")
+def a_browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def asked(
+    a_browser: Browser, sample_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AnsweringServer]:
+    folder = tmp_path_factory.mktemp("ask") / "project"
+    with answering(sample_folder, folder, requests_per_minute="100000") as one:
+        yield one
+
+
+@pytest.fixture
+def model(asked: AnsweringServer) -> Iterator[AnsweringServer]:
+    """The server; afterwards its model works normally again."""
+    yield asked
+    asked.model.faults.clear()
+
+
+@pytest.fixture
+def visit(a_browser: Browser, model: AnsweringServer) -> Iterator[tuple[Page, PageTraffic]]:
+    """The tab; after the test no request went elsewhere and the console has no errors."""
+    with Interface(model.server, a_browser).visited() as (page, seen):
+        yield page, seen
+        assert seen.elsewhere == []
+        assert seen.complaints == []
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_label("Question", exact=True)
+    box.fill(question)
+    box.press("Enter")
+
+
+def test_an_answer_shows_source_cards_with_the_cited_words(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#status")).to_contain_text("Answered with 1 citation.")
+    expect(page.locator("#conversation")).to_contain_text(f"{SAID} [")
+    card = page.locator("#source-1")
+    expect(card).to_contain_text("page")
+    expect(card.locator("mark.cited")).to_contain_text("1887")
+    expect(page.locator("#source-2")).to_be_hidden()
+
+
+def test_a_source_opens_with_the_cited_words_marked(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#status")).to_contain_text("Answered")
+    page.locator("#open-1").click()
+    opened = page.locator("#opened")
+    expect(opened.locator("mark.cited")).to_contain_text("1887")
+    quoted, whole = page.locator("#source-1 blockquote").inner_text(), opened.inner_text()
+    assert len(whole) > len(quoted)
+    page.get_by_role("button", name="Close this source").click()
+    expect(opened).to_be_hidden()
+
+
+def test_text_is_shown_while_the_model_writes_and_stop_ends_it(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
+    page, _ = visit
+    model.model.faults.plan(CHAT, Fault.ENDLESS)
+    ask(page, f"{QUESTION} Tell it at length.")
+    expect(page.locator("#conversation")).to_contain_text("on and on and")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#status")).to_have_text("Stopped.")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
+
+
+def test_leaving_the_page_stops_the_model(a_browser: Browser, model: AnsweringServer) -> None:
+    model.model.faults.plan(CHAT, Fault.ENDLESS)
+    with Interface(model.server, a_browser).visited() as (page, _):
+        ask(page, f"{QUESTION} Tell it and I will not wait.")
+        expect(page.locator("#conversation")).to_contain_text("on and on and")
+        assert threads_named("model") > 0
+    assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
+
+
+def test_a_follow_up_joins_the_conversation_which_can_be_reopened(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#status")).to_contain_text("Answered")
+    ask(page, "And who was its first president?")
+    expect(page.locator("#conversation .bot .prose")).to_have_count(2)
+    expect(page.locator("#status")).to_contain_text("closest chunks")
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#conversation .bot")).to_have_count(0)
+    page.get_by_label("Earlier conversations").click()
+    page.get_by_role("option").first.click()
+    expect(page.locator("#conversation .user .prose")).to_have_count(2)
+    [latest, *_] = model.server.client.get("/v1/sessions").json()
+    assert latest["turns"] == 2
+
+
+def test_a_rating_is_stored_with_its_turn(visit: tuple[Page, PageTraffic], model: AnsweringServer) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#status")).to_contain_text("Answered")
+    page.get_by_role("button", name="Like", exact=True).click()
+    expect(page.locator("#status")).to_have_text("Thank you: rated as helpful.")
+    [given, *_] = model.server.client.get("/v1/feedback").json()
+    assert given["verdict"] == "up"
+    assert given["turn"] == 1
+
+
+def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    ask(page, QUESTION)
+    expect(page.locator("#status")).to_contain_text("Answered")
+    page.get_by_role("button", name="The last answer as text").click()
+    text = page.locator("#copy textarea").input_value()
+    assert text.startswith(f"{SAID} [")
+    assert "(handbook.pdf, page " in text
+
+
+def test_a_question_outside_the_documents_is_not_found(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    page.get_by_label("Collections").click()
+    page.get_by_role("option", name="samples").click()
+    page.keyboard.press("Escape")
+    ask(page, "Which spices go into a vindaloo?")
+    expect(page.locator("#conversation .badge.abstained")).to_contain_text("∅ Not found in these documents")
+
+
+def test_an_empty_question_asks_for_one(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#status")).to_have_text("Type a question first.")
+
+
+def test_an_unsupported_sentence_has_a_sign_and_the_reason(
+    a_browser: Browser, sample_folder: Path, tmp_path: Path
+) -> None:
+    with (
+        answering(sample_folder, tmp_path / "project", DOUBTFUL) as one,
+        Interface(one.server, a_browser).visited(width=390, height=844, dark=True) as (page, seen),
+    ):
+        ask(page, QUESTION)
+        doubtful = page.locator("#conversation mark.unsupported")
+        expect(doubtful).to_contain_text("⚠ Its first patron was a Spanish king.")
+        expect(page.locator("#conversation .reasons")).to_contain_text("not supported")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, "it must not scroll sideways"
+        assert seen.complaints == []
+
+
+def test_a_source_in_a_pdf_shows_its_printed_page_if_the_file_may_be_read(
+    a_browser: Browser, sample_folder: Path, tmp_path: Path
+) -> None:
+    environment = {**EXTRACTIVE, "ELT_LLM_INGEST__ROOTS": f'["{SAMPLES}"]'}
+    with (
+        served(copied_project(sample_folder, tmp_path / "project"), environment=environment) as server,
+        Interface(server, a_browser).visited() as (page, seen),
+    ):
+        ask(page, "How many points are given for a win?")
+        expect(page.locator("#status")).to_have_text(re.compile("Answered|closest chunks"))
+        card = page.locator(".source-card:visible").filter(has_text="handbook.pdf").first
+        card.get_by_role("button", name="Open source").click()
+        printed = page.locator("#opened").get_by_role("img", name="Page ")
+        expect(printed).to_be_visible()
+        expect(printed).to_have_js_property("complete", value=True)
+        assert printed.evaluate("image => image.naturalWidth") > 300
+        assert seen.complaints == []

@@ -1,0 +1,41 @@
+"""What a browser shows if a question is asked again before the answer is complete, as with Enter held down."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import pytest
+from elt_llm_api.serve.access.principal import LOCAL
+from elt_llm_api.serve.actions.questions import AskRequest
+from elt_llm_api.serve.services import Services, open_services
+from elt_llm_api.serve.ui.conversation import ConversationHandler, ConversationState
+from elt_llm_core.settings.loader import load_settings
+from served.answering_server import EXTRACTIVE, QUESTION, copied_project
+
+
+@pytest.fixture
+def services(sample_folder: Path, tmp_path: Path) -> Iterator[Services]:
+    with open_services(
+        load_settings(None, EXTRACTIVE, copied_project(sample_folder, tmp_path / "project"))
+    ) as services:
+        yield services
+
+
+def test_an_overtaken_question_is_shown_as_stopped_and_does_not_change_the_next(services: Services) -> None:
+    async def ask_twice() -> tuple[list[ConversationState], list[ConversationState]]:
+        handler, question = ConversationHandler(services), AskRequest(question=QUESTION)
+        overtaken = handler.ask(LOCAL, "browser", question, ConversationState())
+        waiting = await anext(overtaken)
+        first = asyncio.ensure_future(_all(overtaken))
+        await asyncio.sleep(0)  # it starts
+        second = await _all(handler.ask(LOCAL, "browser", question, waiting))
+        return await first, second
+
+    async def _all(states: AsyncGenerator[ConversationState, None]) -> list[ConversationState]:
+        return [state async for state in states]
+
+    overtaken, shown = asyncio.run(ask_twice())
+    assert [message["role"] for message in shown[-1].messages] == ["user", "assistant"] * 2
+    assert "Stopped." in shown[-1].messages[1]["content"]
+    assert "Not found" in shown[-1].messages[3]["content"]
+    assert all(state.status != "Stopped." for state in overtaken)

@@ -1,0 +1,57 @@
+"""The status of a job: its name, its progress or what it is waiting for, and its result."""
+
+from typing import Any
+
+import pytest
+from elt_llm_api.serve.ui.job_watch import job_markdown
+from elt_llm_core.state.jobs import JobStatus, QueuedJob
+
+READ: dict[str, Any] = {
+    "counts": {"ok": 1, "failed": 7},
+    "files": [{"path": f"notes-{number}", "status": "failed", "reason": "It is empty."} for number in range(7)],
+    "notes": [],
+}
+MADE: dict[str, Any] = {"rows": 3, "made": 1, "kept": 1, "notes": []}
+MOMENT = "2026-01-01T10:00:00+00:00"
+FAILURE = {"name": "Cup", "reason": "No model answers.", "hint": "Start it."}
+
+
+def shown(kind: str, status: JobStatus, **others: Any) -> str:
+    arguments = {"collection": "birds"} if kind in {"ingest", "forget"} else {"job": "terms"}
+    given = {"progress": {}, "result": {}, "error": "", "created_at": MOMENT, "updated_at": MOMENT, **others}
+    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given))
+
+
+@pytest.mark.parametrize("kind", ["ingest", "forget", "glossary"])
+def test_a_queued_job_shows_what_it_is_waiting_for(kind: str) -> None:
+    notes = ["Somebody reads.", "The lock is held by another ingest."]
+    lines = shown(kind, "queued", progress={"notes": notes}).split("\n\n")
+    assert lines[0].endswith("⏳ is waiting.**")
+    assert lines[1:] == notes[-1:]
+
+
+def test_forgetting_has_its_own_label() -> None:
+    progress = {"stage": "index", "done": 2, "total": 9, "detail": ""}
+    lines = shown("forget", "running", progress=progress).split("\n\n")
+    assert lines == ["**Forgetting a document of birds ▶ is running.**", "Building the index: 2 of 9"]
+
+
+def test_rows_have_the_stage_labels_of_the_terminal() -> None:
+    progress = {"stage": "rows", "done": 0, "total": 0, "detail": "Averell Cup"}
+    lines = shown("glossary", "running", progress=progress).split("\n\n")
+    assert lines == ["**Glossary of terms ▶ is running.**", "Making rows: 0 Averell Cup"]
+
+
+def test_the_first_failed_files_are_listed() -> None:
+    lines = shown("ingest", "done", result=READ).split("\n\n")
+    assert lines[:3] == ["**Reading documents into birds ✓ is done.**", "1 ok, 7 failed.", "notes-0: It is empty."]
+    assert lines[-1] == "2 more failed."
+
+
+def test_failed_rows_are_listed_with_their_cure() -> None:
+    lines = shown("catalog", "done", result={**MADE, "failures": [FAILURE]}).split("\n\n")
+    assert lines[1:] == ["3 rows: 1 made now, 1 kept.", "Cup: No model answers. Start it."]
+
+
+def test_a_failed_job_shows_its_error() -> None:
+    assert shown("ingest", "failed", error="The disk is full.").endswith("✗ failed.**\n\nThe disk is full.")

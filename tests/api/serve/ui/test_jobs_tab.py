@@ -1,0 +1,113 @@
+"""The tab Jobs in a real browser: a job is run and watched, its rows are reviewed, its files downloaded."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsing.interface import PATIENCE_MS, Interface, interface, open_tab
+from playwright.sync_api import Locator, Page, expect
+from stored.folders import write_files
+
+pytestmark = pytest.mark.network
+_JOB = "description: Terms of the samples.\nsources: {handbook: [samples]}\noutputs: {formats: [json, xlsx, html]}\n"
+
+
+@pytest.fixture(scope="module")
+def ui(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interface]:
+    folder = tmp_path_factory.mktemp("jobs-tab") / "project"
+    shutil.copytree(sample_folder, folder)
+    write_files(folder / "config", {"rag_config.yaml": "", "consumer/terms.yaml": _JOB})
+    with interface(folder) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def has_run(ui: Interface) -> Interface:
+    """The interface after the job was run from its tab."""
+    with ui.visited("Jobs") as (page, seen):
+        _choose_job(page)
+        page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.locator("#jobs-status")).to_contain_text("is done", timeout=4 * PATIENCE_MS)
+        expect(page.locator("#rows-count")).to_contain_text("Rows 1 to")
+        expect(page.get_by_role("button", name="Stop", exact=True).and_(page.locator("#jobs-stop"))).to_be_disabled()
+        assert (seen.elsewhere, seen.complaints) == ([], [])
+    return ui
+
+
+def _choose(page: Page, identity: str, text: str) -> None:
+    """Choose in a dropdown with the keyboard alone: type, and press Enter."""
+    box = page.locator(f"#{identity} input")
+    box.focus()
+    box.fill(text)
+    page.get_by_role("option", name=text).first.wait_for(state="visible")
+    box.press("ArrowDown")
+    box.press("Enter")
+
+
+def _choose_job(page: Page) -> None:
+    _choose(page, "jobs-job", "terms")
+    expect(page.locator("#jobs-kind input")).to_have_value("glossary")
+
+
+def _opened_row(page: Page, words: str) -> Locator:
+    """The opened row whose name has these words, found as a person without a mouse finds it."""
+    box = page.locator("#rows-text textarea, #rows-text input")
+    box.fill(words)
+    box.press("Enter")
+    expect(page.locator("#rows-count")).not_to_contain_text("of 50.")
+    _choose(page, "rows-row", words)
+    row = page.locator("#row")
+    expect(row).to_contain_text(words)
+    return row
+
+
+def test_an_approved_row_is_still_approved_after_a_reload(has_run: Interface) -> None:
+    term = "Averell Cup"
+    with has_run.visited("Jobs") as (page, seen):
+        _choose_job(page)
+        row = _opened_row(page, term)
+        expect(row.locator("mark.cited").first).to_be_visible()
+        expect(row).to_contain_text("SHA-256")
+        page.get_by_role("radio", name="Approved").check()
+        page.get_by_label("Comment").fill("As the <b>rule</b> says.")
+        page.get_by_role("button", name="Save the review").click()
+        expect(page.locator("#review-result")).to_contain_text("Saved.")
+        page.reload()
+        open_tab(page, "Jobs")
+        _choose_job(page)
+        row = _opened_row(page, term)
+        expect(row).to_contain_text("✓ approved by local")
+        expect(row).to_contain_text("As the <b>rule</b> says.")
+        expect(page.get_by_role("radio", name="Approved")).to_be_checked()
+        expect(page.locator("#rows")).to_contain_text("✓ approved")
+        assert (seen.elsewhere, seen.complaints) == ([], [])
+
+
+def test_a_cell_of_the_table_opens_its_row(has_run: Interface) -> None:
+    with has_run.visited("Jobs") as (page, _):
+        _choose_job(page)
+        cell = page.locator("#rows").get_by_role("gridcell", name="Amateur Player").first
+        cell.click()
+        expect(page.locator("#row")).to_contain_text("Amateur Player")
+        expect(page.locator("#rows-row input")).to_have_value(re.compile(r"^\d+\. Amateur Player"))
+
+
+def test_files_are_downloaded_by_their_links(has_run: Interface) -> None:
+    with has_run.visited("Jobs") as (page, _):
+        _choose_job(page)
+        link = page.get_by_role("link", name="terms-glossary.json", exact=True)
+        with page.expect_download() as download:
+            link.click()
+        told = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+        assert told["job"] == "terms"
+
+
+def test_the_tab_fits_a_phone(has_run: Interface) -> None:
+    with has_run.visited("Jobs", width=390, height=800, dark=True) as (page, seen):
+        _choose_job(page)
+        _opened_row(page, "Amateur Player")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert (seen.elsewhere, seen.complaints) == ([], [])

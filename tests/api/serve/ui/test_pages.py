@@ -1,0 +1,129 @@
+"""The page of the user interface has a strict policy, and Gradio serves only the paths that the page needs."""
+
+import asyncio
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from elt_llm_api.serve.errors import add_error_handlers
+from elt_llm_api.serve.ui.mounting import (
+    UserInterface,
+    UserInterfaceRoute,
+    is_interface_path,
+    page_policy,
+    rewrite_page,
+)
+from fastapi import FastAPI
+from optional import needs
+from served.answering_server import EXTRACTIVE
+from served.server import RunningServer, served
+
+pytestmark = pytest.mark.network
+SHUT = (
+    "/gradio_api/info",
+    "/gradio_api/openapi.json",
+    "/gradio_api/proxy=https://huggingface.co/x",
+    "/gradio_api/runs",
+    "/gradio_api/deep_link",
+    "/gradio_api/app_id",
+    "/gradio_api/mcp/",
+    "/monitoring",
+    "/manifest.json",
+    "/docs",
+)
+POSTED = ("/gradio_api/run/predict", "/gradio_api/api/predict", "/gradio_api/call/predict", "/gradio_api/vibe-edit")
+
+
+@pytest.fixture(scope="module")
+def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    needs("gradio")
+    folder = tmp_path_factory.mktemp("pages") / "project"
+    shutil.copytree(sample_folder, folder)
+    left = folder / ".elt_llm" / "ui" / "left.txt"
+    left.parent.mkdir()
+    left.write_text("of a previous server", encoding="utf-8")
+    with served(folder, environment=EXTRACTIVE) as one:
+        yield one
+
+
+def test_the_page_names_its_scripts_and_runs_no_others(server: RunningServer) -> None:
+    response = server.client.get("/")
+    policy = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert "unsafe" not in policy["script-src"]
+    assert policy["script-src"].count("sha256-") == len(re.findall(r"<script(?![^>]* src=)", response.text))
+    assert policy["connect-src"] == "'self'"
+
+
+def test_the_page_refers_to_no_other_address(server: RunningServer) -> None:
+    page = server.client.get("/").text
+    theme = server.client.get("/theme.css").text
+    assert re.findall(r"(?:src|href|content)=[\"'](?:https?:)?//[^\"']*", page) == []
+    assert "http" not in theme.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("path", SHUT)
+def test_other_paths_of_gradio_are_closed(server: RunningServer, path: str) -> None:
+    assert server.client.get(path).status_code in {403, 404}
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_handlers_cannot_be_called_without_the_queue(server: RunningServer, path: str) -> None:
+    assert server.client.post(path, json={"data": []}).status_code in {404, 405}
+
+
+def test_files_of_the_data_directory_are_not_served(server: RunningServer) -> None:
+    server.client.get("/")
+    for name in ("state.sqlite3", "store.sqlite3"):
+        assert server.client.get(f"/gradio_api/file={server.data_dir / name}").status_code in {403, 404}
+
+
+def test_the_upload_folder_is_private_and_emptied_at_the_start(server: RunningServer) -> None:
+    server.client.get("/")
+    folder = server.data_dir / "ui"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert not (folder / "left.txt").exists()
+
+
+def test_a_wrong_key_gets_no_page(sample_folder: Path) -> None:
+    with served(sample_folder, token="t" * 40, environment=EXTRACTIVE) as locked:
+        for path in ("/", "/config", "/theme.css", "/gradio_api/queue/data", "/assets/x.js"):
+            locked.client.headers["authorization"] = "Bearer wrong"
+            assert locked.client.get(path).status_code in {303, 401}
+
+
+def test_without_gradio_visitors_get_the_command_that_installs_it() -> None:
+    interface = UserInterface(None, library="a_library_that_is_not_there")  # type: ignore[arg-type]  # it needs none
+    app = FastAPI()
+    add_error_handlers(app)
+    app.router.routes.append(UserInterfaceRoute(interface))
+
+    async def visited() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            return await client.get("/")
+
+    response = asyncio.run(visited())
+    assert response.status_code == 501
+    assert response.json()["error"]["hint"] == "Run: uv sync --inexact --extra ui"
+
+
+def test_a_rewritten_page_differs_by_its_external_references_only() -> None:
+    page = (
+        '<!doctype html><head><meta property="og:image" content="https://x.example/a.png"><script>let a = 1 < 2;'
+        "</script><script src='./a.js'></script>"
+        '<link rel="manifest" href="/m"></head><p title="&amp;">a &lt; &#98;</p>'
+    )
+    rewritten, scripts = rewrite_page(page)
+    assert scripts == ["let a = 1 < 2;"]
+    kept = page.replace('<meta property="og:image" content="https://x.example/a.png">', "")
+    assert rewritten == kept.replace('<link rel="manifest" href="/m">', "")
+    assert page_policy(scripts).count("sha256-") == 1
+
+
+def test_only_the_paths_a_page_needs_belong_to_the_interface() -> None:
+    assert is_interface_path("/assets/index.js")
+    assert not is_interface_path("/v1/query")
+    assert not is_interface_path("/gradio_api/run/predict")

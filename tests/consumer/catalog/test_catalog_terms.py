@@ -1,0 +1,56 @@
+"""Words that are said of everything are no rows, and what defines a term is no rule about another."""
+
+from elt_llm_consumer.catalog.job import CatalogJob
+from elt_llm_consumer.evidence import Row
+from row_jobs.contexts import context_of, model_of
+
+_TEXT = """# Reading this handbook
+
+| Term | Meaning |
+|---|---|
+| must | Something has to be done. |
+| Permit | A paper with a number that is shown to prove what its holder may do on a Boat. |
+| Mooring | A place where a Boat may lie. |
+
+# Boats
+
+For the purposes of this part, "Log" means any part of a Boat that keeps what was measured.
+
+A Boat must carry a number. Each Boat is afloat, ashore or sunk.
+"""
+
+
+def _rows() -> dict[str, Row]:
+    context = context_of({"handbook.md": _TEXT}, model=model_of({"Harbour": ["Boat", "Permit"]}, []))
+    job = CatalogJob(context)
+    rows = [task.row(task.material(), None) for task in job.tasks()]
+    assert all(
+        context.corpus.holds(place)
+        for row in rows
+        for cell in row.cells.values()
+        for place in cell.evidence
+        if place.document_id == context.corpus.documents[0].document_id
+    )
+    return {row.name: row for row in rows}
+
+
+def test_a_defined_everyday_word_is_no_row() -> None:
+    rows = _rows()
+    assert {"Mooring", "Log"} <= rows.keys()
+    assert "must" not in rows
+
+
+def test_a_definition_is_no_rule_for_another_term() -> None:
+    boat = _rows()["Boat"]
+    assert boat.cells["business_rules"].value == ("A Boat must carry a number.",)
+    assert boat.cells["governance_rules"].verdict == "absent"
+
+
+def test_states_that_look_like_a_definition_are_still_states() -> None:
+    assert _rows()["Boat"].cells["lifecycle_states"].value == ("Each Boat is afloat, ashore or sunk.",)
+
+
+def test_a_definition_in_a_table_is_shown_without_its_signs() -> None:
+    permit = _rows()["Permit"].cells["domain_context"]
+    assert "Permit: A paper with a number" in str(permit.value)
+    assert "|" not in str(permit.value)

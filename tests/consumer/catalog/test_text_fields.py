@@ -1,0 +1,154 @@
+"""A field is filled from sentences and rows that are about the entity, and from no others."""
+
+import pytest
+from elt_llm_consumer.catalog.mentions import StatementIndex
+from elt_llm_consumer.catalog.text_fields import FieldSearcher, TextField
+from elt_llm_consumer.evidence import Cell
+from elt_llm_consumer.jobs.corpus import Corpus
+from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
+from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.sentences.statements import read_statements
+from elt_llm_query.understanding.aliases import aliases_from
+from hypothesis import given
+from hypothesis import strategies as st
+from row_jobs.contexts import corpus_of
+
+_HANDBOOK = """# Part A: Books
+
+A1.1 A Loan lasts four weeks and may be renewed twice. The Registrar grants every Loan in writing.
+
+A1.2 The Case File is opened by the Clerk. The file must be closed within ten days.
+
+A1.3 Readers who hold a Loan Card may appeal to the board. It concerns nobody else.
+
+## A2 Transfers
+
+The old branch may object within four days.
+
+## A3 The register
+
+| Information set | Owner | Class | Kept for |
+|---|---|---|---|
+| Loan Record | Librarian | Confidential | 3 years |
+| Case File | Clerk | Restricted | 7 years |
+
+| Office | Looks after |
+|---|---|
+| Treasurer | Fines, fees and transfers |
+
+| Class | What it covers |
+|---|---|
+| Public | Opening hours, fines |
+"""
+_NAMES = ["Loan", "Case File", "Transfer", "Fine", "Appeal", "Concern", "Vetting Certificate"]
+
+
+def _fields(corpus: Corpus, field: CatalogField) -> TextField:
+    section = CatalogSection()
+    records = {name: [f"{name} {word}" for word in section.record_words] for name in _NAMES}
+    subjects = StatementIndex(read_statements(corpus), Names(_NAMES, aliases_from(records)))
+    return TextField(field, section, subjects, FieldSearcher(None, {}, subjects), frozenset())
+
+
+def _cell(name: str, field: str, text: str = _HANDBOOK, *, deeper: bool = False) -> Cell:
+    corpus = corpus_of({"handbook.md": text})
+    cell = _fields(corpus, CatalogSection().all_fields()[field]).facts(name, deeper=deeper).cell
+    assert all(corpus.holds(place) for place in cell.evidence)
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("Loan", "data_classification", "Confidential"),
+        ("Loan", "data_owner", "Librarian"),
+        ("Case File", "data_classification", "Restricted"),
+        ("Case File", "data_owner", "Clerk"),
+        ("Fine", "data_classification", "Public"),
+    ],
+)
+def test_a_register_gives_values_by_the_headers_of_its_columns(name: str, field: str, value: str) -> None:
+    cell = _cell(name, field)
+    assert (cell.value, cell.verdict, cell.method) == (value, "found", "rule")
+    assert all(value in place.quote for place in cell.evidence)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "sentence"),
+    [
+        ("Loan", "governance_rules", "The Registrar grants every Loan in writing."),
+        ("Loan", "lifecycle_states", "A Loan lasts four weeks and may be renewed twice."),
+        ("Case File", "business_rules", "The file must be closed within ten days."),
+        ("Transfer", "business_rules", "The old branch may object within four days."),
+        ("Transfer", "governance_rules", "Treasurer: Looks after: Fines, fees and transfers"),
+    ],
+)
+def test_sentences_about_the_entity_are_taken(name: str, field: str, sentence: str) -> None:
+    cell = _cell(name, field)
+    assert isinstance(cell.value, tuple)
+    assert sentence in cell.value
+    assert {place.about for place in cell.evidence} <= {"", *cell.value}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Appeal", _HANDBOOK),
+        ("Concern", _HANDBOOK),
+        ("Vetting Certificate", "A person without a Vetting Certificate sits down. Another may not be signed for."),
+        ("Loan", "The Loan Office must be closed on Monday."),
+        ("Fine", "It is a fine day on which nobody must hurry."),
+    ],
+)
+def test_verbs_longer_names_and_sentences_about_others_are_not(name: str, text: str) -> None:
+    cell = _cell(name, "associated_agreements", text)
+    assert (cell.verdict, cell.value) == ("absent", None)
+    assert cell.note
+
+
+def test_the_name_itself_is_no_cue() -> None:
+    field = CatalogField(cues=("certificate*",))
+    corpus = corpus_of({"one.md": "A Vetting Certificate is renewed every three years."})
+    assert _fields(corpus, field).facts("Vetting Certificate").cell.verdict == "absent"
+
+
+def test_rows_that_contradict_each_other_are_in_conflict() -> None:
+    second = "\n\nAnd:\n\n| Set | Class |\n|---|---|\n| Case File | Internal |\n"
+    cell = _cell("Case File", "data_classification", _HANDBOOK + second)
+    assert (cell.verdict, cell.value) == ("conflict", ("Restricted", "Internal"))
+
+
+def test_a_name_in_small_letters_counts_where_the_document_writes_it_so() -> None:
+    small = "A loan must be returned. Each loan must be paid."
+    insists = "A Loan must be returned. No Loan and no other Loan may wait. The Loan is a loan that must be paid."
+    assert len(_value(_cell("Loan", "business_rules", small))) == 2
+    assert not any(
+        "Each loan" in one for one in _value(_cell("Loan", "business_rules", insists + " Each loan must go."))
+    )
+
+
+def test_deeper_takes_twice_as_many() -> None:
+    text = " ".join(f"A Loan of {number} books must be returned." for number in range(20))
+    assert len(_value(_cell("Loan", "business_rules", text))) == 5
+    assert len(_value(_cell("Loan", "business_rules", text, deeper=True))) == 10
+
+
+def _value(cell: Cell) -> tuple[str, ...]:
+    assert isinstance(cell.value, tuple)
+    return cell.value
+
+
+def test_a_text_without_a_full_stop_is_no_evidence() -> None:
+    cell = _cell("Loan", "business_rules", "a Loan must be returned and " * 30_000)
+    assert cell.verdict == "absent"
+
+
+@given(
+    st.lists(st.sampled_from([*_HANDBOOK.splitlines(keepends=True), "\f", "\u00e9\u0301 | ", "Loan | "]), max_size=40)
+)
+def test_quotes_match_their_spans_in_any_text(lines: list[str]) -> None:
+    text = "".join(lines)
+    for field in ("business_rules", "data_classification", "retention", "governance_rules"):
+        for name in ("Loan", "Case File", "Fine"):
+            cell = _cell(name, field, text or "Nothing.")
+            assert cell.verdict != "found" or cell.evidence

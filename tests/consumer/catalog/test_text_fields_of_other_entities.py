@@ -1,0 +1,162 @@
+"""What is said of one entity is no value of another, and no word means what it does not mean there."""
+
+import pytest
+from elt_llm_consumer.catalog.mentions import StatementIndex
+from elt_llm_consumer.catalog.text_fields import FieldSearcher, TextField
+from elt_llm_consumer.evidence import Cell
+from elt_llm_consumer.jobs.corpus import Corpus
+from elt_llm_consumer.jobs.sections import CatalogSection
+from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.sentences.statements import read_statements
+from elt_llm_consumer.sentences.words import CueMatcher
+from elt_llm_query.understanding.aliases import NO_ALIASES
+from row_jobs.contexts import corpus_of
+
+_NAMES = ["Ladder", "Hire Book", "Permit", "Case File", "Old Case File"]
+
+
+def _cell(name: str, field: str, text: str) -> Cell:
+    corpus: Corpus = corpus_of({"handbook.md": text})
+    section = CatalogSection()
+    subjects = StatementIndex(read_statements(corpus), Names(_NAMES, NO_ALIASES))
+    settings = section.all_fields()[field]
+    cell = TextField(settings, section, subjects, FieldSearcher(None, {}, subjects), frozenset()).facts(name).cell
+    assert all(corpus.holds(place) for place in cell.evidence)
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("lifecycle_states", "A Permit is asked for, live, frozen or struck off."),
+        ("lifecycle_states", "The state of a Permit is new, used or lost."),
+        ("lifecycle_states", "A Permit lapses after a year."),
+        ("regulatory_context", "Permits are issued under article 12 of the Harbour Code."),
+        ("regulatory_context", "A Permit is required by articles 3 and 4 of the Treaty."),
+        ("regulatory_context", "Permits are used in accordance with the Small Boats Regulations 2011."),
+        ("regulatory_context", "Permits are used in accordance with the Harbour Code of Practice."),
+        ("regulatory_context", "A Permit is a statutory paper."),
+        ("regulatory_context", "By law a Permit must be carried."),
+        ("regulatory_context", "A Permit is asked for under section 9(2) of the Small Boats Act."),
+        ("associated_agreements", "A Permit may be lent under the Harbour Exchange Protocol."),
+        ("associated_agreements", "A Permit is used under the Deed."),
+        ("associated_agreements", "Permits are shared under the Three Harbours Sharing Agreement."),
+        ("governance_rules", "The Appointments Officer may withdraw a Permit."),
+        ("retention", "A Permit must be wiped after ten days."),
+    ],
+)
+def test_statements_about_the_entity_are_found(field: str, text: str) -> None:
+    cell = _cell("Permit", field, text)
+    assert cell.verdict == "found"
+    assert text in (cell.value if isinstance(cell.value, tuple) else [cell.value])
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("lifecycle_states", "A boat without a Permit must be closed."),
+        ("lifecycle_states", "The gate is opened with a Permit."),
+        ("lifecycle_states", "A Permit must be shown before work begins."),
+        ("lifecycle_states", "A person with a Permit is warned, fined or let off."),
+        ("lifecycle_states", "The clerk is told if a Permit is lost, stolen or damaged."),
+        ("governance_rules", "A Permit is given, refused, withdrawn or gone."),
+        ("retention", "A Permit is open, dormant, archived or destroyed."),
+        ("retention", "The Permit is set beside the Retention Schedule."),
+        ("data_classification", "A Permit is needed before Confidential Information is read."),
+        ("regulatory_context", "The Port Authority Manager sees each Permit."),
+        ("regulatory_context", "A Permit may be shown to the police or a court."),
+        ("associated_agreements", "A Permit must be signed by a doctor."),
+        ("associated_agreements", "A Permit is dated, timed and signed."),
+        ("associated_agreements", "It may be lent only where there is a Lease Agreement, a Permit or a duty."),
+        ("associated_agreements", "A Contractor is given a Permit."),
+        ("governance_rules", "Consent must be noted in the Permit."),
+    ],
+)
+def test_statements_about_others_are_not_found(field: str, text: str) -> None:
+    assert _cell("Permit", field, text).verdict == "absent"
+
+
+@pytest.mark.parametrize(
+    ("text", "owner"),
+    [
+        ("The Store Keeper is responsible for Ladders.", "Store Keeper"),
+        (
+            "The Clerk reads them. In May, the Head of Stores is responsible for all Ladders and counts them.",
+            "Head of Stores",
+        ),
+        ("The Store Keeper answers for each Ladder.", "Store Keeper"),
+        ("The Store Keeper is responsible for the yearly report on Ladders.", None),
+        ("Nobody is responsible for Ladders.", None),
+        ("Whoever hires it is responsible for the Ladder.", None),
+        ("The Store Keeper is responsible for Ladder repairs.", None),
+    ],
+)
+def test_the_responsible_person_is_the_owner(text: str, owner: str | None) -> None:
+    assert _cell("Ladder", "data_owner", text).value == owner
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A Permit is new, live or lost. It lapses after a year.", 2),
+        ("A Permit is new, live or lost.\n\nIt lapses after a year.", 1),
+        ("A Permit is new, live or lost. It is raining. It lapses after a year.", 1),
+        ("The boat of a Permit is here. It lapses after a year.", 0),
+        ("The Clerk keeps each Permit. It lapses after a year.", 0),
+    ],
+)
+def test_a_pronoun_refers_to_the_start_of_the_sentence_before(text: str, said: int) -> None:
+    value = _cell("Permit", "lifecycle_states", text).value
+    assert len(value if isinstance(value, tuple) else []) == said
+
+
+_ANNEX = """# Annex
+
+| Record | Kept for |
+|---|---|
+| Young readers' case files | 25 years |
+| Adult case files | 8 years |
+| Old Case File | 1 year |
+| Ladder | 2 years |
+"""
+
+
+def test_rows_about_kinds_of_an_entity_name_the_kind() -> None:
+    assert _cell("Case File", "retention", _ANNEX).value == (
+        "Young readers' case files: 25 years",
+        "Adult case files: 8 years",
+    )
+    assert _cell("Old Case File", "retention", _ANNEX).value == "1 year"
+    assert _cell("Ladder", "retention", _ANNEX).value == "2 years"
+    assert _cell("Permit", "retention", _ANNEX).verdict == "absent"
+
+
+def test_a_row_is_shown_without_table_markup() -> None:
+    row = "| Permit | A card that is approved each year by the harbour master and no one else. |"
+    cell = _cell("Permit", "governance_rules", f"| Thing | What of it |\n|---|---|\n{row}\n")
+    assert cell.value == ("Permit: A card that is approved each year by the harbour master and no one else.",)
+    assert cell.evidence[0].quote == row
+
+
+def test_rules_for_the_entity_in_its_own_chapter_come_first() -> None:
+    others = " ".join(f"The Permit of boat {number} must be shown within {number} days." for number in range(2, 9))
+    text = f"# Boats\n\n{others}\n\n# Permits\n\n## One for each\n\nEach Reader must have one Permit and no more.\n"
+    cell = _cell("Permit", "business_rules", text)
+    assert isinstance(cell.value, tuple)
+    assert cell.value[0] == "Each Reader must have one Permit and no more."
+
+
+@pytest.mark.parametrize(
+    ("cue", "text", "met"),
+    [
+        ("article #", "see article 12(3)(a) there", "article 12(3)(a)"),
+        ("Rules ####", "the Boat Rules 1998 hold", "Rules 1998"),
+        ("Rules ####", "the Rules 19 hold", ""),
+        ("under the ... deed", "held under the long old Deed of trust", "under the long old Deed"),
+        ("under the ... deed", "held under the deed", "under the deed"),
+        ("renew*", "it is renewed", "renewed"),
+        ("one.two", "one.two", "one.two"),
+    ],
+)
+def test_cues_may_hold_numbers_years_and_words_between(cue: str, text: str, met: str) -> None:
+    assert [text[start:end] for start, end in CueMatcher([cue]).spans(text)] == ([met] if met else [])

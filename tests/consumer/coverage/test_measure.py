@@ -1,0 +1,104 @@
+import pytest
+from elt_llm_consumer.coverage.measure import COVERAGE_CLASSES, CoverageMeasure, RuleWords, coverage_class
+from elt_llm_consumer.jobs.sections import COVERAGE_RULE_WORDS, RULE_OPENINGS, CoverageThresholds
+from elt_llm_consumer.names.mention_index import MentionIndex
+from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.sentences.statements import is_contents_row
+from hypothesis import given
+from hypothesis import strategies as st
+from row_jobs.contexts import corpus_of
+
+counts = st.integers(0, 40).map(lambda number: number / 2)
+measures = st.builds(
+    CoverageMeasure,
+    defined=st.booleans(),
+    statements=counts,
+    rules=counts,
+    sections=st.integers(0, 20),
+    headings=st.integers(0, 5),
+)
+NAMES = ["Ground", "Ground Grade", "Fee", "Data Owner", "Sin Bin"]
+WORDS = [
+    "ground",
+    "Ground",
+    "grade",
+    "Grade",
+    "fees",
+    "fee",
+    "data",
+    "owner",
+    "sin-bin",
+    "the",
+    "must",
+    ".",
+    "\n\n",
+    "x",
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so.", "Ein Verein darf zahlen."],
+)
+def test_rules_are_recognised_by_their_words_or_number(text: str) -> None:
+    assert RuleWords(COVERAGE_RULE_WORDS, RULE_OPENINGS).is_rule(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["The badge is green.", "Seed them in May.", "3 clubs paid.", "They tell no one else.", ""]
+)
+def test_other_statements_are_not_rules(text: str) -> None:
+    assert not RuleWords(COVERAGE_RULE_WORDS, RULE_OPENINGS).is_rule(text)
+
+
+def test_without_rule_words_only_numbered_paragraphs_are_rules() -> None:
+    assert not RuleWords([]).is_rule("A club must pay.")
+    assert RuleWords([" "]).is_rule("2.1 A club pays.")
+
+
+@pytest.mark.parametrize("row", ["A3 Definitions | 8", "Fees ........ 12", "| Part H: Discipline | 27 |"])
+def test_a_line_of_a_table_of_contents_is_not_a_statement(row: str) -> None:
+    assert is_contents_row(row)
+
+
+@pytest.mark.parametrize(
+    "row", ["Registration | £12.00 | adults", "Member Club | A club that was admitted.", "In 2026"]
+)
+def test_other_table_rows_are_statements(row: str) -> None:
+    assert not is_contents_row(row)
+
+
+@given(measures)
+def test_absent_means_that_no_mention_was_found(measured: CoverageMeasure) -> None:
+    nothing = measured.statements == 0 and measured.headings == 0 and not measured.defined
+    assert (coverage_class(measured, CoverageThresholds()) == "ABSENT") == nothing
+
+
+@given(measures, counts, st.integers(0, 5))
+def test_more_statements_never_lower_the_class(measured: CoverageMeasure, more: float, sections: int) -> None:
+    richer = CoverageMeasure(
+        measured.defined,
+        measured.statements + more,
+        measured.rules + more,
+        measured.sections + sections,
+        measured.headings,
+    )
+    assert COVERAGE_CLASSES.index(coverage_class(richer, CoverageThresholds())) <= COVERAGE_CLASSES.index(
+        coverage_class(measured, CoverageThresholds())
+    )
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30))
+def test_a_name_in_the_text_is_always_found(chosen: list[str]) -> None:
+    """Find the exact words between spaces, ignoring case."""
+    text = " ".join(chosen)
+    index = MentionIndex(corpus_of({"a.txt": text}), Names(NAMES))
+    for name in NAMES:
+        if f" {name.casefold()} " in f" {text.casefold()} ":
+            assert index.of(name) or index.headed(name), name
+
+
+def test_statements_are_in_the_order_of_the_text() -> None:
+    corpus = corpus_of({"b.txt": "The fee is due. A Fee is paid.", "a.txt": "No fee."})
+    told = [(it.document.source, it.piece.text) for it in MentionIndex(corpus, Names(["Fee"])).of("Fee")]
+    assert told == [("a.txt", "No fee."), ("b.txt", "The fee is due."), ("b.txt", "A Fee is paid.")]

@@ -1,0 +1,63 @@
+"""Short forms beside their long forms, and terms given in brackets."""
+
+import pytest
+from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
+from hypothesis import given
+from hypothesis import strategies as st
+from row_jobs.definitions import defined, definitions_in, terms_in
+
+
+@pytest.mark.parametrize(
+    ("text", "short", "long"),
+    [
+        ("The Yearly General Meeting (YGM) opens at six.", "YGM", "Yearly General Meeting"),
+        ("The API (application programming interface) is open.", "API", "application programming interface"),
+        ("Cameras are Closed-Circuit Television (CCTV) here.", "CCTV", "Closed-Circuit Television"),
+        ("Secure Sockets Layer (SSL) is old.", "SSL", "Secure Sockets Layer"),
+        ("See the [Code of Good Practice](https://example.org/code) (CoGP).", "CoGP", "Code of Good Practice"),
+        ("Mail transport agents (MTAs) send it.", "MTAs", "Mail transport agents"),
+        ('The Institute of Measuring Things ("IMT") agrees.', "IMT", "Institute of Measuring Things"),
+        ("SLA stands for service level agreement and was made in June.", "SLA", "service level agreement"),
+    ],
+)
+def test_a_short_form_is_joined_to_its_long_form(text: str, short: str, long: str) -> None:
+    (found,) = definitions_in(text)
+    assert (found.term, found.text, found.pattern, found.abbreviation) == (short, long, "abbreviation", short)
+
+
+@pytest.mark.parametrize("text", ["He (PDF) went.", "The form (A4) is here.", "It is in the office (London).", "(ABC)"])
+def test_letters_without_a_long_form_are_no_short_form(text: str) -> None:
+    assert definitions_in(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'The person who inspects the books (the "Auditor") must report.',
+            ("Auditor", "The person who inspects the books"),
+        ),
+        ('When you buy from the shop you deal with the Association (the "Seller").', ("Seller", "the Association")),
+        (
+            "A vehicle that weighs more than two tonnes (a “heavy vehicle”) needs a permit.",
+            ("heavy vehicle", "A vehicle that weighs more than two tonnes"),
+        ),
+    ],
+)
+def test_a_term_in_brackets_names_the_words_before_it(text: str, expected: tuple[str, str]) -> None:
+    assert defined(text) == [expected]
+
+
+def test_bare_quotes_in_brackets_name_nothing() -> None:
+    assert terms_in('The word is short ("yes") and the tool ("tool -x") too.') == []
+
+
+@given(st.lists(st.from_regex(r"[A-Z][a-z]{2,8}", fullmatch=True), min_size=2, max_size=6), st.text(max_size=20))
+def test_the_first_letters_of_words_are_always_found(words: list[str], before: str) -> None:
+    short = "".join(word[0] for word in words)
+    assert is_short_form(short)
+    text = f"{before}. {' '.join(words)}"
+    place = long_form(short, text)
+    assert place is None or text[slice(*place)].strip() == text[slice(*place)]
+    if not any(sign.isalnum() for sign in before) and len(text) == len(text.casefold()):
+        assert place is not None

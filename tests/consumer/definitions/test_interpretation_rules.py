@@ -1,0 +1,65 @@
+"""Clauses on reading words, which appear among definitions and define none, and idioms between them."""
+
+import pytest
+from row_jobs.definitions import defined, definitions_in, terms_in
+
+CLAUSES = [
+    ("2.4 Construing", 'The singular includes the plural. "Including" is never meant to limit.'),
+    ("Gender", "The masculine includes the feminine."),
+    ("Persons", "A person includes a company and a body of persons."),
+    ("1.3 Headings", "Headings are for convenience and have no effect."),
+    ("Defined expressions", "In this Code the following expressions are used as the list says."),
+    ("Reading the Code", "Words importing one gender include the others."),
+    ("Statutes", "A reference to an Act is a reference to it as amended."),
+    ("Time", "Nothing in this clause is defined so narrowly as to defeat its purpose."),
+]
+
+
+@pytest.mark.parametrize(("title", "text"), CLAUSES)
+def test_a_clause_on_reading_is_no_term(title: str, text: str) -> None:
+    assert terms_in(f"# 2 Interpretation\n\n## {title}\n\n{text}\n\n# 3 Work\n\nWe work.\n") == []
+    assert terms_in(f"# 2 Interpretation\n\n{title}\n{text}\n\n# 3 Work\n\nWe work.\n") == []
+
+
+def test_definitions_under_such_a_title_are_found() -> None:
+    text = '# Definitions\n\n## Further expressions\n\n"Fee" means a sum of money.\n\n"Tag" means a mark of lead.\n'
+    assert defined(text) == [("Fee", "a sum of money."), ("Tag", "a mark of lead.")]
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Person", "A man, woman or child who visits the shop."),
+        ("Time", "A span between two acts that is told in hours."),
+        ("Plural voting", "The right of a member to vote more than once."),
+        ("Depot", "Where goods are kept."),
+    ],
+)
+def test_a_heading_over_its_meaning_is_still_a_term(title: str, text: str) -> None:
+    assert defined(f"# Glossary\n\n## {title}\n\n{text}\n\n## Till\n\nA box in which money is kept.\n")[:-1] == [
+        (title, text)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The word "must" means business.',
+        'To him "late" means trouble.',
+        '"Including" is never meant to limit.',
+        "Nothing in this clause is defined so narrowly as to defeat its purpose.",
+        "“Month” is defined in the Interpretation Act.",
+        "“Month” is defined in section 5 of the Interpretation Act.",
+        "“Month” is set out in the Interpretation Act.",
+        "Periods in months mean calendar reckoning unless the rule says otherwise.",
+    ],
+)
+def test_such_sentences_define_nothing_even_under_such_a_heading(text: str) -> None:
+    assert terms_in(text) == []
+    assert terms_in(f"# Interpretation\n\n{text}\n") == []
+
+
+@pytest.mark.parametrize("place", ["Rule A3", "section 5 of this Code", "Terms of hire"])
+def test_a_rule_of_the_same_texts_is_a_reference(place: str) -> None:
+    (found,) = definitions_in(f"# Interpretation\n\n“Fee” is defined in {place}.\n\n# Terms of hire\n\nWe hire.\n")
+    assert (found.term, found.refers_to) == ("Fee", place)

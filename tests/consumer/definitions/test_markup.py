@@ -1,0 +1,179 @@
+"""A term that the markup names is defined by the text beside it in any wording; values are no definitions."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument, read_corpus
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms
+from elt_llm_ingest.readers import create_reader
+from file_formats.office import docx, paragraph, style
+from stored.folders import run_ingest, write_files
+from stored.shelf import COLLECTION, writing
+
+INTRODUCTION = "<body><h1>About the club</h1><p>These pages tell what the members need.</p>"
+
+
+def _corpus(source: str | bytes, kind: str = "html") -> Corpus:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"page.{kind}"
+        path.write_bytes(source if isinstance(source, bytes) else (INTRODUCTION + source).encode())
+        reader = create_reader(path)
+        assert reader is not None
+        read = reader.read(path)
+    marked = MarkedTerms.from_json(read.artefacts.get(MARKED_TERMS_ARTEFACT), len(read.text))
+    return Corpus([CorpusDocument("rules", "1", path.name, read.title, "0", read.text, read.outline, marked)])
+
+
+def _defined(source: str | bytes, kind: str = "html") -> list[tuple[str, str]]:
+    corpus = _corpus(source, kind)
+    found = find_definitions(corpus)
+    assert all(corpus.holds(one.evidence) for one in found)
+    return [(one.term, one.text) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("term", "body"),
+    [
+        ("ledger", "record of all payments"),
+        ("Ledger", "Record of all payments."),
+        ("data steward", "looks after the list, and answers for it"),
+        ("cost code:", "what a cost is booked to; or would be"),
+        ("late entry", "one that comes after noon on Monday"),
+        ("Hausrecht", "das Recht, andere des Hauses zu verweisen"),
+        ("4-way switch", "switch between two others"),
+        ("folio", "a page"),
+        ("address", "where a member lives"),
+        ("quorum", "at least 12 members"),
+    ],
+)
+def test_an_entry_of_a_definition_list_needs_no_wording(term: str, body: str) -> None:
+    """Neither case, nor punctuation, nor a heading matters: the tags mark the term."""
+    expected = [(term.rstrip(":"), body), ("bin", "where paper goes")]
+    assert _defined(f"<dl><dt>{term}<dd>{body}<dt>bin<dd>where paper goes</dl>") == expected
+    styles = style("DT", "Definition Term") + style("D", "Definition")
+    entries = ((term, "DT"), (body, "D"), ("bin", "DT"), ("where paper goes", "D"))
+    written = "".join(paragraph(text, f'<w:pStyle w:val="{kind}"/>') for text, kind in entries)
+    assert _defined(docx(written, styles=styles), "docx") == expected
+
+
+def test_several_terms_and_several_bodies_are_all_kept() -> None:
+    source = "<dl><dt>ledger<dt>book<dd>record of payments<dd><p>kept by the clerk</p><dt>folio<dd>page of it</dl>"
+    body = "record of payments kept by the clerk"
+    assert _defined(source) == [("ledger", body), ("book", body), ("folio", "page of it")]
+
+
+def test_a_list_within_a_definition_is_part_of_it_and_inner_entries_are_found_too() -> None:
+    source = (
+        "<dl><dt>kit<dd>one of<ul><li>cup<li>plate</ul><dt>roles<dd><p>who acts</p><dl><dt>chair<dd>leads it</dl></dl>"
+    )
+    assert _defined(source) == [
+        ("kit", "one of \u2022 cup \u2022 plate"),
+        ("roles", "who acts chair leads it"),
+        ("chair", "leads it"),
+    ]
+
+
+def test_a_short_form_beside_a_term_is_no_part_of_it() -> None:
+    [found, *_] = find_definitions(_corpus("<dl><dt>Annual General Meeting (AGM)<dd>when all members meet</dl>"))
+    assert (found.term, found.abbreviation, found.text) == ("Annual General Meeting", "AGM", "when all members meet")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "A <dfn>steward</dfn> is a person who keeps the list. It is long.",
+            ("steward", "a person who keeps the list."),
+        ),
+        ("<dfn>cost code</dfn>: what a cost is booked to", ("cost code", "what a cost is booked to")),
+        ("a <dfn>levy</dfn> means any charge for water", ("levy", "any charge for water")),
+        ("Whoever pays is called the <dfn>payer</dfn>.", ("payer", "Whoever pays")),
+        ("We say <dfn>dusting</dfn> for wiping shelves.", ("dusting", "We say dusting for wiping shelves.")),
+    ],
+)
+def test_a_marked_term_is_what_its_sentence_defines(source: str, expected: tuple[str, str]) -> None:
+    assert _defined(f"<p>It is open to all. {source}</p>") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<b>data owner</b>: the person who answers for data", ("data owner", "the person who answers for data")),
+        ("<strong>data owner:</strong> a person who answers", ("data owner", "a person who answers")),
+        ("<em>data owner</em> &mdash; anyone who answers for it", ("data owner", "anyone who answers for it")),
+        ("<b>register</b> means the list of all members", ("register", "the list of all members")),
+        ("<i>levy</i> is a charge that is made once a year", ("levy", "a charge that is made once a year")),
+    ],
+)
+def test_a_paragraph_that_starts_with_its_term_in_other_type_defines_it(source: str, expected: tuple[str, str]) -> None:
+    assert _defined(f"<p>It is open to all.</p><p>{source}</p><p>More is said below.</p>") == [expected]
+
+
+def test_terms_in_bold_of_a_word_file_are_read_like_those_of_a_page() -> None:
+    entries = (("data owner", ": the person who answers for data"), ("data user", ": reader of any list"))
+    body = "".join(
+        paragraph(term, run="<w:b/>").replace("</w:p>", f'<w:r><w:t xml:space="preserve">{rest}</w:t></w:r></w:p>')
+        for term, rest in entries
+    )
+    assert _defined(docx(body), "docx") == [
+        ("data owner", "the person who answers for data"),
+        ("data user", "reader of any list"),
+    ]
+
+
+def test_terms_alone_on_a_line_count_under_a_heading_of_definitions() -> None:
+    source = "<h2>{0}</h2><p><b>hall</b></p><p>hut beside the field</p><p><b>gate</b></p><p>way in for guests</p>"
+    expected = [("hall", "hut beside the field"), ("gate", "way in for guests")]
+    assert _defined(source.format("Definitions")) == expected
+    assert _defined(source.format("Pictures")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<dl><dt>Monday<dd>9am to 5pm<dt>Tuesday<dd>closed</dl>",
+        "<h2>Opening hours</h2><dl><dt>Summer<dd>from early until late<dt>Winter<dd>only when it is dry</dl>",
+        "<h2>Contact us</h2><dl><dt>Chair<dd>the person at the desk<dt>Phone<dd>0555 010 0177</dl>",
+        "<dl><dt>Phone<dd>0555 010 0177<dt>Email<dd>desk@club.example<dt>Post<dd>The Hall, 12 High Street, Leeds</dl>",
+        "<dl><dt>Office<dd>12 High Street, Leeds<dt>Hall<dd>Lange Straße 4, 10115 Berlin</dl>",
+        "<dl><dt>Width<dd>12 cm<dt>Height<dd>3.5 m<dt>Price<dd>30 pounds a month</dl>",
+        "<dl><dt>Chair<dd>Mary Shelley<dt>Secretary<dd>Jules Verne</dl>",
+        "<dl><dt>Home<dd>https://club.example/home<dt>Shop<dd>www.club.example</dl>",
+        "<dl><dt>--verbose<dd>print more words<dt>-q<dd>print no words</dl>",
+        "<dl><dt>1. Aims<dd>what it is for<dt>1.1. Scope<dd>where it holds<dt>A.2.1 Sizes<dd>how large it is</dl>",
+        "<dl><dt>New section 2<dd>what is new in it<dt>Section 4 Menus<dd>what is gone from it</dl>",
+        "<dl><dt>menu<dd>new entries<dt>menu<dd>fewer entries<dt>menu<dd>no more entries</dl>",
+        "<dl><dt>Parameters<dd>what is given to it<dt>Returns<dd>what it makes of it</dl>",
+        "<dl><dt>Where do I park?<dd>Behind the hall.<dt>Who may park?<dd>All members.</dl>",
+        "<p><b>Note:</b> bring a pen of your own</p>",
+        "<p><b>Warning</b> - the door is shut</p>",
+        "<p><b>Times:</b> The hall opens at nine.</p>",
+        "<p><b>Fees.</b> They are paid in May.</p>",
+        "<p><b>Please</b> do not run.</p>",
+        "<p><b>Members</b> may vote.</p><p><b>Guests</b> are welcome.</p>",
+        "<p>You <b>must</b> be on time. <i>Really</i>: be there.</p>",
+    ],
+)
+def test_values_questions_and_mere_emphasis_define_nothing(source: str) -> None:
+    assert _defined(source) == []
+
+
+def test_marks_are_stored_with_the_generation_and_removed_with_their_document(tmp_path: Path) -> None:
+    pages = {"a.html": "<dl><dt>ledger<dd>record of payments</dl>", "b.md": "**Note**: nothing is marked here.\n"}
+    run_ingest(tmp_path / "data", write_files(tmp_path / "docs", pages))
+    with writing(tmp_path / "data") as store:
+        with open_generation(store, COLLECTION) as generation:
+            assert generation.artefact_names == [MARKED_TERMS_ARTEFACT]
+            corpus = read_corpus([generation])
+        assert [one.term for one in find_definitions(corpus)] == ["ledger"]
+        assert [bool(one.marked) for one in corpus.documents] == [True, False]
+        assert not find_damage(store, COLLECTION)
+        forget(store, COLLECTION, "a.html", SilentListener())
+        with open_generation(store, COLLECTION) as generation:
+            assert generation.artefact_names == []

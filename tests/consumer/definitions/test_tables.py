@@ -1,0 +1,105 @@
+"""Tables of definitions in every spelling that readers give, over as many pages as they run."""
+
+import pytest
+from elt_llm_consumer.jobs.sections import GlossarySection
+from row_jobs.definitions import defined, definitions_in
+
+TWO = [("Alpha", "A first thing."), ("Beta", "A second thing.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Term | Meaning\nAlpha | A first thing.\nBeta | A second thing.\n",
+        "| Term | Definition |\n|------|:-----------|\n| **Alpha** | A first thing. |\n| Beta | A second thing. |\n",
+        "Definition | Expression\nA first thing. | Alpha\nA second thing. | Beta\n",
+        "No. | Word | Rule | What it means\n1 | Alpha | A1 | A first thing.\n2 | Beta | A2 | A second thing.\n",
+        "Begriff | Bedeutung\nAlpha | A first thing.\nBeta | A second thing.\n",
+        "Term\tMeaning\nAlpha\tA first thing.\nBeta\tA second thing.\n",
+    ],
+)
+def test_rows_under_such_headers_are_definitions(text: str) -> None:
+    assert defined(text) == TWO
+
+
+def test_a_table_continues_over_pages_with_and_without_its_header() -> None:
+    text = (
+        "Term | Meaning\nAlpha | A first thing.\n\nBook of Rules\n1\n\n\fTerm | Meaning\nBeta | A second thing.\n\n"
+        "Book of Rules\n2\n\n\fGamma | A third thing.\n\nBook of Rules\n3\n\n\fOffence | Fine\nLate | Ten pounds\n"
+    )
+    assert [term for term, _ in defined(text)[:3]] == ["Alpha", "Beta", "Gamma"]
+
+
+def test_the_next_table_is_not_part_of_a_definition_table() -> None:
+    text = "Term | Meaning\nAlpha | A first thing.\n\nOffence | Fine\nLate arrival | Ten pounds for each\n"
+    assert defined(text) == TWO[:1]
+
+
+def test_a_row_without_a_term_continues_the_row_above() -> None:
+    text = "| Term | Meaning |\n|---|---|\n| Alpha | A first |\n|  | thing. |\n| Beta | A second thing. |\n"
+    assert defined(text) == TWO
+
+
+def test_a_cell_continues_after_a_page_and_its_header() -> None:
+    text = (
+        "| Term | Meaning |\n| Alpha | A first |\n\nBook\n1\n\n\f| Term | Meaning |\n|  | thing. |\n| Beta | A second"
+        " thing. |\n\nBook\n2\n\n\fThe end.\n\nBook\n3\n"
+    )
+    assert defined(text) == TWO
+
+
+def test_a_table_without_headers_counts_under_a_heading_that_announces_it() -> None:
+    rows = "ETA | Estimated time of arrival\nDepot | A place where goods are kept.\n"
+    assert [term for term, _ in defined(f"# Definitions\n\n{rows}")] == ["ETA", "Depot"]
+    assert defined(f"# Places\n\n{rows}") == []
+    assert defined("# Definitions\n\nEntry | ten pounds\nLate entry | twelve pounds\n") == []
+
+
+def test_abbreviations_are_read_from_their_own_tables_and_columns() -> None:
+    (short,) = definitions_in("Abbreviation | In full\nYGM | Yearly General Meeting\n")
+    assert (short.term, short.text, short.pattern) == ("YGM", "Yearly General Meeting", "abbreviation")
+    (beside,) = definitions_in("Term | Abbr. | Definition\nData owner | DO | The person who decides.\n")
+    assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
+
+
+def test_a_cell_may_only_refer_elsewhere() -> None:
+    _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
+    assert (found.pattern, found.refers_to) == ("reference", "Store")
+
+
+def test_headers_are_settings() -> None:
+    text = "Name of thing | What it is\nAlpha | A first thing.\n"
+    assert defined(text) == []
+    settings = GlossarySection(term_headers=("name of thing",), meaning_headers=("what it is",))
+    assert defined(text, settings) == TWO[:1]
+
+
+@pytest.mark.parametrize("header", ["What is meant", "Sense in this Code", "It stands for", "Short explanation"])
+def test_a_second_header_may_announce_meanings_in_other_words(header: str) -> None:
+    assert defined(f"# Work\n\nExpression | {header}\nAlpha | A first thing.\nBeta | A second thing.\n") == TWO
+
+
+@pytest.mark.parametrize("header", ["In this Code", "Reading", "Scope and limits"])
+def test_under_a_heading_of_definitions_the_second_header_may_be_any(header: str) -> None:
+    table = f"| Word | {header} |\n|---|---|\n| Alpha | A first thing. |\n| Beta | A second thing. |\n"
+    assert defined(f"## 2 Interpretation\n\n### 2.1 Words\n\nThe table says it.\n\n{table}") == TWO
+    assert defined(f"## 2 Work\n\nThe table says it.\n\n{table}") == []
+
+
+@pytest.mark.parametrize("header", ["Page", "Fee", "Where used", "Number of meanings", "Begins"])
+def test_a_second_header_for_something_else_is_no_column_of_meanings(header: str) -> None:
+    text = f"# Definitions\n\nTerm | {header}\nAlpha | the first of May\nBeta | the tenth of May\n"
+    assert defined(text) == []
+
+
+def test_a_row_within_a_table_is_no_header() -> None:
+    text = "# Definitions\n\nTerm | Meaning\nAlpha | A first thing.\nWord | What is meant\nBeta | A second thing.\n"
+    assert defined(text) == [TWO[0], ("Word", "What is meant"), TWO[1]]
+
+
+def test_such_headers_may_be_repeated_on_the_next_page() -> None:
+    text = (
+        "Word | What is meant\nAlpha | A first thing.\n\nRules\n1\n\n\fWord | What is meant\nBeta | A second thing.\n\n"
+        "Rules\n2\n\n\fMore.\n\nRules\n3\n"
+    )
+    assert defined(text) == TWO

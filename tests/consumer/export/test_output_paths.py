@@ -1,0 +1,13 @@
+"""Outputs that cannot be written are reported with the path and the cure."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_consumer.export.text import write_atomically
+from elt_llm_core.errors import StoreError
+
+
+def test_a_folder_with_a_zero_byte_is_reported_as_not_writable(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written: embedded null byte") as told:
+        write_atomically(tmp_path / "a\0b" / "out.json", b"{}")
+    assert "outputs.folder" in told.value.hint

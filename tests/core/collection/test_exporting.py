@@ -1,0 +1,290 @@
+"""An exported collection is the same after its import; a forged file is refused and stores nothing."""
+
+import json
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from elt_llm_core.collection.export_format import DOCUMENTS, KEYS, MANIFEST, VECTORS
+from elt_llm_core.collection.exporting import export_collection
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.importing import import_collection
+from elt_llm_core.collection.lifecycle import open_generation, publish
+from elt_llm_core.collection.verification import verify_collection
+from elt_llm_core.errors import EltError, ImportRefused, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.store.records import NewDocument
+from elt_llm_core.store.store import Store, open_store
+from llama_index.core.vector_stores.types import VectorStoreQuery
+from stored.shelf import COLLECTION, new_document, put, recipe_of, some_documents, stored_versions, writing
+
+QUESTIONS = [f"entry {number} {word}" for number in range(10) for word in ("anchor", "reef and tide", "ferry")]
+
+
+def _answers(store: Store) -> list[Any]:
+    model = FakeEmbedding()
+    with open_generation(store, COLLECTION, model.fingerprint) as generation:
+        found: list[Any] = [generation.ids, generation.notes, [vars(it) for it in generation.nodes(generation.ids)]]
+        for question in QUESTIONS:
+            query = VectorStoreQuery(query_embedding=model.embed_question(question).tolist(), similarity_top_k=10)
+            found.append(generation.vector_store.query(query).similarities)
+            found.append(generation.keyword.scores(question).tobytes())
+        return found
+
+
+@pytest.fixture
+def exported(store: Store, tmp_path: Path) -> Path:
+    put(store, {"z.md": some_documents(1)["page-000.md"], **some_documents(10)})
+    export_collection(store, COLLECTION, tmp_path / "library.zip")
+    return tmp_path / "library.zip"
+
+
+def test_an_imported_copy_has_the_same_hash_and_answers(store: Store, exported: Path, tmp_path: Path) -> None:
+    with writing(tmp_path / "elsewhere") as other:
+        published = import_collection(other, exported, SilentListener())
+        record = store.collections.get(COLLECTION)
+        row = store.generations.get(record.id, record.published or 0)
+        assert (published.collection_hash, published.documents) == (row.collection_hash.hex(), 11)
+        assert _answers(other) == _answers(store)
+        assert verify_collection(other, COLLECTION, deep=True).damage == ()
+        assert other.collections.unfinished_runs() == []
+        again = export_collection(other, COLLECTION, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == exported.read_bytes()
+    assert again.sha256 == sha256(exported.read_bytes()).hexdigest()
+
+
+def test_parts_artefacts_and_sections_are_exported(store: Store, tmp_path: Path) -> None:
+    embedding = FakeEmbedding()
+    record = store.collections.create(COLLECTION)
+    whole = NewDocument(
+        **{**vars(new_document("model.xml", ["The whole."])), "artefacts": {"model": {"a": [1, None, "é"]}}}
+    )
+    part = NewDocument(**{**vars(new_document("model.xml#one", ["One part."])), "part": "one", "modified_at": None})
+    version = store.documents.add(record.id, whole, [part])
+    versions = [*stored_versions(store, some_documents(2), embedding), *store.documents.with_parts([version])]
+    wanted = store.nodes.to_embed(versions)
+    store.vectors.add(embedding.fingerprint.key, list(wanted), embedding.embed_texts(list(wanted.values())))
+    publish(store, COLLECTION, versions, recipe_of(embedding), SilentListener())
+    export_collection(store, COLLECTION, tmp_path / "library.zip")
+    with writing(tmp_path / "elsewhere") as other:
+        import_collection(other, tmp_path / "library.zip", SilentListener())
+        assert _answers(other) == _answers(store)
+        with open_generation(other, COLLECTION) as generation:
+            [value] = generation.artefacts("model").values()
+            assert value == {"a": [1, None, "é"]}
+            assert [it.part for it in generation.documents()] == ["", "one", "", ""]
+
+
+def test_forgotten_documents_stay_forgotten_in_an_imported_copy(store: Store, tmp_path: Path) -> None:
+    put(store, some_documents(3))
+    forget(store, COLLECTION, "page-001.md", SilentListener())
+    export_collection(store, COLLECTION, tmp_path / "library.zip")
+    with writing(tmp_path / "elsewhere") as other:
+        import_collection(other, tmp_path / "library.zip", SilentListener())
+        remembered = other.forgotten.all(other.collections.get(COLLECTION).id)
+        assert remembered == store.forgotten.all(store.collections.get(COLLECTION).id)
+        assert len(remembered.document_ids) == 1
+
+
+def test_an_empty_collection_can_be_exported_and_imported(store: Store, tmp_path: Path) -> None:
+    put(store, {})
+    export_collection(store, COLLECTION, tmp_path / "empty.zip")
+    with writing(tmp_path / "elsewhere") as other:
+        assert import_collection(other, tmp_path / "empty.zip", SilentListener()).nodes == 0
+
+
+def test_an_existing_file_is_replaced_only_with_force(store: Store, exported: Path) -> None:
+    exported.write_bytes(b"mine")
+    with pytest.raises(UsageError, match="exists already"):
+        export_collection(store, COLLECTION, exported)
+    assert exported.read_bytes() == b"mine"
+    export_collection(store, COLLECTION, exported, force=True)
+    assert zipfile.is_zipfile(exported)
+    assert [path.name for path in exported.parent.glob("*.zip*")] == [exported.name]
+    assert list(exported.parent.glob(".*unfinished")) == []
+
+
+def test_an_existing_collection_is_never_replaced(store: Store, exported: Path) -> None:
+    before = store.database.rows("SELECT id FROM document_versions")
+    with pytest.raises(UsageError, match="already"):
+        import_collection(store, exported, SilentListener())
+    assert store.database.rows("SELECT id FROM document_versions") == before
+
+
+def test_an_export_has_no_path_of_this_machine(store: Store, tmp_path: Path) -> None:
+    put(store, some_documents(2))
+    secret = tmp_path / "a-telling-folder"
+    store.collections.record_root(store.collections.get(COLLECTION).id, "shelf", secret, whole=True)
+    export_collection(store, COLLECTION, tmp_path / "library.zip")
+    with zipfile.ZipFile(tmp_path / "library.zip") as package:
+        content = b"".join(package.read(name) for name in package.namelist())
+    assert str(tmp_path).encode() not in content
+    assert b"a-telling-folder" not in content
+
+
+@dataclass
+class Forged:
+    """The editable members of an exported file; the manifest's sizes and hashes follow unless overridden."""
+
+    members: dict[str, bytes]
+    honest: bool = True
+    extra: list[tuple[str, bytes]] = field(default_factory=list)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        return dict(json.loads(self.members[MANIFEST]))
+
+    def lie(self) -> "Forged":
+        self.honest = False
+        return self
+
+    def edit_manifest(self, **values: Any) -> None:
+        self.members[MANIFEST] = json.dumps({**self.manifest, **values}).encode()
+
+    def edit_document(self, change: Callable[[dict[str, Any]], Any]) -> None:
+        *others, last = self.members[DOCUMENTS].splitlines(keepends=True)  # the first is indexed under another name
+        value = json.loads(last)
+        change(value)
+        self.members[DOCUMENTS] = b"".join([*others, json.dumps(value).encode() + b"\n"])
+
+    def write(self, path: Path) -> None:
+        if self.honest:
+            told = {
+                name: {"size": len(content), "sha256": sha256(content).hexdigest()}
+                for name, content in self.members.items()
+                if name != MANIFEST
+            }
+            self.edit_manifest(members=told)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+            for name, content in [*self.members.items(), *self.extra]:
+                package.writestr(name, content)
+
+
+def _vectors(forged: Forged, value: float) -> None:
+    row = np.frombuffer(forged.members[VECTORS], dtype="<f4").copy()
+    row[3] = value
+    forged.members[VECTORS] = row.tobytes()
+
+
+def _remove_a_vector(forged: Forged) -> None:
+    forged.members.update({KEYS: forged.members[KEYS][32:], VECTORS: forged.members[VECTORS][256:]})
+    forged.edit_manifest(vectors=forged.manifest["vectors"] - 1)
+
+
+def _set(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda document: document.update({name: value})
+
+
+HOSTILE: dict[str, Callable[[Forged], Any]] = {
+    "a member with a way out": lambda it: it.extra.append(("../../evil", b"x")),
+    "an absolute member": lambda it: it.extra.append(("/etc/evil", b"x")),
+    "a member twice": lambda it: it.extra.append((KEYS, it.members[KEYS])),
+    "a member too many": lambda it: it.extra.append(("chroma/chroma.sqlite3", b"x")),
+    "a member too few": lambda it: it.members.pop(KEYS),
+    "no manifest": lambda it: it.lie().members.pop(MANIFEST),
+    "another format": lambda it: it.edit_manifest(format="other"),
+    "a later version": lambda it: it.edit_manifest(version=2),
+    "a field too many": lambda it: it.edit_manifest(run="rm"),
+    "a huge count": lambda it: it.edit_manifest(documents=10**18, nodes=10**18, vectors=10**18),
+    "more vectors than there are": lambda it: it.edit_manifest(vectors=10**12),
+    "a dimension of nothing": lambda it: it.edit_manifest(fingerprint={**it.manifest["fingerprint"], "dimension": 0}),
+    "another dimension": lambda it: it.edit_manifest(fingerprint={**it.manifest["fingerprint"], "dimension": 32}),
+    "another hash of a member": lambda it: it.lie().members.update({VECTORS: it.members[VECTORS][:-1] + b"\xff"}),
+    "another collection hash": lambda it: it.edit_manifest(collection_hash="0" * 64),
+    "a name that leaves the folder": lambda it: it.edit_manifest(collection="../../evil"),
+    "another collection's name": lambda it: it.edit_manifest(collection="other"),
+    "an unknown language": lambda it: it.edit_manifest(language="../x"),
+    "bad index settings": lambda it: it.edit_manifest(chroma={"space": "evil"}),
+    "no number in a vector": lambda it: _vectors(it, float("nan")),
+    "an infinite vector": lambda it: _vectors(it, float("inf")),
+    "a long vector": lambda it: _vectors(it, 9.0),
+    "keys out of order": lambda it: it.members.update(
+        {KEYS: it.members[KEYS][32:64] + it.members[KEYS][:32] + it.members[KEYS][64:]}
+    ),
+    "a key of no passage": lambda it: it.members.update({KEYS: bytes(32) + it.members[KEYS][32:]}),
+    "a vector too few": _remove_a_vector,
+    "another document's id": lambda it: it.edit_document(_set("document_id", "0" * 32)),
+    "a path that leaves": lambda it: it.edit_document(_set("path", "../../etc/passwd")),
+    "an absolute path": lambda it: it.edit_document(_set("path", "/etc/passwd")),
+    "an unknown root": lambda it: it.edit_document(_set("root", "other")),
+    "an artefact with a way out": lambda it: it.edit_document(_set("artefacts", {"../../evil": {}})),
+    "an artefact of no number": lambda it: it.edit_document(_set("artefacts", {"model": {"a": float("nan")}})),
+    "a span beyond the text": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"end": 10**9})),
+    "a span turned round": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"start": 9, "end": 3})),
+    "a huge span": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"end": 10**30})),
+    "a node id that is none": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"node_id": "x" * 36})),
+    "a node twice": lambda it: it.edit_document(lambda doc: doc["nodes"].append(doc["nodes"][0])),
+    "a page beyond the text": lambda it: it.edit_document(_set("pages", [10**9])),
+    "a part of nothing": lambda it: it.edit_document(_set("part_of", 70)),
+    "a moment that is none": lambda it: it.edit_document(_set("created_at", "yesterday")),
+    "text of another kind": lambda it: it.edit_document(_set("text", 7)),
+    "a changed text": lambda it: it.edit_document(lambda doc: doc.update(text="X" + doc["text"][1:])),
+    "nesting without end": lambda it: it.members.update({DOCUMENTS: b'{"artefacts":' + b"[" * 100_000 + b"\n"}),
+    "no JSON": lambda it: it.members.update({DOCUMENTS: b"\x00\xff\n"}),
+    "no documents": lambda it: it.members.update({DOCUMENTS: b""}),
+    "a bomb": lambda it: it.members.update({DOCUMENTS: b" " * (40 << 20)}),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_file_is_refused_with_its_fault_and_stores_nothing(exported: Path, tmp_path: Path, what: str) -> None:
+    with zipfile.ZipFile(exported) as package:
+        forged = Forged({name: package.read(name) for name in package.namelist()})
+    HOSTILE[what](forged)
+    path = tmp_path / "forged.zip"
+    with warnings.catch_warnings(action="ignore"):  # zipfile's, about the member that is there twice
+        forged.write(path)
+    _is_refused(path, tmp_path / "elsewhere")
+
+
+def _is_refused(path: Path, data_dir: Path) -> None:
+    with writing(data_dir) as other:
+        with pytest.raises(EltError) as caught:
+            import_collection(other, path, SilentListener())
+        assert isinstance(caught.value, ImportRefused | UsageError)
+        assert caught.value.hint
+        for table in ("collections", "document_versions", "texts", "vectors", "nodes"):
+            assert other.database.rows(f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - a name from here
+    assert sorted(it.name for it in data_dir.iterdir() if not it.name.startswith("store.sqlite3")) == ["lock"]
+
+
+@pytest.mark.parametrize("place", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_a_truncated_or_altered_file_is_refused(exported: Path, tmp_path: Path, place: float) -> None:
+    content = exported.read_bytes()
+    middle = int(len(content) * place)
+    for number, harmed in enumerate((content[:middle], content[:middle] + bytes(64) + content[middle + 64 :])):
+        path = tmp_path / f"harmed-{number}.zip"
+        path.write_bytes(harmed)
+        _is_refused(path, tmp_path / f"elsewhere-{number}")
+
+
+def test_an_archive_of_a_million_members_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "many.zip"
+    path.write_bytes(bytes(1 << 20) + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, 1 << 20, 0, 0))
+    _is_refused(path, tmp_path / "elsewhere")
+
+
+def test_a_path_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "missing.zip"):
+        with writing(tmp_path / "data") as store, pytest.raises(ImportRefused):
+            import_collection(store, path, SilentListener())
+
+
+def test_an_unpublished_collection_cannot_be_exported(store: Store, tmp_path: Path) -> None:
+    store.collections.create(COLLECTION)
+    with pytest.raises(UsageError, match="nothing to export"):
+        export_collection(store, COLLECTION, tmp_path / "library.zip")
+
+
+def test_a_reader_can_export_without_the_lock(store: Store, tmp_path: Path) -> None:
+    put(store, some_documents(2))
+    with open_store(store.data_dir) as reader:
+        assert export_collection(reader, COLLECTION, tmp_path / "library.zip").nodes == 8

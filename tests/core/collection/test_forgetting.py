@@ -1,0 +1,194 @@
+"""A forgotten document is in no index, row, text or vector, and later ingests leave it out."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.lifecycle import collect_garbage, open_generation, publish, roll_back
+from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.errors import StoreError, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.store.forget_selection import select_to_forget
+from elt_llm_core.store.records import NewDocument, document_id, sha256
+from elt_llm_core.store.store import Store
+from stored.shelf import COLLECTION, new_document, put, recipe_of, some_documents, stored_versions
+
+SECRET = "page-003.md"
+
+
+def _count(store: Store, table: str) -> int:
+    return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
+
+
+def _sources(store: Store) -> list[str]:
+    with open_generation(store, COLLECTION) as generation:
+        return [document.source for document in generation.documents()]
+
+
+def _identity(path: str) -> str:
+    return document_id(COLLECTION, "shelf", path)
+
+
+@pytest.mark.parametrize("reference", [SECRET, _identity(SECRET), "page-003"])
+def test_a_document_is_forgotten_everywhere_by_any_of_its_names(store: Store, reference: str) -> None:
+    put(store, some_documents(10))
+    put(store, some_documents(12))
+    report = forget(store, COLLECTION, reference, SilentListener())
+    assert (report.documents, report.passages, report.generation) == ((SECRET,), 4, 3)
+    assert (report.deleted_generations, report.pinned) == ((1, 2), ())
+    assert SECRET not in _sources(store)
+    assert len(_sources(store)) == 11
+    assert (_count(store, "document_versions"), _count(store, "texts"), _count(store, "vectors")) == (11, 11, 44)
+    assert [path.name for path in store.folder(COLLECTION).iterdir()] == ["3"]
+    assert find_damage(store, COLLECTION) == []
+    record = store.collections.get(COLLECTION)
+    assert (record.published, record.previous) == (3, None)
+    assert store.forgotten.all(record.id).document_ids == {_identity(SECRET)}
+
+
+def test_forgetting_twice_changes_nothing(store: Store) -> None:
+    put(store, some_documents(5))
+    forget(store, COLLECTION, SECRET, SilentListener())
+    for reference in (SECRET, _identity(SECRET)):
+        report = forget(store, COLLECTION, reference, SilentListener())
+        assert (report.documents, report.generation, report.deleted_generations) == ((), 2, ())
+
+
+def test_documents_with_the_same_bytes_are_forgotten_too(store: Store) -> None:
+    texts = some_documents(1)["page-000.md"]
+    put(store, {**some_documents(3), "copy.md": texts})
+    assert select_to_forget(store, COLLECTION, "page-000.md").paths == ["copy.md", "page-000.md"]
+    report = forget(store, COLLECTION, "page-000.md", SilentListener())
+    assert report.documents == ("copy.md", "page-000.md")
+    assert _sources(store) == ["page-001.md", "page-002.md"]
+    assert _count(store, "vectors") == 8
+    remembered = store.forgotten.all(store.collections.get(COLLECTION).id)
+    assert remembered.covers("any", sha256("\n".join(texts)))
+
+
+def test_forgetting_the_last_document_leaves_an_empty_collection(store: Store) -> None:
+    put(store, some_documents(1))
+    forget(store, COLLECTION, "page-000.md", SilentListener())
+    assert _sources(store) == []
+    assert _count(store, "vectors") == 0
+
+
+def test_a_document_that_is_only_in_an_older_generation_can_be_forgotten(store: Store) -> None:
+    put(store, some_documents(4))
+    put(store, some_documents(2))
+    report = forget(store, COLLECTION, SECRET, SilentListener())
+    assert (report.generation, report.deleted_generations) == (2, (1,))
+    assert store.forgotten.all(store.collections.get(COLLECTION).id).content_hashes == frozenset()
+
+
+def test_documents_of_other_collections_stay(store: Store) -> None:
+    put(store, some_documents(4))
+    put(store, some_documents(4), name="other")
+    forget(store, COLLECTION, SECRET, SilentListener())
+    assert _count(store, "vectors") == 16
+    with open_generation(store, "other") as generation:
+        assert generation.document(SECRET).text
+
+
+def test_documents_can_be_forgotten_during_an_unfinished_run(store: Store) -> None:
+    put(store, some_documents(4))
+    other = put(store, some_documents(1, first=50), name="other")
+    store.collections.begin_run(store.collections.get(other.collection).id, "elt-llm ingest other")
+    stored_versions(store, some_documents(2, first=60), FakeEmbedding(), name="other")
+    forget(store, COLLECTION, SECRET, SilentListener())
+    assert _count(store, "vectors") == 12 + 4 + 8
+    assert _count(store, "document_versions") == 3 + 1 + 2
+
+
+def test_a_document_stored_by_an_interrupted_run_can_be_forgotten(store: Store) -> None:
+    put(store, some_documents(1))
+    store.collections.begin_run(store.collections.get(COLLECTION).id, "elt-llm ingest")
+    stored_versions(store, some_documents(5), FakeEmbedding())
+    report = forget(store, COLLECTION, SECRET, SilentListener())
+    assert (report.documents, report.generation) == ((SECRET,), 1)
+    assert _count(store, "vectors") == 16
+
+
+def test_an_open_reader_keeps_its_directory_but_loses_the_texts(store: Store) -> None:
+    put(store, some_documents(4))
+    with open_generation(store, COLLECTION) as reader:
+        report = forget(store, COLLECTION, SECRET, SilentListener())
+        assert report.pinned == (1,)
+        assert reader.vectors.shape == (16, 64)
+        with pytest.raises(StoreError):
+            reader.nodes(reader.ids)
+    collect_garbage(store, keep=2)
+    forget(store, COLLECTION, SECRET, SilentListener())
+    assert [path.name for path in store.folder(COLLECTION).iterdir()] == ["2"]
+
+
+def test_forgetting_keeps_a_rollback(store: Store) -> None:
+    put(store, some_documents(4))
+    put(store, some_documents(5))
+    roll_back(store, COLLECTION)
+    forget(store, COLLECTION, SECRET, SilentListener())
+    assert store.collections.get(COLLECTION).rolled_back
+    assert len(_sources(store)) == 3
+
+
+def _with_parts(store: Store) -> None:
+    embedding = FakeEmbedding()
+    record = store.collections.create(COLLECTION)
+    whole = new_document("model.xml", ["The whole model."])
+    part = NewDocument(**{**vars(new_document("model.xml#one", ["One part."])), "part": "one", "title": "One"})
+    version = store.documents.add(record.id, NewDocument(**{**vars(whole), "artefacts": {"model": {"a": 1}}}), [part])
+    versions = [*store.documents.with_parts([version]), *stored_versions(store, some_documents(2), embedding)]
+    wanted = store.nodes.to_embed(versions)
+    missing = store.vectors.missing(embedding.fingerprint.key, wanted)
+    vectors = embedding.embed_texts([wanted[digest] for digest in missing])
+    store.vectors.add(embedding.fingerprint.key, missing, vectors)
+    publish(store, COLLECTION, versions, recipe_of(embedding), SilentListener())
+
+
+@pytest.mark.parametrize("reference", ["model.xml#one", "One", "one", _identity("model.xml#one")])
+def test_a_part_of_a_file_is_refused_naming_the_file(store: Store, reference: str) -> None:
+    _with_parts(store)
+    with pytest.raises(UsageError, match="part of a file") as caught:
+        forget(store, COLLECTION, reference, SilentListener())
+    assert "elt-llm forget 'model.xml'" in caught.value.hint
+
+
+def test_forgetting_a_file_removes_its_parts_and_artefacts(store: Store) -> None:
+    _with_parts(store)
+    with open_generation(store, COLLECTION) as generation:
+        assert generation.artefact_names == ["model"]
+    assert forget(store, COLLECTION, "model.xml", SilentListener()).passages == 2
+    with open_generation(store, COLLECTION) as generation:
+        assert generation.artefact_names == []
+        assert generation.size == 8
+    assert _count(store, "artefacts") == 0
+    assert _count(store, "vectors") == 8
+
+
+def test_an_ambiguous_name_is_refused_with_the_ids_of_its_documents(store: Store, tmp_path: Path) -> None:
+    put(store, {"a/notes.md": ["One."], "b/notes.md": ["Two."]})
+    with pytest.raises(UsageError, match="names 2 documents") as caught:
+        forget(store, COLLECTION, "notes.md", SilentListener())
+    assert _identity("a/notes.md") in caught.value.hint
+
+
+def test_an_unknown_document_is_refused_with_similar_names(store: Store) -> None:
+    put(store, some_documents(2))
+    with pytest.raises(UsageError, match=r"no document 'page-00\.md'") as caught:
+        forget(store, COLLECTION, "page-00.md", SilentListener())
+    assert "page-000.md" in caught.value.hint
+
+
+def test_a_document_can_return_after_its_block_is_lifted(store: Store) -> None:
+    texts = some_documents(1)["page-000.md"]
+    put(store, {**some_documents(4), "copy.md": texts})
+    record = store.collections.get(COLLECTION)
+    forget(store, COLLECTION, "copy.md", SilentListener())
+    forget(store, COLLECTION, SECRET, SilentListener())
+    assert store.forgotten.count(record.id) == 3
+    assert store.forgotten.lift(record.id, [_identity("copy.md")]) == 2
+    assert not store.forgotten.all(record.id).covers(_identity("page-000.md"), sha256("\n".join(texts)))
+    assert store.forgotten.lift(record.id) == 1
+    put(store, some_documents(4))
+    assert SECRET in _sources(store)

@@ -1,0 +1,86 @@
+"""Exact search agrees with a naive implementation."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.contents import GenerationArrays, read_arrays, top_positions, write_arrays
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+SCORES = npst.arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.0, -1.0, 0.5, 0.25, 1.0, 3.0]))
+
+
+def _arrays(count: int, dimension: int = 8, seed: int = 0) -> GenerationArrays:
+    vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    ids = np.array([f"{number:036d}".encode() for number in range(count)], dtype="S36")
+    return GenerationArrays(ids, vectors, {"page": np.arange(count, dtype=np.int64)})
+
+
+@given(SCORES, st.integers(-1, 50))
+def test_top_positions_equal_a_stable_sort(scores: np.ndarray, top_k: int) -> None:
+    expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: max(top_k, 0)]
+    assert top_positions(scores, top_k).tolist() == expected
+
+
+@given(st.integers(0, 60), st.integers(0, 70), st.integers(0, 1000), st.booleans())
+def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: int, masked: bool) -> None:
+    arrays = _arrays(count, seed=seed)
+    question = np.random.default_rng(seed + 1).normal(size=8).astype(np.float32)
+    mask = np.random.default_rng(seed + 2).random(count) < 0.5 if masked else None
+    cosines = arrays.vectors @ question
+    allowed = [place for place in range(count) if mask is None or mask[place]]
+    expected = sorted(allowed, key=lambda place: (-cosines[place], place))[:top_k]
+    places, found = arrays.exact_search(question, top_k, mask)
+    assert places.tolist() == expected
+    assert np.allclose(found, cosines[expected])
+
+
+@given(st.integers(1, 50), st.data())
+def test_positions_are_the_inverse_of_ids(count: int, data: st.DataObject) -> None:
+    arrays = _arrays(count)
+    wanted = data.draw(st.lists(st.integers(0, count - 1)))
+    assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted
+
+
+@pytest.mark.parametrize("unknown", ["0" * 35 + "x", "", "z" * 36, "0" * 36 + "more", "é"])
+def test_an_unknown_id_is_an_error(unknown: str) -> None:
+    with pytest.raises(CorruptIndex):
+        _arrays(3).positions([unknown])
+    with pytest.raises(CorruptIndex):
+        _arrays(0).positions([unknown])
+
+
+def test_arrays_are_read_back_unchanged_and_vectors_stay_on_disk(tmp_path: Path) -> None:
+    arrays = _arrays(20)
+    write_arrays(tmp_path, arrays)
+    back = read_arrays(tmp_path)
+    assert np.array_equal(back.ids, arrays.ids)
+    assert np.array_equal(back.vectors, arrays.vectors)
+    assert np.array_equal(back.fields["page"], arrays.fields["page"])
+    assert isinstance(back.vectors.base, np.memmap)
+
+
+def test_empty_arrays_are_read_back(tmp_path: Path) -> None:
+    write_arrays(tmp_path, _arrays(0))
+    back = read_arrays(tmp_path)
+    assert back.vectors.shape == (0, 8)
+    assert back.exact_search(np.ones(8, dtype=np.float32), 5)[0].tolist() == []
+
+
+def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    write_arrays(tmp_path, _arrays(20))
+    (tmp_path / "vectors.npy").unlink()
+    np.save(tmp_path / "vectors.npy", _arrays(19).vectors)
+    with pytest.raises(CorruptIndex, match="different lengths"):
+        read_arrays(tmp_path)
+
+
+def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
+    write_arrays(tmp_path, _arrays(2))
+    np.save(tmp_path / "ids.npy", np.array([{"an": "object"}], dtype=object), allow_pickle=True)
+    with pytest.raises(CorruptIndex, match=r"ids\.npy"):
+        read_arrays(tmp_path)

@@ -1,0 +1,68 @@
+"""The key of a model server is sent to that server and never appears in messages."""
+
+import json
+
+import pytest
+from elt_llm_core.errors import EltError, ModelError
+from elt_llm_core.models.openai_like import OpenAiLikeServer, api_key, describe_openai_like
+from elt_llm_core.models.server import error_from_status, error_text, to_model_error
+from elt_llm_core.settings.tree import Settings
+from model_servers.settings import settings_of
+
+VARIABLE = "KEY_OF_THE_SERVER_IN_TESTS"
+
+
+def keyed() -> Settings:
+    return settings_of("openai_like", openai_like={"api_key_variable": VARIABLE})
+
+
+def test_white_space_around_a_key_is_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, " hush-7041\n")
+    assert api_key(keyed()) == "hush-7041"
+
+
+@pytest.mark.parametrize("value", ["hush-7041\r\nX-Other: y", "hush-7041\u00e4", "hush-7041\x1bx", "hush\u2028-7041"])
+def test_a_key_that_headers_do_not_allow_is_refused_without_repeating_it(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, value)
+    settings = keyed()
+    with pytest.raises(ModelError, match=VARIABLE) as caught:
+        OpenAiLikeServer(settings, describe_openai_like(settings, "any", "openai_like.llm_model"))
+    assert "hush" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_white_space_is_not_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, " \n")
+    with pytest.raises(ModelError, match="is not set"):
+        api_key(keyed())
+
+
+KEY = 'hush/7041"+x'
+QUOTED = ["Wrong key: {key}", "{key}", "x" * 290 + "{key}", "x {key}" * 40, '{{"key": "{json}"}}', "/v1?key={url}"]
+
+
+@pytest.mark.parametrize("said", QUOTED)
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, -1])
+def test_messages_of_a_server_are_quoted_without_the_key(
+    said: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, KEY)
+    described = describe_openai_like(keyed(), "any", "openai_like.llm_model")
+    message = said.format(key=KEY, json=json.dumps(KEY)[1:-1], url="hush%2F7041%22%2Bx")
+    told: list[EltError] = [error_from_status(status, message, described)]
+    told += [to_model_error(kind(message), described) for kind in (ValueError, OSError, RuntimeError)]
+    assert "7041" not in "".join(f"{error} {error.hint} {described!r}" for error in told)
+
+
+def test_a_long_key_is_not_cut_before_it_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "hush-" + "7041" * 700)
+    described = describe_openai_like(keyed(), "any", "openai_like.llm_model")
+    content = f"Wrong keys: {described.key} and {described.key}".encode()
+    assert str(error_from_status(401, error_text(content), described)).endswith("Wrong keys: *** and *** (status 401)")
+
+
+def test_very_short_keys_are_not_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "e")
+    described = describe_openai_like(keyed(), "any", "openai_like.llm_model")
+    assert "the server sleeps" in str(error_from_status(400, "the server sleeps", described))

@@ -1,0 +1,34 @@
+from elt_llm_core.models.completion import ThinkingFilter
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def fed(pieces: list[str]) -> tuple[str, str]:
+    """The answer and the thinking of a text that comes in pieces."""
+    sieve = ThinkingFilter()
+    answer = "".join([*(sieve.feed(piece) for piece in pieces), sieve.finish()])
+    return answer, sieve.thinking
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    ends = sorted({place % (len(text) + 1) for place in places} | {len(text)})
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@given(st.lists(st.integers(0, 60), max_size=12))
+def test_thinking_is_removed_from_any_pieces(places: list[int]) -> None:
+    assert fed(cut("<think>so < it\nis</think>\n\nIt is <b>two</b>.", places)) == ("It is <b>two</b>.", "so < it\nis")
+
+
+@given(st.text(alphabet="<think>/ \nab", max_size=40), st.lists(st.integers(0, 40), max_size=8))
+def test_a_text_without_leading_thinking_is_unchanged(text: str, places: list[int]) -> None:
+    if not text.lstrip().startswith("<think>"):
+        assert fed(cut(text, places)) == (text, "")
+
+
+def test_unfinished_thinking_is_not_an_answer() -> None:
+    assert fed(["<think>and then", " and then"]) == ("", "and then and then")
+
+
+def test_a_tag_within_the_answer_is_text() -> None:
+    assert fed(["Write <think>x</think> so."]) == ("Write <think>x</think> so.", "")

@@ -1,0 +1,290 @@
+"""Settings are found and overridden, and every mistake is reported."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.settings.loader import LoadedSettings, load_settings
+from elt_llm_core.settings.profiles import BUILT_IN_PROFILES, load_profile, profile_names
+from elt_llm_core.settings.tree import Settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def project_with(folder: Path, text: str) -> Path:
+    (folder / "config").mkdir(parents=True, exist_ok=True)
+    path = folder / "config" / "rag_config.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def mistakes_of(folder: Path, text: str, environment: dict[str, str] | None = None) -> list[str]:
+    project_with(folder, text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(None, environment or {}, folder)
+    return str(caught.value).splitlines()
+
+
+def test_defaults_are_used_without_a_file(tmp_path: Path) -> None:
+    loaded = load_settings(None, {}, tmp_path)
+    assert loaded == LoadedSettings(Settings(), None, tmp_path / ".elt_llm", tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "# only a comment\n", "query:\nllm:\n", "---\n", "\ufeff"])
+def test_an_empty_file_means_the_defaults(tmp_path: Path, text: str) -> None:
+    project_with(tmp_path, text)
+    assert load_settings(None, {}, tmp_path).settings == Settings()
+
+
+def test_the_nearest_file_upwards_is_used(tmp_path: Path) -> None:
+    project_with(tmp_path, "query: {similarity_top_k: 3}")
+    nearer = project_with(tmp_path / "a", "query: {similarity_top_k: 4}")
+    below = tmp_path / "a" / "b" / "c"
+    below.mkdir(parents=True)
+    loaded = load_settings(None, {}, below)
+    assert loaded.source == nearer
+    assert loaded.settings.query.similarity_top_k == 4
+    assert loaded.data_dir == tmp_path / "a" / ".elt_llm"
+
+
+def test_a_named_file_takes_precedence_over_a_discovered_file(tmp_path: Path) -> None:
+    project_with(tmp_path, "query: {similarity_top_k: 3}")
+    (tmp_path / "other.yaml").write_text("query: {similarity_top_k: 5}")
+    loaded = load_settings(Path("other.yaml"), {}, tmp_path)
+    assert loaded.settings.query.similarity_top_k == 5
+    assert loaded.project == tmp_path
+
+
+def test_a_missing_named_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^nowhere\.yaml: cannot be read: No such file"):
+        load_settings(Path("nowhere.yaml"), {}, tmp_path)
+
+
+def test_every_type_of_value_can_be_overridden_by_the_environment(tmp_path: Path) -> None:
+    project_with(tmp_path, "query: {similarity_top_k: 3, use_mmr: true}")
+    environment = {
+        "ELT_LLM_QUERY__SIMILARITY_TOP_K": "7",
+        "ELT_LLM_LLM__TEMPERATURE": "1",
+        "ELT_LLM_LLM__ANSWER_LANGUAGE": "no",
+        "ELT_LLM_LLM__MODEL": "3",
+        "ELT_LLM_QUERY__FUSION": "relative_score",
+        "ELT_LLM_INGEST__ROOTS": "[documents, /srv]",
+        "ELT_LLM_OLLAMA__SEED": "null",
+        "ELT_LLM_DATASETS": "/somewhere",
+        "PATH": "/bin",
+    }
+    settings = load_settings(None, environment, tmp_path).settings
+    assert (settings.query.similarity_top_k, settings.query.use_mmr) == (7, True)
+    assert settings.llm.temperature == 1.0
+    assert (settings.llm.answer_language, settings.llm.model) == ("no", "3")
+    assert settings.query.fusion == "relative_score"
+    assert settings.ingest.roots == (Path("documents"), Path("/srv"))
+    assert settings.ollama.seed is None
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "expected"),
+    [
+        ("", {}, "project/.elt_llm"),
+        ("storage: {data_dir: data}", {}, "project/data"),
+        ("storage: {data_dir: /srv/data}", {}, "/srv/data"),
+        ("storage: {data_dir: data}", {"ELT_LLM_STORAGE__DATA_DIR": "near"}, "project/below/near"),
+        ("storage: {data_dir: data}", {"ELT_LLM_DATA_DIR": "near"}, "project/below/near"),
+        ("", {"ELT_LLM_DATA_DIR": "/srv/data"}, "/srv/data"),
+        ("", {"ELT_LLM_DATA_DIR": ""}, "project/.elt_llm"),
+    ],
+)
+def test_the_data_directory_is_resolved(tmp_path: Path, text: str, environment: dict[str, str], expected: str) -> None:
+    project_with(tmp_path / "project", text)
+    below = tmp_path / "project" / "below"
+    below.mkdir()
+    assert load_settings(None, environment, below).data_dir == tmp_path / expected
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "expected"),
+    [
+        ("", {}, None),
+        ("storage: {models_dir: weights}", {}, "project/weights"),
+        ("storage: {models_dir: /srv/models}", {}, "/srv/models"),
+        ("storage: {models_dir: weights}", {"ELT_LLM_STORAGE__MODELS_DIR": "near"}, "project/below/near"),
+    ],
+)
+def test_the_folder_of_models_is_resolved(
+    tmp_path: Path, text: str, environment: dict[str, str], expected: str | None
+) -> None:
+    project_with(tmp_path / "project", text)
+    below = tmp_path / "project" / "below"
+    below.mkdir()
+    found = load_settings(None, environment, below).settings.storage.models_dir
+    assert found == (None if expected is None else tmp_path / expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "query:\n  similarity_topk: 8\n",
+            ":2: query.similarity_topk = 8: unknown key; did you mean query.similarity_top_k?",
+        ),
+        ("similarity_top_k: 8\n", ":1: similarity_top_k = 8: unknown key; did you mean query.similarity_top_k?"),
+        (
+            "chroma:\n  x: 1\n",
+            ":2: chroma.x = 1: unknown key; known are space, ef_construction, ef_search, max_neighbors",
+        ),
+        ("qeury: {}\n", ":1: qeury = {}: unknown key; did you mean query?"),
+        ("query: {retriever_top_k: 0}\n", ":1: query.retriever_top_k = 0: must be a whole number from 1 to 10000"),
+        ('query: {retriever_top_k: "9"}\n', ':1: query.retriever_top_k = "9": must be a whole number from 1 to 10000'),
+        (
+            "query: {retriever_top_k: true}\n",
+            ":1: query.retriever_top_k = true: must be a whole number from 1 to 10000",
+        ),
+        ("query: {use_mmr: 1}\n", ":1: query.use_mmr = 1: must be true or false"),
+        ("\nollama: {connect_timeout: 0}\n", ":2: ollama.connect_timeout = 0: must be a number above 0"),
+        ("llm: {top_p: 1.5}\n", ":1: llm.top_p = 1.5: must be a number above 0, at most 1"),
+        ("ollama: {num_predict: 0}\n", ":1: ollama.num_predict = 0: must be a whole number, 1 or more"),
+        ("ollama: {seed: x}\n", ':1: ollama.seed = "x": must be a whole number or null'),
+        (
+            "query:\n  fusion: reciprocal_rank\n",
+            ':2: query.fusion = "reciprocal_rank": must be one of reciprocal_rerank, relative_score; '
+            "did you mean reciprocal_rerank?",
+        ),
+        ("chroma: {space: l2}\n", ':1: chroma.space = "l2": must be cosine'),
+        ("ingest:\n  roots:\n    - a\n    - 7\n", ":4: ingest.roots.1 = 7: must be a list, each item a path"),
+        ("query: 8\n", ":1: query = 8: must be keys and values"),
+        ("llm:\n  model:\n    name: x\n", ':2: llm.model = {"name": "x"}: must be text or null'),
+        (
+            "8: 9\n",
+            ":1: 8 = 9: unknown key; "
+            "known are storage, ingest, chroma, ollama, openai_like, llama_cpp, embedding, llm, chunking, query,"
+            " answer, network, serve",
+        ),
+        ("query:\n  use_mmr: true\n  use_mmr: true\n", ":3: 'use_mmr' is given twice, first in line 2"),
+        ("- a\n- b\n", ":1: must hold keys and values such as `query:`"),
+        ("just text\n", ":1: must hold keys and values such as `query:`"),
+        ("query: [1,\n", ":2: not valid YAML: expected the node content, but found '<stream end>'"),
+        ("a: 1\n---\nb: 2\n", ":2: not valid YAML: but found another document"),
+        (
+            "query: !!python/object:os.system {}\n",
+            ":1: not valid YAML: could not determine a constructor for the tag "
+            "'tag:yaml.org,2002:python/object:os.system'",
+        ),
+        ("\nllm: \x07\n", r":2: the character '\x07' is not allowed in YAML"),
+        ("query: &a\n  x: *a\n", ": nested too deeply, or a value refers to itself"),
+        ("llm: {top_p: .nan}\n", ":1: llm.top_p = NaN: must be a number above 0, at most 1"),
+        ("llm: {model: !!int x}\n", ": a value cannot be read: invalid literal for int() with base 10: 'x'"),
+        ("llm: {top_p: 1e999}\n", ':1: llm.top_p = "1e999": must be a number above 0, at most 1'),
+        ("llm: {model: 2020-13-45}\n", ": a value cannot be read: month must be in 1..12"),
+    ],
+)
+def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    assert mistakes_of(tmp_path, text) == [f"config/rag_config.yaml{expected}"]
+
+
+def test_a_data_directory_of_an_unknown_user_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="home folder is unknown"):
+        load_settings(None, {"ELT_LLM_DATA_DIR": "~nobody-of-this-name/x"}, tmp_path)
+
+
+def test_all_mistakes_are_listed_at_once(tmp_path: Path) -> None:
+    environment = {"ELT_LLM_QUERY__RETRIEVER_TOPK": "9", "ELT_LLM_QUERY__RETRIEVER_TOP_K": "none", "ELT_LLM_X": "1"}
+    found = mistakes_of(tmp_path, "query:\n  use_mmr: 3\nlmm: {}\n", environment)
+    assert sorted(found) == [
+        "config/rag_config.yaml:2: query.use_mmr = 3: must be true or false",
+        "config/rag_config.yaml:3: lmm = {}: unknown key; did you mean llm?",
+        "environment variable ELT_LLM_QUERY__RETRIEVER_TOPK = '9': unknown; "
+        "did you mean ELT_LLM_QUERY__RETRIEVER_TOP_K?",
+        'environment variable ELT_LLM_QUERY__RETRIEVER_TOP_K: query.retriever_top_k = "none": '
+        "must be a whole number from 1 to 10000",
+        "environment variable ELT_LLM_X = '1': unknown; the form is ELT_LLM_<SECTION>__<KEY>",
+    ]
+
+
+def test_a_variable_that_is_not_yaml_is_reported_by_name(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^environment variable ELT_LLM_INGEST__ROOTS = '\[a': must be a list"):
+        load_settings(None, {"ELT_LLM_INGEST__ROOTS": "[a"}, tmp_path)
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> None:
+    project_with(tmp_path, "").write_bytes(b"query:\n  system_prompt: Gr\xfc\xdfe\n")
+    with pytest.raises(SettingsError, match=r"config/rag_config\.yaml:2: not UTF-8"):
+        load_settings(None, {}, tmp_path)
+
+
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is not a regular file"):
+        load_settings(tmp_path, {}, tmp_path)
+
+
+def test_the_built_in_profiles_need_no_file(tmp_path: Path) -> None:
+    loaded = load_settings(None, {}, tmp_path)
+    assert profile_names(loaded) == ["classic", "default", "fast", "thorough"]
+    assert load_profile("default", loaded).apply_to(loaded.settings) == loaded.settings
+    assert load_profile("fast", loaded).apply_to(loaded.settings).query.use_reranker is False
+    assert load_profile("classic", loaded).apply_to(loaded.settings).query.rerank_weight == 1.0
+    assert load_profile("thorough", loaded) is BUILT_IN_PROFILES["thorough"]
+
+
+def test_a_profile_file_takes_precedence_and_changes_only_its_own_keys(tmp_path: Path) -> None:
+    project_with(tmp_path, "query: {retriever_top_k: 30}")
+    (tmp_path / "config" / "profiles").mkdir()
+    (tmp_path / "config" / "profiles" / "fast.yaml").write_text("collections: [a]\nquery: {use_mmr: true}\nllm:\n")
+    loaded = load_settings(None, {}, tmp_path)
+    profile = load_profile("fast", loaded)
+    asked = profile.apply_to(loaded.settings)
+    assert profile.collections == ("a",)
+    assert (asked.query.use_mmr, asked.query.retriever_top_k, asked.query.use_reranker) == (True, 30, True)
+    assert asked.llm == loaded.settings.llm
+
+
+def test_a_mistake_in_a_profile_is_reported_with_its_line(tmp_path: Path) -> None:
+    project_with(tmp_path, "")
+    (tmp_path / "config" / "profiles").mkdir()
+    (tmp_path / "config" / "profiles" / "mine.yaml").write_text("query:\n  fusion: rrf\n")
+    with pytest.raises(SettingsError, match=r'^config/profiles/mine\.yaml:2: query\.fusion = "rrf": must be one of'):
+        load_profile("mine", load_settings(None, {}, tmp_path))
+
+
+@pytest.mark.parametrize(("name", "hint"), [("fsat", "Did you mean fast?"), ("zzz", "Known profiles: classic, ")])
+def test_an_unknown_profile_is_reported_with_the_nearest_name(tmp_path: Path, name: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_profile(name, load_settings(None, {}, tmp_path))
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "a.b"])
+def test_a_profile_name_is_not_a_path(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be a profile's name"):
+        load_profile(name, load_settings(None, {}, tmp_path))
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+anything = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+sections = st.sampled_from(sorted(Settings.model_fields)) | st.text(max_size=8)
+keys = st.sampled_from(sorted({*Settings().query.__dict__, *Settings().llm.__dict__, "data_dir"})) | st.text(max_size=8)
+
+
+@given(st.dictionaries(sections, anything | st.dictionaries(keys, anything, max_size=3), max_size=3))
+def test_any_file_is_loaded_or_refused_with_a_location(
+    tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("project")
+    project_with(folder, yaml.safe_dump(value, allow_unicode=True))
+    mistakes = ""
+    try:
+        load_settings(None, {}, folder)
+    except SettingsError as error:
+        mistakes = str(error)
+    assert all(line.startswith("config/rag_config.yaml:") for line in mistakes.splitlines())
+
+
+def test_former_names_of_keys_are_accepted_in_files_and_variables(tmp_path: Path) -> None:
+    project_with(tmp_path, "query: {leg_top_k: 30, all_legs_top_k: 90}")
+    query = load_settings(None, {}, tmp_path).settings.query
+    assert (query.retriever_top_k, query.all_retrievers_top_k) == (30, 90)
+    from_variable = load_settings(None, {"ELT_LLM_QUERY__LEG_TOP_K": "40"}, tmp_path).settings.query
+    assert from_variable.retriever_top_k == 40

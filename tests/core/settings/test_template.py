@@ -1,0 +1,57 @@
+"""Settings and profiles that are written are read back unchanged."""
+
+import re
+from pathlib import Path
+
+import pytest
+from elt_llm_core.settings.loader import load_settings, read_model
+from elt_llm_core.settings.profiles import BUILT_IN_PROFILES
+from elt_llm_core.settings.template import profile_as_yaml, settings_as_yaml
+from elt_llm_core.settings.tree import Profile, Settings
+
+
+def uncommented(text: str) -> str:
+    """The text with every commented key uncommented, without the explanations."""
+    return re.sub(r"^(\s*)#(?=\w)", r"\1", text, flags=re.MULTILINE)
+
+
+def loaded(folder: Path, text: str) -> Settings:
+    path = folder / "settings.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_settings(path, {}, folder).settings
+
+
+def test_the_commented_file_has_the_defaults(tmp_path: Path) -> None:
+    assert loaded(tmp_path, settings_as_yaml({})) == Settings()
+
+
+def test_every_key_is_there_with_its_default(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, uncommented(settings_as_yaml({})))
+    assert settings == Settings()
+    for name in Settings.model_fields:
+        section = getattr(settings, name)
+        assert section.model_fields_set == set(type(section).model_fields)
+
+
+def test_given_values_are_effective(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, settings_as_yaml({"llm": {"provider": "ollama", "model": "a: b"}}))
+    assert (settings.llm.provider, settings.llm.model) == ("ollama", "a: b")
+
+
+@pytest.mark.parametrize("name", BUILT_IN_PROFILES)
+def test_a_written_profile_is_the_built_in_one(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "profile.yaml"
+    path.write_text(profile_as_yaml(BUILT_IN_PROFILES[name]), encoding="utf-8")
+    assert read_model(path, Profile, tmp_path) == BUILT_IN_PROFILES[name]
+
+
+@pytest.mark.parametrize("name", BUILT_IN_PROFILES)
+def test_the_commented_keys_of_a_profile_are_allowed(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "profile.yaml"
+    path.write_text(uncommented(profile_as_yaml(BUILT_IN_PROFILES[name])), encoding="utf-8")
+    assert read_model(path, Profile, tmp_path).collections == ("my-documents",)
+
+
+def test_no_line_of_prose_is_taken_for_a_key() -> None:
+    texts = [settings_as_yaml({}), *map(profile_as_yaml, BUILT_IN_PROFILES.values())]
+    assert all(len(line) <= 120 for text in texts for line in text.splitlines())

@@ -1,0 +1,19 @@
+"""Every file below a folder is flushed to disk, and the folder last."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.store.disk import sync_tree
+
+
+def test_a_tree_of_files_and_folders_is_flushed(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_text("text")
+    (tmp_path / "empty").touch()
+    sync_tree(tmp_path)
+
+
+def test_a_failed_flush_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        sync_tree(tmp_path)

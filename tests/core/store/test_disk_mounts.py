@@ -1,0 +1,44 @@
+"""The file system that a folder is on."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.store.disk import file_system_of, refuse_network_file_system
+
+MOUNTS = """\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:30 / /home rw shared:2 - xfs /dev/sdb rw
+31 30 0:31 / /home/shared rw - nfs4 server:/export rw
+32 30 0:32 / /home/with\\040space rw - cifs //server/share rw
+33 22 0:33 / /mnt/key rw master:1 propagate_from:2 - fuse.sshfs host: rw
+34 22 0:34 / /proc rw - proc proc rw
+a line that is no mount
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/var/data", "ext4"),
+        ("/home/me/.elt_llm", "xfs"),
+        ("/home/shared", "nfs4"),
+        ("/home/shared/team/.elt_llm", "nfs4"),
+        ("/home/shared-not", "xfs"),
+        ("/home/with space/data", "cifs"),
+        ("/mnt/key/x", "fuse.sshfs"),
+    ],
+)
+def test_the_innermost_mount_wins(path: str, kind: str) -> None:
+    assert file_system_of(Path(path), MOUNTS) == kind
+
+
+def test_the_later_of_two_mounts_on_one_point_wins() -> None:
+    assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
+
+
+def test_without_mounts_the_file_system_is_unknown() -> None:
+    assert not file_system_of(Path("/home"), "")
+
+
+def test_a_local_folder_is_accepted(tmp_path: Path) -> None:
+    refuse_network_file_system(tmp_path)

@@ -1,0 +1,70 @@
+"""Word lists of languages: one TOML file per language, loaded once and joined over languages."""
+
+from importlib import resources
+
+import pytest
+from elt_llm_core.errors import SettingsError
+from elt_llm_core.text import languages as module
+from elt_llm_core.text.languages import (
+    alternatives,
+    languages,
+    load_language,
+    month_names,
+    month_numbers,
+    numbers,
+    parse_language,
+    rule_languages,
+    words,
+)
+
+
+@pytest.mark.parametrize("code", languages())
+def test_every_language_file_is_read(code: str) -> None:
+    language = load_language(code)
+    assert language.code == code
+    assert language.name
+    assert len(language.months) in {0, 12}
+    assert "" not in language.words("articles")
+
+
+def test_lists_are_joined_over_the_rule_languages() -> None:
+    assert rule_languages() == ("de", "en")
+    assert {"the", "der"} <= words("articles")
+    assert "les" not in words("articles")
+    assert words("articles", ["fr"]) == frozenset("le la les un une des".split())  # noqa: SIM905
+
+
+def test_words_numbers_and_months_are_folded_on_request() -> None:
+    assert {"für", "fur"} & words("prepositions", folded=True) == {"fur"}
+    assert numbers("numbers", folded=True)["funf"] == 5
+    assert month_numbers()["märz"] == month_numbers(folded=True)["marz"] == month_numbers()["kovo"] == 3
+    assert {"march", "märz"} <= month_names()
+    assert "mar" not in month_names()
+
+
+def test_alternatives_are_longest_first_and_escaped() -> None:
+    assert alternatives(["a", "e.g", "an"]) == r"e\.g|an|a"
+
+
+def test_an_unknown_list_or_language_is_an_error() -> None:
+    with pytest.raises(KeyError, match="artikles"):
+        words("artikles")
+    with pytest.raises(SettingsError, match="'tlh'"):
+        load_language("tlh")
+    with pytest.raises(TypeError, match="artikles"):
+        parse_language("xx", 'name = "X"\nartikles = "x"')
+
+
+def test_a_new_language_is_one_file() -> None:
+    files = {
+        path.name.removesuffix(".toml") for path in resources.files(module).iterdir() if path.name.endswith(".toml")
+    }
+    assert set(languages()) == files
+    language = parse_language(
+        "af",
+        'name = "Afrikaans"\nsentence_rules = true\narticles = "die \'n"\nmonths = ["januarie jan"]\n'
+        '[numbers]\ntwee = 2\n[lists]\nmenu_words = ["om die beurt", "een"]\n',
+    )
+    assert language.articles == ("die", "'n")
+    assert language.numbers["twee"] == 2
+    assert language.lists["menu_words"] == ("om die beurt", "een")

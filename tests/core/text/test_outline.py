@@ -1,0 +1,38 @@
+"""Headings above an offset, found from the nearest one outwards."""
+
+import time
+
+from elt_llm_core.text.outline import Outline, Section
+from hypothesis import given
+from hypothesis import strategies as st
+
+LEVELS = st.lists(st.integers(1, 5), max_size=30)
+
+
+@given(levels=LEVELS, offset=st.integers(0, 40))
+def test_the_path_holds_each_heading_that_no_later_one_of_its_level_or_above_has_closed(
+    levels: list[int], offset: int
+) -> None:
+    sections = [Section(start, level, str(start)) for start, level in enumerate(levels)]
+    open_headings: list[Section] = []
+    for section in sections[: offset + 1]:
+        open_headings = [above for above in open_headings if above.level < section.level]
+        open_headings.append(section)
+    assert Outline((), sections).section_path(offset) == tuple(section.title for section in open_headings)
+
+
+def test_above_the_first_heading_there_is_no_path() -> None:
+    outline = Outline((0, 10), [Section(5, 1, "First")])
+    assert outline.section_path(4) == ()
+    assert outline.section_at(4) is None
+    assert outline.section_at(5) == "First"
+    assert outline.page_at(9) == 1
+    assert outline.page_at(10) == 2
+
+
+def test_many_headings_without_a_top_level_are_processed_quickly() -> None:
+    count = 100_000
+    outline = Outline((), [Section(start, 2, str(start)) for start in range(count)])
+    begun = time.monotonic()
+    assert [outline.section_path(offset) for offset in range(count)] == [(str(start),) for start in range(count)]
+    assert time.monotonic() - begun < 30  # a quadratic search took most of an hour

@@ -1,0 +1,89 @@
+"""Job files: every mistake is reported with its line."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_ingest.jobs.job_file import LoadedJob, UnreadableJob, example_jobs, find_job_file, load_jobs
+from stored.job_project import JobProject
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> JobProject:
+    return JobProject(tmp_path)
+
+
+def test_a_job_overrides_the_settings(project: JobProject) -> None:
+    project.job(
+        "ships",
+        "collection: ships\npaths: [docs]\nchunking: {chunk_size: 99}\ntopics: {sea: [tide]}\nmetadata: {year: 2024}\n",
+    )
+    job = project.load("ships")
+    settings = job.spec.apply_to(project.loaded.settings)
+    assert (job.name, job.spec.metadata, job.spec.reader) == ("ships", {"year": 2024}, "auto")
+    assert (settings.chunking.chunk_size, settings.chunking.chunk_overlap) == (99, 32)
+    assert settings.ingest.topics == {"sea": ("tide",)}
+    assert settings.ingest.workers == project.loaded.settings.ingest.workers
+
+
+@pytest.mark.parametrize(
+    ("yaml", "said"),
+    [
+        ("collection: a\n", "paths is missing"),
+        ("collection: a\npaths: []\n", ":2: paths"),
+        ("paths: [x]\n", "collection is missing"),
+        ("paths: [x]\ncollection: a\ncollection_prefix: b\n", ":3: collection is given too"),
+        ("paths: [x]\ncollection_prefix: b\n", ":2: collection_prefix needs split_by"),
+        ("paths: [x]\ncollection: a\nsplit_by: type\n", ":3: split_by needs collection_prefix"),
+        ("paths: [x]\ncolection: a\n", ':2: colection = "a": unknown key; did you mean collection?'),
+        ("paths: [x]\ncollection: A B\n", ":2: 'A B' is not a valid collection name"),
+        (f"paths: [x]\ncollection_prefix: {'p' * 40}\nsplit_by: type\n", ":2: more than 31 characters"),
+        ("paths: [x]\ncollection: a\nreader: telepathy\n", ":3: there is no reader telepathy"),
+        ("paths: [x]\ncollection: a\nchunking: {chunk_sise: 1}\n", ":3: chunking.chunk_sise"),
+        ("paths: [x]\ncollection: a\nsplit_by: page\ncollection_prefix: b\n", "one of section, type"),
+        ("paths: x\ncollection: a\n", ":1: paths"),
+        ("paths: [x]\ncollection: a\nmetadata: {a: {b: c}}\n", ":3: metadata.a"),
+        ("jobs: []\n", ":1: jobs"),
+    ],
+)
+def test_a_mistake_is_shown_with_its_line(yaml: str, said: str, project: JobProject) -> None:
+    file = project.job("wrong", yaml)
+    with pytest.raises(SettingsError) as caught:
+        load_jobs(file, project.loaded)
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("config/ingest/wrong.yaml")
+
+
+def test_a_job_is_found_by_its_name_or_by_a_path(project: JobProject) -> None:
+    file = project.job("ships", "collection: ships\npaths: [docs]\n")
+    elsewhere = project.folder / "mine.yaml"
+    elsewhere.write_text(file.read_text())
+    for given in ("ships", "config/ingest/ships.yaml", str(file)):
+        assert find_job_file(given, project.loaded, project.folder).samefile(file)
+    assert find_job_file("mine.yaml", project.loaded, project.folder) == elsewhere
+    [job] = load_jobs(elsewhere, project.loaded)
+    assert job.name == "mine.yaml"
+    with pytest.raises(UsageError, match="no job 'shipps'") as caught:
+        find_job_file("shipps", project.loaded, project.folder)
+    assert caught.value.hint == "Did you mean ships?"
+
+
+def test_a_list_reports_an_unreadable_job_and_keeps_the_others(project: JobProject) -> None:
+    project.job("good", "collection: good\npaths: [docs]\n")
+    project.job("bad", "collection: bad\npaths: 3\n")
+    project.job("nested", "jobs: [good]\n")
+    file = project.job("all", "jobs: [good, bad, nested, nowhere, ../good, good]\n")
+    jobs = load_jobs(file, project.loaded)
+    assert [(job.name, type(job)) for job in jobs] == [
+        ("good", LoadedJob),
+        ("bad", UnreadableJob),
+        ("nested", UnreadableJob),
+        ("nowhere", UnreadableJob),
+        ("../good", UnreadableJob),
+    ]
+
+
+def test_the_examples_are_jobs(project: JobProject) -> None:
+    project.write({f"config/{name}": text for name, text in example_jobs().items()})
+    jobs = load_jobs(find_job_file("load_all", project.loaded, project.folder), project.loaded)
+    assert [type(job) for job in jobs] == [LoadedJob, LoadedJob, LoadedJob]

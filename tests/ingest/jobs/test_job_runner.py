@@ -1,0 +1,179 @@
+"""Jobs as they are run: what they fill, what they notice, and what they leave alone."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UsageError
+from elt_llm_core.store.collections import check_collection_name
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.jobs.groups import collection_name
+from elt_llm_ingest.jobs.runner import refuse_job_collection
+from hypothesis import given
+from hypothesis import strategies as st
+from stored.job_project import JobProject, outcomes
+
+RULES = "# Scope\n\nThis is for ships.\n\n# Fees\n\nA berth costs ten.\n\n# Scope of the rest\n\nNothing more.\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> JobProject:
+    made = JobProject(tmp_path)
+    made.write({f"docs/{name}.md": f"# {name}\n\nAbout {name}.\n" for name in ("anchor", "deep/basin", "drafts/canal")})
+    made.write({"docs/keel.txt": "About keels.\n", "other/reef.md": "# Reef\n\nSharp.\n"})
+    return made
+
+
+def test_patterns_and_exclusions_select_the_files(project: JobProject) -> None:
+    project.job("a", "collection: a\npaths: ['docs/**/*.md', other]\nexclude: [drafts, 'other/*.tmp']\n")
+    [report] = project.run("a").reports
+    assert {file.path: file.status for file in report.files if file.status == "ok"} == {
+        "anchor.md": "ok",
+        "deep/basin.md": "ok",
+        "reef.md": "ok",
+    }
+    [skipped] = [file for file in report.files if file.status == "skipped"]
+    assert (Path(skipped.path).name, skipped.reason) == ("drafts", "excluded by drafts")
+
+
+def test_a_file_deleted_below_a_pattern_is_noticed(project: JobProject) -> None:
+    project.job("a", "collection: a\npaths: ['docs/**/*.md']\n")
+    project.run("a")
+    (project.folder / "docs" / "anchor.md").unlink()
+    assert outcomes(project.run("a"))["a"]["anchor.md"] == "removed"
+    assert set(project.texts("a")) == {"deep/basin.md", "drafts/canal.md"}
+
+
+def test_files_outside_a_changed_job_are_removed_if_deletions_are_allowed(project: JobProject) -> None:
+    project.job("a", "collection: a\npaths: [docs, other]\n")
+    project.run("a")
+    project.job("a", "collection: a\npaths: [docs]\n")
+    held = project.run("a")
+    assert (held.exit_code, "reef.md" in project.texts("a")) == (1, True)
+    assert project.run("a", allow_delete=True).exit_code == 0
+    assert set(project.texts("a")) == {"anchor.md", "deep/basin.md", "drafts/canal.md", "keel.txt"}
+
+
+def test_metadata_and_chunking_of_the_job_are_applied(project: JobProject) -> None:
+    project.job(
+        "a", "collection: a\npaths: [docs/keel.txt]\nmetadata: {kept_by: harbour}\nchunking: {chunk_size: 16}\n"
+    )
+    project.run("a")
+    with open_store(project.loaded.data_dir) as store:
+        record = store.collections.get("a")
+        [document] = store.documents.in_generation(record.id, record.published or 0)
+    assert document.metadata["kept_by"] == "harbour"
+
+
+def test_running_a_job_again_reads_nothing(project: JobProject) -> None:
+    project.job("a", "collection: a\npaths: [docs]\n")
+    first = project.run("a")
+    project.parser.read.clear()
+    again = project.run("a")
+    assert (again.reports[0].published, project.parser.read) == (False, [])
+    assert again.reports[0].collection_hash == first.reports[0].collection_hash
+
+
+def test_a_collection_of_a_job_is_filled_only_by_that_job(project: JobProject) -> None:
+    project.job("a", "collection: a\npaths: [docs]\n")
+    project.job("b", "collection: a\npaths: [other]\n")
+    project.run("a")
+    with open_store(project.loaded.data_dir) as store, pytest.raises(UsageError) as by_hand:
+        refuse_job_collection(store, "a")
+    assert by_hand.value.hint.startswith("Run: elt-llm ingest --job a ")
+    with pytest.raises(UsageError, match="is filled by the job a"):
+        project.run("b")
+    (project.folder / "config" / "ingest" / "a.yaml").unlink()
+    assert project.run("b", allow_delete=True).exit_code == 0
+    assert set(project.texts("a")) == {"reef.md"}
+
+
+def test_one_job_that_fails_does_not_stop_the_others(project: JobProject) -> None:
+    project.job("good", "collection: good\npaths: [docs]\n")
+    project.job("gone", "collection: gone\npaths: [nowhere]\n")
+    project.job("all", "jobs: [gone, unwritten, good]\n")
+    reports = project.run_all("all")
+    assert [(report.job, report.exit_code) for report in reports] == [("gone", 1), ("unwritten", 1), ("good", 0)]
+    assert "nowhere" in reports[0].error
+    assert project.collections() == ["good"]
+
+
+@pytest.fixture
+def split(project: JobProject) -> JobProject:
+    project.write({"rules/rules.md": RULES, "rules/more.md": "# Fees\n\nWater costs two.\n\n# Tolls\n\nNone.\n"})
+    project.job("rules", "collection_prefix: hb_\nsplit_by: section\npaths: [rules]\n")
+    return project
+
+
+def test_each_section_has_its_collection_and_nothing_is_read_twice(split: JobProject) -> None:
+    report = split.run("rules")
+    assert report.exit_code == 0
+    assert split.collections() == ["hb_fees", "hb_scope", "hb_scope-of-the-rest", "hb_tolls"]
+    assert sorted(split.parser.read) == ["more.md", "rules.md"]
+    assert set(split.texts("hb_fees")) == {"more.md", "rules.md"}
+    assert "berth" in split.texts("hb_fees")["rules.md"]
+    assert "berth" not in split.texts("hb_scope")["rules.md"]
+
+
+def test_unchanged_files_of_a_split_job_are_not_read_again(split: JobProject) -> None:
+    split.run("rules")
+    split.parser.read.clear()
+    again = split.run("rules")
+    assert (split.parser.read, [report.published for report in again.reports]) == ([], [False] * 4)
+    split.write({"rules/more.md": "# Fees\n\nWater costs three.\n\n# Tolls\n\nNone.\n"})
+    changed = split.run("rules")
+    assert split.parser.read == ["more.md"]
+    assert "three" in split.texts("hb_fees")["more.md"]
+    assert {report.collection: report.exit_code for report in changed.reports}["hb_fees"] == 0
+
+
+def test_the_collection_of_a_removed_section_is_reported_and_dropped_if_allowed(split: JobProject) -> None:
+    split.run("rules")
+    split.write({"rules/more.md": "# Fees\n\nWater costs two.\n\n# Dues\n\nNone.\n"})
+    kept = split.run("rules")
+    assert (kept.left_over, kept.exit_code) == (("hb_tolls",), 1)
+    assert "hb_tolls" in split.collections()
+    allowed = split.run("rules", allow_delete=True)
+    assert (allowed.dropped, allowed.exit_code) == (("hb_tolls",), 0)
+    assert split.collections() == ["hb_dues", "hb_fees", "hb_scope", "hb_scope-of-the-rest"]
+
+
+def test_a_file_that_can_no_longer_be_read_stays_in_its_collections(split: JobProject) -> None:
+    split.run("rules")
+    (split.folder / "rules" / "more.md").write_bytes(b"\x00\x01\x02")
+    report = split.run("rules")
+    assert (report.exit_code, report.left_over) == (1, ())
+    assert outcomes(report)["hb_tolls"] == {"more.md": "failed"}
+    assert "Water" in split.texts("hb_fees")["more.md"]
+
+
+def test_a_file_in_no_collection_is_reported_with_its_reason(split: JobProject) -> None:
+    (split.folder / "rules" / "bad.pdf").write_bytes(b"%PDF-1.4 and no more")
+    split.write({"rules/empty.md": ""})
+    report = split.run("rules")
+    assert {file.path: file.status for file in report.files} == {"bad.pdf": "failed", "empty.md": "empty"}
+    assert (report.exit_code, len(report.reports)) == (1, 4)
+
+
+def test_a_prefix_never_takes_over_a_collection_of_another_job(split: JobProject) -> None:
+    split.job("mine", "collection: hb_fees\npaths: [docs]\n")
+    split.run("mine")
+    with pytest.raises(UsageError, match="hb_fees"):
+        split.run("rules")
+
+
+@given(st.text(min_size=1, max_size=300), st.sampled_from(["hb_", "inventory_", "a" * 31]))
+def test_every_group_gets_a_valid_name_with_the_prefix(group: str, prefix: str) -> None:
+    name = collection_name(prefix, group)
+    assert check_collection_name(name).startswith(prefix)
+    assert name == collection_name(prefix, group)
+    assert len(name) > len(prefix)
+
+
+def test_a_name_is_made_of_the_words_of_a_title() -> None:
+    titles = {"4.2 Fees & Fines": "hb_4-2-fees-fines", "SeaPort": "hb_sea-port", "Größe": "hb_grosse"}
+    assert {title: collection_name("hb_", title) for title in titles} == titles
+
+
+def test_long_titles_with_equal_starts_have_different_names() -> None:
+    names = {collection_name("hb_", f"{'The same beginning ' * 5}{number}") for number in range(50)}
+    assert len(names) == 50

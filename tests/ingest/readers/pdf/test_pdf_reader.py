@@ -1,0 +1,130 @@
+"""PDF: paragraphs, hyphens, headings, running lines, pages without text."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.readers.pdf.headings import headings_by_outline
+from elt_llm_ingest.readers.pdf.layout import PdfLine
+from elt_llm_ingest.readers.pdf.reader import PdfReader, format_page_numbers
+
+WritePdf = Callable[[list[list[Any]]], Path]
+
+
+def _lines(*texts: str, top: float = 700, left: float = 72, size: float = 12) -> list[tuple[float, float, float, str]]:
+    return [(left, top - 14 * number, size, text) for number, text in enumerate(texts)]
+
+
+def test_lines_are_joined_to_separate_paragraphs(write_pdf: WritePdf) -> None:
+    page = [
+        *_lines("The first paragraph runs over more than one line of text", "and ends on the second of them."),
+        *_lines("The second paragraph stands below a gap.", top=650),
+    ]
+    document = PdfReader().read(write_pdf([page]))
+    assert document.text == (
+        "The first paragraph runs over more than one line of text and ends on the second of them.\n\n"
+        "The second paragraph stands below a gap."
+    )
+
+
+def test_a_word_hyphenated_at_a_line_end_is_joined_and_a_real_hyphen_kept(write_pdf: WritePdf) -> None:
+    page = _lines(
+        "A high level of service is what the whole committee of the appoint-",
+        "ments board expects, and that makes it a matter that is rather high-",
+        "level for everybody who was invited to the meeting of that board.",
+    )
+    text = PdfReader().read(write_pdf([page])).text
+    assert "appointments" in text
+    assert "high-level" in text
+
+
+def test_running_lines_at_the_edges_of_pages_are_removed(write_pdf: WritePdf) -> None:
+    pages = [
+        [
+            (72, 770, 9, "Rules of the game"),
+            *_lines(f"Only page {word} says {word}.", f"It says so in {word} words.", top=600),
+            (300, 30, 9, f"Page {number} of 4"),
+        ]
+        for number, word in enumerate(("one", "two", "three", "four"), 1)
+    ]
+    document = PdfReader().read(write_pdf(pages))
+    assert "Rules of the game" not in document.text
+    assert "of 4" not in document.text
+    assert [document.page_at(document.text.index(f"page {word}")) for word in ("one", "four")] == [1, 4]
+
+
+def test_different_lines_with_their_page_number_are_removed(write_pdf: WritePdf) -> None:
+    names = ("Ball", "Goal", "Field", "Team", "Match", "Cup", "Coach")
+    pages = [
+        [*_lines(f"All there is to say of {name} stands here."), (300, 30, 9, f"On {name} {number}")]
+        for number, name in enumerate(names, 11)
+    ]
+    text = PdfReader().read(write_pdf(pages)).text
+    assert text.count("stands here") == len(names)
+    assert "On Ball" not in text
+    assert "17" not in text
+
+
+def test_larger_lines_open_sections(write_pdf: WritePdf) -> None:
+    page = [
+        (72, 740, 24, "Handbook"),
+        (72, 690, 16, "Scope"),
+        *_lines("These are the words of the first section, which is short.", top=660),
+        (72, 600, 16, "Terms"),
+        *_lines("These are the words of the second section, and it is short too.", top=570),
+    ]
+    document = PdfReader().read(write_pdf([page]))
+    assert document.title == "Handbook"
+    assert [(section.level, section.title) for section in document.sections] == [
+        (1, "Handbook"),
+        (2, "Scope"),
+        (2, "Terms"),
+    ]
+    assert document.section_path(document.text.index("second section")) == ("Handbook", "Terms")
+
+
+def test_rules_and_list_items_keep_their_own_lines(write_pdf: WritePdf) -> None:
+    page = _lines(
+        "12.1 The referee decides in every matter of the game.",
+        "12.2 The captain may ask for a reason of the decision.",
+        "- a first item of the list",
+        "- a second item of the list",
+    )
+    document = PdfReader().read(write_pdf([page]))
+    assert [block.kind for block in document.blocks] == ["rule", "rule", "list", "list"]
+    assert document.text.count("\n") == 3
+
+
+def test_a_sentence_continues_over_a_page_break_and_both_pages_are_known(write_pdf: WritePdf) -> None:
+    first = _lines("The sentence begins on the first page and it is to")
+    document = PdfReader().read(write_pdf([first, _lines("end on the second one.")]))
+    assert document.text == "The sentence begins on the first page and it is to end on the second one."
+    assert document.page_at(document.text.index("end on")) == 2
+
+
+def test_pages_without_a_text_layer_are_noted(write_pdf: WritePdf) -> None:
+    words = _lines("Words.")
+    document = PdfReader().read(write_pdf([words, [], words, [], [], [], words]))
+    assert document.notes == ("pages 2, 4-6 have no text layer",)
+    assert len(document.pages) == 7
+    empty = PdfReader().read(write_pdf([[]]))
+    assert (empty.text, empty.notes, empty.title) == ("", ("page 1 has no text layer",), "written")
+
+
+def test_page_numbers_are_formatted_as_ranges() -> None:
+    assert format_page_numbers([3]) == "page 3"
+    assert format_page_numbers([3, 7, 8, 9]) == "pages 3, 7-9"
+
+
+def test_a_file_that_is_no_pdf_is_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "fake.pdf"
+    path.write_bytes(b"this is no PDF at all")
+    with pytest.raises(UnreadableDocument, match="not a PDF"):
+        PdfReader().read(path)
+
+
+def test_a_heading_of_the_outline_can_have_two_lines() -> None:
+    lines = [PdfLine("3.1 Relationships between"), PdfLine("Source Packages"), PdfLine("Words of the section.")]
+    assert headings_by_outline(lines, [("Relationships between source packages", 2)]) == {0: 2, 1: 2}

@@ -1,0 +1,105 @@
+"""Docling's items become a document like that of any other reader; a stub replaces docling itself."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import SettingsError, UnreadableDocument
+from elt_llm_ingest.readers import create_reader
+from elt_llm_ingest.readers.docling import DoclingReader
+from elt_llm_ingest.readers.options import ReaderOptions
+
+
+@dataclass
+class Place:
+    page_no: int
+
+
+@dataclass
+class Cell:
+    text: str
+
+
+@dataclass
+class Grid:
+    grid: list[list[Cell]]
+
+
+@dataclass
+class Item:
+    label: str
+    text: str = ""
+    page: int = 1
+    level: int = 1
+    data: Grid | None = None
+    prov: list[Place] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.prov = [Place(self.page)]
+
+
+@dataclass
+class Converted:
+    items: list[Item]
+
+    @property
+    def document(self) -> "Converted":
+        return self
+
+    def iterate_items(self) -> Iterable[tuple[object, int]]:
+        return [(item, 1) for item in self.items]
+
+
+class Stub:
+    """A converter that returns the same items for any file, or fails."""
+
+    def __init__(self, *items: Item) -> None:
+        self.items = list(items)
+
+    def convert(self, source: Path) -> Converted:
+        if not self.items:
+            raise RuntimeError("no pages")
+        return Converted(self.items)
+
+
+def test_items_become_pages_headings_blocks_and_rows() -> None:
+    rows = Grid([[Cell("Ship"), Cell("Flag")], [Cell("A"), Cell("B\nC")]])
+    items = (
+        Item("title", "Ships"),
+        Item("page_header", "Harbour office"),
+        Item("text", "Words."),
+        Item("section_header", "Flags", page=2),
+        Item("list_item", "one", page=2),
+        Item("table", page=3, data=rows),
+    )
+    document = DoclingReader(lambda: Stub(*items)).read(Path("a.pdf"))
+    assert document.text == "Ships\n\nWords.\n\nFlags\n\none\n\nShip | Flag\nA | B C"
+    assert document.title == "Ships"
+    assert [section.level for section in document.sections] == [1, 2]
+    assert [document.page_at(document.text.index(word)) for word in ("Words", "one", "Ship |")] == [1, 2, 3]
+    assert [(block.kind, block.header) for block in document.blocks][-2:] == [("table", ""), ("table", "Ship | Flag")]
+
+
+def test_the_converter_is_created_once_when_it_is_needed() -> None:
+    made = []
+
+    def create() -> Stub:
+        made.append(1)
+        return Stub(Item("text", "Words."))
+
+    reader = DoclingReader(create)
+    assert made == []
+    assert reader.read(Path("a.pdf")) == reader.read(Path("a.pdf"))
+    assert made == [1]
+
+
+def test_a_file_that_docling_cannot_read_is_reported() -> None:
+    with pytest.raises(UnreadableDocument, match="docling cannot read it: no pages"):
+        DoclingReader(Stub).read(Path("a.pdf"))
+
+
+def test_missing_docling_is_reported_with_the_install_command() -> None:
+    with pytest.raises(SettingsError, match="not installed") as raised:
+        create_reader(Path("a.pdf"), ReaderOptions(pdf_reader="docling"))
+    assert "uv pip install docling" in raised.value.hint

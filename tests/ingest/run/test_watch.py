@@ -1,0 +1,214 @@
+"""A watcher runs after every relevant change, and only a stop request ends it."""
+
+import queue
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import IngestError, LockHeld, UsageError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_ingest.run.watch import FileWatcher, WatchScope
+from stored.folders import run_ingest, statuses, write_files
+
+PATIENCE = 60.0  # seconds; only a hang takes so long
+
+
+@dataclass
+class Ear:
+    """Stores the events of a watcher in order."""
+
+    told: "queue.Queue[tuple[str, object]]" = field(default_factory=queue.Queue)
+    seconds: list[float | None] = field(default_factory=list)
+
+    def waiting(self, scope: WatchScope) -> None:
+        """Changes are waited for."""
+        self.told.put(("waiting", scope))
+
+    def ended(self, result: object, seconds: float | None) -> None:
+        """A run ended."""
+        self.seconds.append(seconds)
+        self.told.put(("ended", result))
+
+    def failed(self, error: Exception) -> None:
+        """A run failed."""
+        self.told.put(("failed", error))
+
+    def busy(self, error: LockHeld) -> None:
+        """Somebody else is writing."""
+        self.told.put(("busy", error))
+
+    def next(self, what: str) -> object:
+        """The next event of this kind."""
+        while True:
+            kind, value = self.told.get(timeout=PATIENCE)
+            if kind == what:
+                return value
+
+    def hears_nothing(self, seconds: float = 1.5) -> bool:
+        """Whether no event arrives for a while."""
+        try:
+            self.told.get(timeout=seconds)
+        except queue.Empty:
+            return True
+        return False
+
+
+@contextmanager
+def watching(scope: Callable[[], WatchScope], run: Callable[[], object]) -> Iterator[Ear]:
+    """A watch in a thread of its own, up to date and waiting."""
+    ear = Ear()
+    watch = FileWatcher(scope, run, ear)
+    thread = threading.Thread(target=watch.go)
+    thread.start()
+    try:
+        ear.next("waiting")
+        yield ear
+    finally:
+        watch.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", {"a.md": "# A\n\nAn anchor.\n", "b.md": "# B\n\nA basin.\n"}).resolve()
+
+
+def _counter() -> Callable[[], int]:
+    counted = iter(range(1000))
+    return lambda: next(counted)
+
+
+@pytest.mark.parametrize(
+    ("name", "deleted", "expected"),
+    [
+        ("a.md", False, True),
+        ("sub/deep/a.PDF", False, True),
+        ("a.exe", False, False),
+        ("a.exe", True, True),
+        (".a.md", False, False),
+        (".git/a.md", True, False),
+        ("~$a.docx", False, False),
+        ("a.md~", False, False),
+        ("#a.md#", False, False),
+        ("a.md.tmp", False, False),
+        ("a.part", True, False),
+        ("data/a.md", False, False),
+        ("../other/a.md", False, False),
+        ("../job.yaml", False, True),
+        ("../job.yml", False, False),
+    ],
+)
+def test_only_changes_of_ingestible_files_trigger_a_run(name: str, deleted: bool, expected: bool) -> None:
+    scope = WatchScope((Path("/p/docs"),), (Path("/p/job.yaml"),), (Path("/p/docs/data"),))
+    path = Path("/p/docs") / name
+    resolved = Path("/p", *path.parts[4:]) if ".." in name else path
+    assert scope.concerns(resolved, deleted=deleted) is expected
+
+
+def test_a_change_becomes_a_generation_and_is_timed(docs: Path, tmp_path: Path) -> None:
+    embedding = FakeEmbedding()
+    run = lambda: run_ingest(tmp_path / "data", docs, embedding=embedding)  # noqa: E731
+    with watching(lambda: WatchScope((docs,)), run) as ear:
+        (docs / "a.md").write_text("# A\n\nAnother anchor.\n")
+        report = ear.next("ended")
+        assert statuses(report) == {"a.md": "ok", "b.md": "unchanged"}  # type: ignore[arg-type]  # a report
+        assert ear.seconds[0] is None
+        assert ear.seconds[1] is not None
+
+
+def test_new_folders_and_files_moved_in_are_seen(docs: Path, tmp_path: Path) -> None:
+    write_files(tmp_path / "outside", {"deep/c.md": "# C\n"})
+    run = lambda: {path.name for path in docs.rglob("*.md")}  # noqa: E731
+    with watching(lambda: WatchScope((docs,)), run) as ear:
+        write_files(docs, {"new/folder/d.md": "# D\n"})
+        while "d.md" not in ear.next("ended"):  # type: ignore[operator]  # a set of names
+            pass
+        (tmp_path / "outside").rename(docs / "outside")
+        while "c.md" not in ear.next("ended"):  # type: ignore[operator]
+            pass
+        shutil.rmtree(docs / "outside")
+        while "c.md" in ear.next("ended"):  # type: ignore[operator]
+            pass
+
+
+def test_hidden_temporary_and_unsupported_files_are_ignored(docs: Path) -> None:
+    with watching(lambda: WatchScope((docs,)), _counter()) as ear:
+        write_files(docs, {".h.md": "x", "a.md.tmp": "x", "~$a.docx": "x", "tool.exe": "x", ".git/x.md": "x"})
+        assert ear.hears_nothing()
+
+
+def test_a_failed_run_is_reported_and_the_next_change_starts_another(docs: Path) -> None:
+    fails = iter([False, True, False])
+
+    def run() -> str:
+        if next(fails, False):
+            raise IngestError("It rains.")
+        return "fine"
+
+    with watching(lambda: WatchScope((docs,)), run) as ear:
+        (docs / "a.md").write_text("one")
+        assert str(ear.next("failed")) == "It rains."
+        (docs / "a.md").write_text("two")
+        assert ear.next("ended") == "fine"
+
+
+def test_a_usage_error_of_the_first_run_stops_the_watch(docs: Path) -> None:
+    def run() -> str:
+        raise UsageError("No such thing.")
+
+    with pytest.raises(UsageError):
+        FileWatcher(lambda: WatchScope((docs,)), run, Ear()).go()
+
+
+def test_the_watcher_waits_for_another_writer_and_reports_it_once(docs: Path) -> None:
+    held = threading.Event()
+
+    def run() -> str:
+        if held.is_set():
+            raise LockHeld("held by process 7")
+        return "done"
+
+    with watching(lambda: WatchScope((docs,)), run) as ear:
+        held.set()
+        (docs / "a.md").write_text("one")
+        assert "process 7" in str(ear.next("busy"))
+        assert ear.hears_nothing(2.5)
+        held.clear()
+        assert ear.next("ended") == "done"
+
+
+def test_a_folder_that_is_removed_and_restored_is_watched_again(docs: Path, tmp_path: Path) -> None:
+    with watching(lambda: WatchScope((docs,)), docs.is_dir) as ear:
+        docs.rename(tmp_path / "away")
+        while ear.next("ended"):
+            pass
+        (tmp_path / "away").rename(docs)
+        while not ear.next("ended"):
+            pass
+        ear.next("waiting")
+        (docs / "a.md").write_text("again")
+        assert ear.next("ended")
+
+
+def test_changes_of_a_job_file_update_the_watched_folders(docs: Path, tmp_path: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n"}).resolve()
+    job = tmp_path.resolve() / "job.yaml"
+    job.write_text("docs")
+    named = {"docs": docs, "other": other}
+    with watching(lambda: WatchScope((named[job.read_text() or "docs"],), (job,)), _counter()) as ear:
+        job.write_text("other")
+        while ear.next("waiting") != WatchScope((other,), (job,)):
+            pass
+        while not ear.hears_nothing():
+            pass
+        (other / "c.md").write_text("again")
+        ear.next("ended")
+        while not ear.hears_nothing():
+            pass
+        (docs / "a.md").write_text("no longer watched")
+        assert ear.hears_nothing()

@@ -1,0 +1,241 @@
+"""Paths that a job names: sixty hostile ones, none of which gets anything outside the project read, or opened."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.errors import EltError, UsageError
+from elt_llm_ingest.sources.allowed_paths import AllowedPaths
+from stored.job_project import JobProject
+
+CANARY = "The canary sings in Vlissingen."
+# {out}: the folder outside; {name}: its file; {root}: the project.
+HOSTILE = [
+    "../outside/secret.md",
+    "docs/../../outside/secret.md",
+    "docs/./../../outside/secret.md",
+    "docs/../docs/../../outside",
+    "..",
+    "../",
+    "../*",
+    "../**/*.md",
+    "docs/../../**/*.md",
+    "docs/*/../../../outside/*.md",
+    "docs/**/../../../outside/secret.md",
+    "*/../../outside/secret.md",
+    "{out}/secret.md",
+    "{out}",
+    "{out}/*.md",
+    "/{out}/secret.md",
+    "//{out}/secret.md",
+    "/./{out}/secret.md",
+    "{root}/../outside/secret.md",
+    "{root}/docs/../../outside/secret.md",
+    "/proc/self/root{out}/secret.md",
+    "/proc/thread-self/root{out}/secret.md",
+    "/proc/self/cwd/../outside/secret.md",
+    "/proc/self/environ",
+    "/proc/self/fd/0",
+    "/proc/self/maps",
+    "/dev/fd/0",
+    "/dev/stdin",
+    "/dev/zero",
+    "/dev/tty",
+    "/etc/passwd",
+    "/etc/*",
+    "/**/secret.md",
+    "/",
+    "/*",
+    "~/secret.md",
+    "~",
+    "~root/secret.md",
+    "~nobody/.ssh/id_rsa",
+    "link/secret.md",
+    "link",
+    "link/*.md",
+    "link/**/*.md",
+    "secret-link.md",
+    "docs/inner-link/secret.md",
+    "chain/secret.md",
+    "loop/secret.md",
+    "loop",
+    "pipe.md",
+    "socket.md",
+    "\\\\server\\share\\secret.md",
+    "//server/share/secret.md",
+    "..\\outside\\secret.md",
+    "C:\\outside\\secret.md",
+    "C:/outside/secret.md",
+    "C:secret.md",
+    "file://{out}/secret.md",
+    "file:{out}/secret.md",
+    "https://example.org/secret.md",
+    "%2e%2e/outside/secret.md",
+    "%2e%2e%2foutside%2fsecret.md",
+    "..%2foutside%2fsecret.md",
+    "%252e%252e%252foutside",
+    "..%c0%afoutside/secret.md",
+    "\uff0e\uff0e/outside/secret.md",
+    "..\u2215outside\u2215secret.md",
+    "../OUTSIDE/SECRET.MD",
+    "../Outside/secret.md",
+    "../outside./secret.md",
+    ".../outside/secret.md",
+    "../outside/secret.md.",
+    "../outside/secret.md ",
+    "../outside/secret.md::$DATA",
+    "docs\0/../../outside/secret.md",
+    "../outside/secret.md\0.txt",
+    "../outside/\nsecret.md",
+    "docs/\x1b]0;x\x07",
+    "../outside/secret\udcff.md",
+    "docs/" + "a" * 300 + "/../../outside/secret.md",
+    "../outside/" + "./" * 3000 + "secret.md",
+    "CON",
+    "",
+    " ",
+    "{{out}}/secret.md",
+    "$HOME/secret.md",
+    "`cat ../outside/secret.md`",
+    "docs/..;/outside/secret.md",
+    "docs/../../outside/[s]ecret.md",
+    "../[o]utside/secret.md",
+    "docs/[.][.]/outside/secret.md",
+]
+
+
+class Watchman:
+    """Remembers what this process opens and lists while it is on guard; an audit hook cannot be taken away again."""
+
+    def __init__(self) -> None:
+        self.on_guard = False
+        self.opened: list[str] = []
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit event."""
+        if (
+            self.on_guard
+            and event in {"open", "os.listdir", "os.scandir"}
+            and isinstance(arguments[0], str | bytes | Path)
+        ):
+            self.opened.append(os.fsdecode(arguments[0]))
+
+
+@pytest.fixture(scope="module")
+def hooked() -> Watchman:
+    watchman = Watchman()
+    sys.addaudithook(watchman.hear)
+    return watchman
+
+
+@pytest.fixture
+def watchman(hooked: Watchman) -> Iterator[Watchman]:
+    hooked.opened.clear()
+    hooked.on_guard = True
+    yield hooked
+    hooked.on_guard = False
+
+
+@contextmanager
+def _unguarded(watchman: Watchman) -> Iterator[None]:
+    watchman.on_guard = False
+    yield
+    watchman.on_guard = True
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> JobProject:
+    """A project with links, pipes and loops in it, and a secret beside it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text(f"# Secret\n\n{CANARY}\n")
+    made = JobProject(tmp_path / "project")
+    made.write({"docs/a.md": "# A\n\nAn anchor.\n"})
+    root = made.folder
+    (root / "link").symlink_to(outside)
+    (root / "chain").symlink_to(root / "link")
+    (root / "docs" / "inner-link").symlink_to(outside)
+    (root / "secret-link.md").symlink_to(outside / "secret.md")
+    (root / "loop").symlink_to(root / "loop")
+    os.mkfifo(root / "pipe.md")
+    os.mknod(root / "socket.md", 0o140600)
+    return made
+
+
+def _texts_of_all(project: JobProject) -> str:
+    if not (project.loaded.data_dir / "store.sqlite3").exists():
+        return ""
+    return "".join(text for name in project.collections() for text in project.texts(name).values())
+
+
+def _outside(paths: list[str], project: JobProject) -> list[str]:
+    """What was opened in the folder outside, or where the kernel makes things up."""
+    secret = str(project.folder.parent / "outside")
+    forbidden = (secret, "/proc", "/dev/fd", "/dev/stdin", "/dev/zero", "/dev/tty", "/etc/passwd")
+    own = "/proc/self/mountinfo"  # the store looks there whether it lies on a network file system
+    return [path for path in paths if path.startswith(forbidden) and path != own]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_read_nothing_outside_the_roots(name: str, project: JobProject, watchman: Watchman) -> None:
+    named = name.replace("{out}", str(project.folder.parent / "outside")).replace("{root}", str(project.folder))
+    job = project.load_text("job", ["docs/a.md", named])
+    said = "nothing was found by the pattern"
+    try:
+        project.run_job(job)
+    except UsageError as error:
+        said = str(error)
+    with _unguarded(watchman):
+        assert said.isprintable()
+        assert CANARY not in _texts_of_all(project)
+        assert _outside(watchman.opened, project) == []
+
+
+def test_there_are_at_least_sixty_distinct_hostile_names() -> None:
+    assert len(HOSTILE) == len(set(HOSTILE)) >= 60
+
+
+@pytest.mark.parametrize("name", [".", "docs", "*/*", "**/*.md", "docs/*", "./docs/../docs", "docs//a.md"])
+def test_links_out_of_a_folder_are_not_followed(name: str, project: JobProject, watchman: Watchman) -> None:
+    project.run_job(project.load_text("job", [name]))
+    with _unguarded(watchman):
+        assert "anchor" in _texts_of_all(project)
+        assert CANARY not in _texts_of_all(project)
+        assert _outside(watchman.opened, project) == []
+
+
+def test_only_folders_in_the_settings_may_be_read(tmp_path: Path) -> None:
+    for name in ("open", "closed", "project"):
+        (tmp_path / name).mkdir()
+    project = JobProject(tmp_path / "project", "ingest: {roots: [../open, ../link]}\nembedding: {provider: fake}\n")
+    (tmp_path / "link").symlink_to(tmp_path / "open")
+    allowed = AllowedPaths.of(project.loaded)
+    assert allowed.roots == ((tmp_path / "open").resolve(),) * 2
+    assert allowed.check("../open") == allowed.check(str(tmp_path / "link")) == (tmp_path / "open").resolve()
+    for name in ("../closed", ".", "../open/../closed"):
+        with pytest.raises(UsageError, match="leads out of"):
+            allowed.check(name)
+
+
+def test_a_file_replaced_by_a_link_after_the_check_is_not_followed(project: JobProject) -> None:
+    """What the parser is given names the folder that its file must lie in, so that it can refuse."""
+    seen: list[Path | None] = []
+
+    class Swapping(type(project.parser)):  # type: ignore[misc]  # the class of a value
+        def read_all(self, requests: Any) -> Any:
+            listed = list(requests)
+            seen.extend(request.within for request in listed)
+            return super().read_all(listed)
+
+    project.parser = Swapping()
+    project.run_job(project.load_text("job", ["docs"]))
+    assert seen == [project.folder.resolve() / "docs"]
+
+
+def test_a_missing_file_is_a_usage_error(project: JobProject) -> None:
+    with pytest.raises(EltError, match=r"no file or folder docs/b\.md"):
+        project.run_job(project.load_text("job", ["docs/b.md"]))

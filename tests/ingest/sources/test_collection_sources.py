@@ -1,0 +1,92 @@
+"""Where a run's files come from: what it is given, and what its collection knows."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UsageError
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, find_sources
+from elt_llm_ingest.sources.patterns import PathSelection
+from stored.folders import run_ingest, write_files
+from stored.shelf import COLLECTION
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "sub/b.md": "# B\n\nTide.\n"})
+
+
+def _find(data_dir: Path, *paths: Path, everything: bool = False, include: tuple[str, ...] = ()) -> CollectionSources:
+    with open_store(data_dir, for_writing=True) as store:
+        return find_sources(KnownSources.of(store, COLLECTION), paths, PathSelection.of(include), everything=everything)
+
+
+def _places(sources: CollectionSources) -> list[tuple[str, str]]:
+    return [(file.root, file.relative) for file in sources.files]
+
+
+def test_a_new_collection_has_no_known_sources(tmp_path: Path, docs: Path) -> None:
+    assert not _find(tmp_path / "data").known
+    given = _find(tmp_path / "data", docs)
+    assert _places(given) == [("docs", "a.md"), ("docs", "sub/b.md")]
+    assert given.whole_roots == {"docs"}
+
+
+def test_a_path_that_does_not_exist_is_refused(tmp_path: Path, docs: Path) -> None:
+    with pytest.raises(UsageError, match="dcos"):
+        _find(tmp_path / "data", tmp_path / "dcos")
+
+
+def test_without_paths_all_known_sources_are_scanned(tmp_path: Path, docs: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n", "d.md": "# D\n\nPier.\n"})
+    run_ingest(tmp_path / "data", docs, other / "c.md")
+    found = _find(tmp_path / "data")
+    assert sorted(_places(found)) == [("docs", "a.md"), ("docs", "sub/b.md"), ("other", "c.md")]
+    assert found.whole_roots == {"docs"}
+    assert _places(_find(tmp_path / "data", other)) == [("other", "c.md"), ("other", "d.md")]
+    assert len(_find(tmp_path / "data", other, everything=True).files) == 4
+
+
+def test_known_sources_that_are_gone_are_reported(tmp_path: Path, docs: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
+    run_ingest(tmp_path / "data", docs, other / "c.md")
+    docs.rename(tmp_path / "elsewhere")
+    (other / "c.md").unlink()
+    found = _find(tmp_path / "data")
+    assert (found.files, found.missing, len(found.missing_files)) == ((), (docs,), 1)
+
+
+@pytest.mark.parametrize("name", ["docs", "docs.md"])
+def test_a_file_with_the_path_of_a_known_folder_does_not_replace_it(tmp_path: Path, name: str) -> None:
+    folder = write_files(tmp_path / name, {"a.md": "# A\n\nReef.\n"})
+    run_ingest(tmp_path / "data", folder)
+    folder.rename(tmp_path / "elsewhere")
+    folder.write_text("No folder.\n")
+    found = _find(tmp_path / "data")
+    assert (found.files, found.missing, found.whole_roots) == ((), (folder,), frozenset())
+
+
+def test_a_folder_around_a_known_one_covers_it_unless_it_is_hidden(tmp_path: Path, docs: Path) -> None:
+    hidden = write_files(docs / ".hidden" / "inner", {"h.md": "# H\n\nKeel.\n"})
+    run_ingest(tmp_path / "data", docs / "sub", hidden)
+    found = _find(tmp_path / "data", docs)
+    assert _places(found) == [("docs", "a.md"), ("sub", "b.md")]
+    assert found.whole_roots == {"docs", "sub"}
+
+
+def test_relative_patterns_select_a_part_and_keep_the_rest_known(tmp_path: Path, docs: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
+    run_ingest(tmp_path / "data", docs, other)
+    found = _find(tmp_path / "data", docs, include=("sub/**",))
+    assert _places(found) == [("docs", "sub/b.md")]
+    assert found.whole_roots == {"docs"}
+
+
+def test_with_absolute_patterns_known_files_elsewhere_count_as_gone(tmp_path: Path, docs: Path) -> None:
+    other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
+    single = write_files(tmp_path / "single", {"d.md": "# D\n\nPier.\n"}) / "d.md"
+    run_ingest(tmp_path / "data", docs, other, single)
+    found = _find(tmp_path / "data", docs / "sub", everything=True, include=(f"{docs}/sub/**",))
+    assert _places(found) == [("docs", "sub/b.md")]
+    assert found.whole_roots == {"docs", "other"}
+    assert (len(found.missing_files), found.missing) == (1, ())

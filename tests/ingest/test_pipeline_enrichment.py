@@ -1,0 +1,41 @@
+"""Contexts written by a language model are requested once, whatever happens in between."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.errors import ModelError
+from elt_llm_core.models.fakes import ScriptedLLM
+from elt_llm_core.store.store import open_store
+from stored.folders import run_ingest, write_files
+from stored.shelf import COLLECTION, Notes
+
+TEXT = "# Harbour\n\nThe ferry leaves at noon.\n"
+
+
+def _contexts(data_dir: Path) -> list[str]:
+    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+        assert find_damage(store, COLLECTION) == []
+        return sorted(node.context for node in generation.nodes(generation.ids))
+
+
+def test_an_unchanged_file_is_not_read_or_enriched_again(tmp_path: Path) -> None:
+    docs, notes = write_files(tmp_path / "docs", {"a.md": TEXT}), Notes()
+    llm = ScriptedLLM(["This is from the timetable of the harbour."])
+    first = run_ingest(tmp_path / "data", docs, llm=llm, progress=notes)
+    assert "asked 1 times" in notes.notes[0]
+    assert "timetable of the harbour" in _contexts(tmp_path / "data")[0]
+    again = run_ingest(tmp_path / "data", docs, llm=llm)
+    assert (first.embedded, again.published, again.counts) == (1, False, {"unchanged": 1})
+    assert len(llm.prompts) == 1
+
+
+def test_a_run_that_a_model_error_stopped_continues_from_there(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {"a.md": TEXT, "b.md": TEXT.replace("ferry", "yawl")})
+    with pytest.raises(ModelError):
+        run_ingest(tmp_path / "data", docs, llm=ScriptedLLM(["It is about the ferry and its time."]))
+    second = ScriptedLLM(["It is about the yawl and its time."])
+    run_ingest(tmp_path / "data", docs, llm=second)
+    assert len(second.prompts) == 1
+    assert ["ferry" in _contexts(tmp_path / "data")[0], "yawl" in _contexts(tmp_path / "data")[1]] == [True, True]

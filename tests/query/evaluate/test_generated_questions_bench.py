@@ -1,0 +1,40 @@
+"""Whether questions made from documents rank profiles as questions labelled by people do."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.models.factory import create_embedding
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import Settings
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+from elt_llm_query.evaluate.datasets import Dataset, read_dataset
+from elt_llm_query.evaluate.generated_questions import evaluation_questions, generate_questions
+from elt_llm_query.evaluate.runner import comparison_profiles, evaluate, measure_profiles
+from elt_llm_query.evaluate.significance import kendall_tau
+
+SETS = ("xquad-en", "hotpotqa-100", "squad2")
+PROFILES = ("bm25", "dense", "fusion", "default")
+
+
+def _agreement(dataset: Dataset, folder: Path) -> float:
+    """Kendall's tau of the nDCG@10 of four profiles, by labelled questions and by those made from the corpus."""
+    settings = Settings()
+    model = create_embedding(settings)
+    profiles = {name: one for name, one in comparison_profiles(settings).items() if name in PROFILES}
+    texts = (TextDocument(document.corpus_id, document.title, document.text) for document in dataset.documents)
+    with open_store(folder / "data", for_writing=True) as store:
+        ingest_texts("bench", texts, settings, model, store, SilentListener())
+        with open_generation(store, "bench", model.fingerprint) as generation:
+            labelled = evaluate(dataset, generation, model, profiles)
+            made = measure_profiles(
+                "made", evaluation_questions(generate_questions(generation, 400)), generation, model, profiles
+            )
+    return kendall_tau([one.ndcg_at_10 for one in labelled], [one.ndcg_at_10 for one in made])
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("name", SETS)
+def test_generated_questions_rank_profiles_as_labelled_ones_do(name: str, datasets: Path, tmp_path: Path) -> None:
+    assert _agreement(read_dataset(datasets / "eval" / name), tmp_path) >= 0.6

@@ -1,0 +1,97 @@
+import pytest
+from elt_llm_query.evaluate.generated_questions import (
+    cells_of,
+    definitions,
+    heading_question,
+    is_header,
+    is_table_rule,
+    row_questions,
+    templates_for,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+ENGLISH, GERMAN = templates_for("en"), templates_for("de")
+
+
+@pytest.mark.parametrize(
+    ("title", "question"),
+    [
+        ("A3 Definitions", "What about Definitions?"),
+        ("3.1 Players", "What about Players?"),
+        ("Part B: Government of the Harbour", "What about Government of the Harbour?"),
+        ("2. THE PITCH", "What about pitch?"),
+        ("How long we keep things", "How long we keep things?"),
+        ("Can girls play?", "Can girls play?"),
+        ("## Loans", "What about Loans?"),
+    ],
+)
+def test_a_heading_becomes_a_question_without_its_number(title: str, question: str) -> None:
+    assert heading_question(title, ENGLISH) == question
+
+
+@pytest.mark.parametrize("title", ["", "3.1", "§ 4", "***", "x" * 500])
+def test_a_heading_without_words_gives_no_question(title: str) -> None:
+    assert heading_question(title, ENGLISH) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "term"),
+    [
+        ("The Metro system was the first with antennae.", "Metro system"),
+        ('"Seven Years" refers to events in Europe.', "Seven Years"),
+        ("A Walkover means the award of a match.", "Walkover"),
+        ("B6.1 The General Secretary is the chief executive.", "General Secretary"),
+        ("User Datagram Protocol (UDP) is a protocol of datagrams.", "User Datagram Protocol"),
+    ],
+)
+def test_the_question_for_a_definition_has_only_its_term(sentence: str, term: str) -> None:
+    ((question, start, end),) = definitions(sentence, ENGLISH)
+    assert question == f"What is {term}?"
+    assert sentence[start:end] == sentence
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This is a test.",
+        "How is the draw made?",
+        "In some cases the heat source is a reactor.",
+        "The gorge is quite deep and is the stretch with castles.",
+        "It means a lot.",
+        "Coal, oil and gas are the fuels.",
+        "Nobody comes on Sundays.",
+    ],
+)
+def test_a_sentence_without_a_definition_gives_no_question(sentence: str) -> None:
+    assert list(definitions(sentence, ENGLISH)) == []
+
+
+def test_german_questions_are_german_and_other_languages_have_only_their_words() -> None:
+    sentence = "Die Kogge ist ein Schiff der Hanse."
+    assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was ist Kogge?"]
+    assert heading_question("Les navires", templates_for("fr")) == "Les navires?"
+
+
+def test_a_row_gives_a_question_for_each_cell_from_its_key_and_column() -> None:
+    header, cells = cells_of("Grade | Lowest age | Test"), cells_of("Silver | 18 | ")
+    assert list(row_questions(header, cells, ENGLISH)) == ['What is "lowest age" for Silver?']
+
+
+def test_a_row_in_markdown_has_the_same_cells() -> None:
+    assert cells_of("| Grade | Lowest age |\n") == cells_of("Grade | Lowest age") == ["Grade", "Lowest age"]
+    assert is_table_rule("|---|:---:|\n")
+    assert not is_table_rule("| - | 3 |")
+
+
+@pytest.mark.parametrize("line", ["12 | 14", "one", "Rules | 5", "A | A", "Name | Name"])
+def test_a_line_without_column_names_is_no_header(line: str) -> None:
+    assert not is_header(cells_of(line))
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_questions_or_none(text: str) -> None:
+    heading_question(text, ENGLISH)
+    for _, start, end in definitions(text, ENGLISH):
+        assert 0 <= start < end <= len(text)
+    list(row_questions(cells_of("A column | Another column"), cells_of(text), ENGLISH))

@@ -1,0 +1,56 @@
+"""Which way each kind of evidence turns the decision."""
+
+from dataclasses import replace
+
+import pytest
+from elt_llm_query.extractive.confidence import WEIGHTS, decide_to_answer
+from elt_llm_query.extractive.evidence import AnswerEvidence
+
+STRONG = AnswerEvidence(
+    cosine=0.8,
+    passage_cosine=0.7,
+    unknown=0.0,
+    expected_elsewhere=0.0,
+    figure_asked=0.0,
+    other_language=0.0,
+    unit_distance=0.0,
+    event_missing=0.0,
+    residue_distance=0.3,
+    unknown_names=0.0,
+    named_rest=0.0,
+    names_apart=0.0,
+    names_parted=0.0,
+    numbers_apart=0.0,
+    denied=0.0,
+    denied_beside=0.0,
+    contradicted=0.0,
+    unreasoned=0.0,
+)
+MISSING = [
+    "unknown",
+    "expected_elsewhere",
+    "unit_distance",
+    "event_missing",
+    "unknown_names",
+    "named_rest",
+    "names_apart",
+    "names_parted",
+    "numbers_apart",
+    "contradicted",
+    "denied",
+    "denied_beside",
+    "unreasoned",
+]
+
+
+def test_strong_evidence_is_answered() -> None:
+    assert decide_to_answer(STRONG).answered
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_evidence_lowers_the_confidence(name: str) -> None:
+    assert decide_to_answer(replace(STRONG, **{name: 1.0})).confidence < decide_to_answer(STRONG).confidence
+
+
+def test_every_weight_belongs_to_a_kind_of_evidence() -> None:
+    assert set(WEIGHTS) == set(STRONG.as_dict())

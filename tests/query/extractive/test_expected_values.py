@@ -1,0 +1,38 @@
+"""Whether a sentence holds the kind of value that is asked for."""
+
+import pytest
+from elt_llm_query.extractive.sentence_scores import expected_value_score, strip_numbering
+from elt_llm_query.understanding.question import parse_question
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "held"),
+    [
+        ("How many books may I borrow?", "Readers may borrow twelve books.", True),
+        ("How many books may I borrow?", "Rule 12 says what readers may borrow.", False),
+        ("How many books may I borrow?", "**12.3** Readers may borrow books.", False),
+        ("How heavy is the globe?", "The globe was given in 1974.", False),
+        ("How heavy is the globe?", "The globe weighs 40 kg.", True),
+        ("What is the telephone number of the desk?", "The desk opens at 9.30.", False),
+        ("What is the telephone number of the desk?", "Call the desk on 0123 456 789.", True),
+        ("In which year was the hall built?", "The hall was built in 1874.", True),
+        ("In which year was the hall built in 1874 sold?", "The hall was built in 1874.", False),
+        ("How much does a card cost?", "A card costs £5.", True),
+        ("How much does a card cost?", "A card is blue.", False),
+        ("How long does a loan last?", "A loan lasts a fortnight, a year or three weeks.", True),
+        ("How long does a loan last?", "A loan lasts.", False),
+        ("Who approves a loan?", "The head librarian approves it.", True),
+        ("What share of readers is late?", "Two thirds of the readers are late.", True),
+        ("What cut does the house take?", "One twentieth goes to the house.", True),
+        ("What percentage of readers is late?", "Half of them are late.", True),
+        ("What share of readers is late?", "The third reader is late.", False),
+        ("What is the telephone number of the desk?", "The desk opened on 2020-12-16.", False),
+        ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
+    ],
+)
+def test_a_value_of_the_expected_kind_is_recognised(question: str, sentence: str, held: bool) -> None:
+    assert (expected_value_score(parse_question(question), sentence) >= 0.7) is held
+
+
+def test_numbers_of_rules_and_codes_are_removed() -> None:
+    assert "14" not in strip_numbering("(a) Rule 14.2 and U-14 teams")

@@ -1,0 +1,188 @@
+"""The quotes of the extractive answerer, their order, and that every quote is the document's own words."""
+
+import re
+
+from elt_llm_query.extractive.answerer import Answer
+from hypothesis import given
+from hypothesis import strategies as st
+from retrieval.chunks import make_answerer, make_chunk
+
+LIBRARY = (
+    "The library opens at nine. Readers may borrow up to twelve books at once. "
+    "A reader who loses a book pays 25 euros. The head librarian approves longer loans. "
+    "Loans last three weeks and may be extended twice."
+)
+WORDS = st.sampled_from(["the", "library", "opens", "twelve", "books", "readers", "pay", "on", "Monday", "7", "why"])
+SENTENCE = st.lists(WORDS, min_size=1, max_size=9).map(lambda words: " ".join(words).capitalize() + ".")
+SENTENCES = st.lists(SENTENCE, min_size=1, max_size=8)
+
+
+def test_a_question_for_a_number_is_answered_by_the_sentence_with_that_number() -> None:
+    answer = make_answerer(abstain=False).answer(
+        "How many books may readers borrow?", [make_chunk(LIBRARY)], max_sentences=1
+    )
+    assert answer.text == "Readers may borrow up to twelve books at once. [1]"
+
+
+def test_a_question_for_an_amount_prefers_money_to_other_figures() -> None:
+    answer = make_answerer(abstain=False).answer(
+        "How much does a reader pay for a lost book?", [make_chunk(LIBRARY)], max_sentences=1
+    )
+    assert answer.text == "A reader who loses a book pays 25 euros. [1]"
+
+
+def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role() -> None:
+    answer = make_answerer(abstain=False).answer("Who approves longer loans?", [make_chunk(LIBRARY)], max_sentences=1)
+    assert answer.text == "The head librarian approves longer loans. [1]"
+
+
+def test_a_question_for_a_duration_is_answered_by_a_span_of_time() -> None:
+    answer = make_answerer(abstain=False).answer("How long do loans last?", [make_chunk(LIBRARY)], max_sentences=1)
+    assert answer.text == "Loans last three weeks and may be extended twice. [1]"
+
+
+def test_a_rule_for_another_group_does_not_answer_for_the_one_that_is_named() -> None:
+    text = "Matches of Under-16 teams last 80 minutes. Matches of Under-14 teams last 70 minutes."
+    answer = make_answerer(abstain=False).answer(
+        "How long do matches of Under-14 teams last?", [make_chunk(text)], max_sentences=1
+    )
+    assert "70 minutes" in answer.text
+
+
+def test_a_definition_answers_what_something_is() -> None:
+    text = "Every folio is numbered by hand. A folio is a sheet folded once. The folio lies in the vault."
+    answer = make_answerer(abstain=False).answer("What is a folio?", [make_chunk(text)], max_sentences=1)
+    assert answer.text == "A folio is a sheet folded once. [1]"
+
+
+def test_a_table_row_is_read_with_its_header_and_cited_alone() -> None:
+    table = "| Item | Fee |\n|---|---|\n| Late return | 2 euros |\n| Lost card | 5 euros |"
+    answer = make_answerer(abstain=False).answer(
+        "What is the fee for a lost card?", [make_chunk(table)], max_sentences=1
+    )
+    assert answer.citations[0].excerpt == "| Lost card | 5 euros |"
+
+
+def test_neither_headings_nor_table_headers_answer_alone() -> None:
+    text = (
+        "# Opening hours of the library\n\n| Opening hours | Library |\n|---|---|\n\nThe library opens at nine o'clock."
+    )
+    answer = make_answerer(abstain=False).answer("What are the opening hours of the library?", [make_chunk(text)])
+    assert [citation.excerpt for citation in answer.citations] == ["The library opens at nine o'clock."]
+
+
+def test_a_list_comes_with_the_sentence_that_opens_it() -> None:
+    text = "Readers must bring the following:\n\n- a passport\n- a photograph\n- two stamps\n\nThe hall is heated."
+    answer = make_answerer(abstain=False).answer("What must readers bring?", [make_chunk(text)], max_sentences=1)
+    assert answer.citations[0].excerpt.endswith("- two stamps")
+    assert answer.text.count("\n") >= 3
+
+
+def test_the_same_sentence_in_two_documents_is_quoted_once() -> None:
+    chunks = [make_chunk("Loans last three weeks."), make_chunk("Loans last three weeks.", document="faq", score=0.9)]
+    answer = make_answerer(abstain=False).answer("How long do loans last?", chunks)
+    assert len(answer.citations) == 1
+
+
+def test_sentences_are_read_in_the_order_of_the_document() -> None:
+    text = "Fines for late books are low. The hall is old and cold. Fines for late books are 20 cents a day."
+    answer = make_answerer(abstain=False).answer("What are the fines for late books?", [make_chunk(text)])
+    spans = [citation.span for citation in answer.citations]
+    assert spans == sorted(spans)
+
+
+def test_two_answers_to_one_question_are_the_same_byte_for_byte() -> None:
+    chunks = [make_chunk(LIBRARY), make_chunk(LIBRARY, document="copy", score=0.8)]
+    first, second = (make_answerer(abstain=True).answer("How long do loans last?", chunks) for _ in "ab")
+    assert first == second
+
+
+def test_without_chunks_there_is_a_refusal_and_no_error() -> None:
+    answer = make_answerer(abstain=False).answer("How long do loans last?", [])
+    assert not answer.answered
+    assert answer.text == "Not found in these documents."
+
+
+def test_a_question_about_another_subject_is_refused_with_the_closest_chunks() -> None:
+    answer = make_answerer(abstain=True).answer(
+        "Which vaccine does the Zanzibar Institute recommend for camels?", [make_chunk(LIBRARY)]
+    )
+    assert not answer.answered
+    assert answer.text.startswith("Not found in these documents. The closest chunks are [1]")
+    assert answer.citations
+
+
+def test_a_refusal_is_written_in_the_language_of_the_question() -> None:
+    answer = make_answerer(abstain=True).answer(
+        "Welchen Impfstoff empfiehlt das Institut für Kamele?", [make_chunk(LIBRARY)]
+    )
+    assert answer.text.startswith("In diesen Dokumenten nicht gefunden.")
+
+
+def test_a_question_in_the_words_of_the_chunk_is_answered() -> None:
+    answer = make_answerer(abstain=True).answer("How many books may readers borrow at once?", [make_chunk(LIBRARY)])
+    assert answer.answered
+    assert "twelve books" in answer.text
+
+
+def test_a_sentence_longer_than_the_model_reads_is_scored_by_its_start() -> None:
+    text = "Loans last three weeks " + "and so on " * 300 + "until the end."
+    answer = make_answerer(abstain=False).answer("How long do loans last?", [make_chunk(text)])
+    assert answer.citations[0].excerpt == text
+
+
+@given(before=SENTENCES, after=SENTENCES, start=st.integers(0, 500), asked=st.lists(WORDS, min_size=1, max_size=7))
+def test_every_excerpt_is_the_documents_text_at_its_span(
+    before: list[str], after: list[str], start: int, asked: list[str]
+) -> None:
+    text = "x" * start + " ".join(before) + "\n\n" + " ".join(after)
+    middle = start + len(" ".join(before)) // 2
+    chunks = [make_chunk(text[start:], start=start), make_chunk(text[middle:], start=middle, score=0.7)]
+    answer = make_answerer(abstain=False).answer(" ".join(asked) + "?", chunks)
+    _check(answer, text)
+
+
+def _check(answer: Answer, text: str) -> None:
+    assert all(text[slice(*citation.span)] == citation.excerpt for citation in answer.citations)
+    if answer.answered:
+        references = re.findall(r"\[(\d+)\]", answer.text)
+        assert references == [str(number) for number in range(1, len(answer.citations) + 1)]
+        assert len(answer.citations) <= 3
+    assert 0.0 <= answer.confidence <= 1.0
+
+
+def test_a_sentence_shared_by_overlapping_chunks_is_quoted_whole() -> None:
+    text = "The hall is cold. Loans last three weeks in summer and four in winter. Cards are blue."
+    end = text.index(" in summer")
+    start = text.index("three weeks")
+    chunks = [make_chunk(text[:end]), make_chunk(text[start:], start=start), make_chunk(text, score=0.5)]
+    answer = make_answerer(abstain=False).answer("How long do loans last?", chunks, max_sentences=1)
+    assert answer.citations[0].excerpt == "Loans last three weeks in summer and four in winter."
+
+
+def test_without_citations_the_answer_has_no_marks() -> None:
+    answer = make_answerer(abstain=False, cite=False).answer("How long do loans last?", [make_chunk(LIBRARY)])
+    assert "[" not in answer.text
+    assert answer.citations
+    refused = make_answerer(abstain=True, cite=False).answer("Which vaccine do camels need?", [make_chunk(LIBRARY)])
+    assert refused.text == "Not found in these documents."
+
+
+def test_the_best_paragraph_is_read_first() -> None:
+    text = "Fines are paid at the desk.\n\nThe hall is old.\n\nFines for late books are 20 cents a day."
+    answer = make_answerer(abstain=False).answer("What are the fines for late books a day?", [make_chunk(text)])
+    assert answer.text.startswith("Fines for late books are 20 cents a day.")
+
+
+def test_a_weak_sentence_is_not_added_to_a_clear_answer() -> None:
+    answer = make_answerer(abstain=False).answer("How many books may readers borrow at once?", [make_chunk(LIBRARY)])
+    assert answer.text == "Readers may borrow up to twelve books at once. [1]"
+
+
+def test_a_question_for_two_things_is_answered_with_both() -> None:
+    text = "Adults may keep a book for three weeks. The hall is old.\n\nChildren may keep a book for five weeks."
+    answer = make_answerer(abstain=False).answer(
+        "How long may adults keep a book, and how long may children?", [make_chunk(text)]
+    )
+    assert "three weeks" in answer.text
+    assert "five weeks" in answer.text

@@ -1,0 +1,53 @@
+"""How far below the best sentence another may lie and still be quoted."""
+
+import numpy as np
+import pytest
+from elt_llm_query.extractive.answerer import choose_sentences, decisive_sentences
+from elt_llm_query.extractive.sentence_scores import ScoredSentence
+from elt_llm_query.grounding.sentences import SentenceCandidate
+
+AXES = np.eye(8, dtype=np.float32)
+
+
+def scored(*scores: float, coverage: float) -> list[ScoredSentence]:
+    """Sentences of those scores that have nothing in common."""
+    return [_sentence(place, score, coverage) for place, score in enumerate(scores)]
+
+
+def _sentence(place: int, score: float, coverage: float) -> ScoredSentence:
+    return ScoredSentence(
+        candidate=SentenceCandidate(0, place * 10, place * 10 + 9, f"sentence {place}.", "prose", ""),
+        cosine=0.0,
+        coverage=coverage,
+        around=0.0,
+        chunk_score=(score - 0.3 * coverage) / 0.25,
+        chunk_cosine=0.0,
+        support=1.0,
+        support_weight=0.0,
+        rivals=0,
+        stems=frozenset({str(place)}),
+        own_stems=frozenset({f"word{'abcdefgh'[place]}"}),
+        vector=AXES[place],
+    )
+
+
+@pytest.mark.parametrize(("coverage", "quoted"), [(1.0, 1), (0.5, 2), (0.0, 3)])
+def test_fewer_sentences_are_added_if_the_best_covers_more_of_the_question(coverage: float, quoted: int) -> None:
+    assert len(choose_sentences(scored(1.0, 0.8, 0.6, coverage=coverage), 3)) == quoted
+
+
+def test_the_number_of_quoted_sentences_is_limited() -> None:
+    assert len(choose_sentences(scored(1.0, 1.0, 1.0, 1.0, coverage=1.0), 3)) == 3
+    assert choose_sentences([], 3) == []
+
+
+def test_only_sentences_near_the_best_are_decisive() -> None:
+    sentences = scored(1.0, 0.9, 0.8, coverage=0.0)
+    assert len(choose_sentences(sentences, 3)) == 3
+    assert len(decisive_sentences(sentences, 3)) == 2
+
+
+def test_a_twofold_question_allows_a_lower_second_score() -> None:
+    sentences = scored(1.0, 0.7, coverage=1.0)
+    assert len(choose_sentences(sentences, 3)) == 1
+    assert len(choose_sentences(sentences, 3, twofold=True)) == 2

@@ -1,0 +1,24 @@
+"""Numbers and pages of citations."""
+
+from elt_llm_core.text.outline import Outline
+from elt_llm_query.grounding.citations import Quote, add_locations, number_quotes
+from retrieval.chunks import make_chunk
+
+
+def test_one_span_has_one_number() -> None:
+    chunk = make_chunk("Loans last three weeks.", start=10)
+    overlapping = make_chunk("last three weeks.", start=16)
+    numbers, citations = number_quotes([Quote(chunk, 6, 23), Quote(chunk, 0, 5), Quote(overlapping, 0, 17)])
+    assert numbers == [1, 2, 1]
+    assert [citation.span for citation in citations] == [(16, 33), (10, 15)]
+
+
+def test_a_quote_after_a_page_break_has_the_later_page() -> None:
+    chunk = make_chunk("One page ends here. Another begins.", start=100, page=1)
+    _, citations = number_quotes([Quote(chunk, 0, 19), Quote(chunk, 20, 35)])
+    assert [citation.page for citation in add_locations(citations, {"rules": Outline((0, 120))})] == [1, 2]
+
+
+def test_citations_of_documents_without_pages_have_no_page() -> None:
+    _, citations = number_quotes([Quote(make_chunk("One page."), 0, 9)])
+    assert add_locations(citations, {"rules": Outline()})[0].page is None

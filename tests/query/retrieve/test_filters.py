@@ -1,0 +1,153 @@
+"""Parsing `--where` conditions, and the errors for invalid ones."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.errors import UsageError
+from elt_llm_core.index.fields import FilterFields, single_valued
+from elt_llm_query.retrieve.filters import (
+    MOST_CONDITIONS,
+    Condition,
+    condition_masks,
+    matching_values,
+    parse_conditions,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+SECTIONS = single_valued("section", "path", ["Rules", "Rules > Cards", "Rules > Cards > Red", "Rules, old", None])
+YEARS = single_valued("year", "number", [1999, 2020, 2020.5, 2021, None])
+MOMENTS = single_valued("modified_at", "date", ["2024-03-01", "2024-03-01T10:30:00", "2024-03-02", "2024-04", None])
+
+
+@dataclass
+class Filterable:
+    """As much of a generation as filters look at."""
+
+    filter_fields: FilterFields
+    collection: str = "handbook"
+    ids: tuple[str, ...] = ("n1", "n2", "n3", "n4", "n5")
+
+
+def _generation(*, complete: bool = True) -> Generation:
+    made = {field.name: (lambda field=field: field) for field in (SECTIONS, YEARS, MOMENTS)}
+    kind = single_valued("kind", "text", ["table", "text", "text", None, None])
+    fields = FilterFields({**made, "kind": lambda: kind} if complete else {"page": lambda: YEARS}, complete=complete)
+    return cast(Generation, Filterable(fields))
+
+
+def _left(*where: str) -> list[str]:
+    generation = _generation()
+    [mask] = condition_masks(parse_conditions(where), [generation]).masks
+    return [node_id for node_id, kept in zip(generation.ids, mask.tolist(), strict=True) if kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("year>=2020", Condition("year", ">=", ("2020",))),
+        (" year  <=  2020 ", Condition("year", "<=", ("2020",))),
+        ("kind!=table", Condition("kind", "!=", ("table",))),
+        ("kind==table", Condition("kind", "=", ("table",))),
+        ("section=A > B = C", Condition("section", "=", ("A > B = C",))),
+        ('title="in, out"', Condition("title", "=", ("in, out",))),
+        ("topics in a, b,c", Condition("topics", "in", ("a", "b", "c"))),
+        ("topics NOT IN (a,b)", Condition("topics", "not in", ("a", "b"))),
+        ('topics in "a, b",c', Condition("topics", "in", ("a, b", "c"))),
+    ],
+)
+def test_a_filter_is_a_field_an_operator_and_operands(text: str, condition: Condition) -> None:
+    assert parse_conditions([text]) == (condition,)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "year", "=2020", "year=", "topics in a,,b", 'topics in "a,b', "in", "x" * 3000 + "=1"]
+)
+def test_invalid_filters_are_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_conditions([text])
+    assert "field=value" in caught.value.hint
+
+
+def test_too_many_filters_are_refused() -> None:
+    with pytest.raises(UsageError, match="at most 50 are supported"):
+        parse_conditions(["year=2020"] * (MOST_CONDITIONS + 1))
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_parsed_or_refused(text: str) -> None:
+    try:
+        [condition] = parse_conditions([text])
+        for field in (SECTIONS, YEARS, MOMENTS):
+            matching_values(field, condition)
+    except UsageError:
+        return
+    assert condition.operands
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        (["section=Rules"], ["n1", "n2", "n3"]),
+        (["section=Rules > Cards"], ["n2", "n3"]),
+        (["section!=Rules > Cards"], ["n1", "n4", "n5"]),
+        (['section in Rules > Cards > Red,"Rules, old"'], ["n3", "n4"]),
+        (["year>2020"], ["n3", "n4"]),
+        (["year=2020..2021", "kind=text"], ["n2", "n3"]),
+        (["type=text"], ["n2", "n3"]),
+        (["modified_at=2024-03"], ["n1", "n2", "n3"]),
+        (["modified_at=2024-03-01T10"], ["n2"]),
+        (["modified_at>2024-03-01"], ["n3", "n4"]),
+        (["modified_at<=2024-03-01"], ["n1", "n2"]),
+        (["modified_at=2024-03-02..2024-04-29"], ["n3"]),
+        (["modified_at=2024-03-02..2024"], ["n3", "n4"]),
+        (["collection=handbook", "year=1999"], ["n1"]),
+        (["collection!=handbook"], []),
+    ],
+)
+def test_every_condition_must_hold(where: list[str], left: list[str]) -> None:
+    assert _left(*where) == left
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("kind>=table", "'kind' is text, which cannot be compared"),
+        ("year=many", "'year' is a number, and 'many' is not"),
+        ("modified_at=yesterday", "'modified_at' is a date, and 'yesterday' is not"),
+        ("modified_at=2024-02-31", "'2024-02-31' is not"),
+        ("year>=2019..2021", "A range cannot be compared"),
+    ],
+)
+def test_operands_of_the_wrong_type_are_refused(where: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        _left(where)
+
+
+def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UsageError, match="There is no field 'yaer'") as caught:
+        _left("yaer=2020")
+    assert caught.value.hint.startswith("Nearest: year")
+
+
+def test_a_generation_without_fields_is_refused_with_the_rebuild_command() -> None:
+    with pytest.raises(UsageError, match="published by an earlier version") as caught:
+        condition_masks(parse_conditions(["kind=table"]), [_generation(complete=False)])
+    assert caught.value.hint == "Run: elt-llm ingest -c handbook --rebuild"
+    assert condition_masks(parse_conditions(["page=2020"]), [_generation(complete=False)]).masks[0].sum() == 1
+
+
+def test_a_value_that_no_chunk_has_is_noted_with_the_nearest_value() -> None:
+    limits = condition_masks(parse_conditions(["kind=tables"]), [_generation()])
+    assert limits.notes == (
+        "No chunk has this value: kind = tables. Nearest: table.",
+        "No chunk matches the filter: kind = tables.",
+    )
+
+
+def test_each_listed_value_that_no_chunk_has_is_noted() -> None:
+    limits = condition_masks(parse_conditions(["kind in table,texts"]), [_generation()])
+    assert limits.notes == ("No chunk has this value: kind in texts. Nearest: text.",)
+    assert condition_masks(parse_conditions(["kind in table,text"]), [_generation()]).notes == ()

@@ -1,0 +1,94 @@
+from collections.abc import Sequence
+
+import pytest
+from elt_llm_core.models.fakes import ScriptedLLM
+from elt_llm_core.models.token_counts import TokenUpperBound
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.retrieve.trace import StageLog
+from elt_llm_query.synthesis.calls import ModelCalls, context_window_of
+from elt_llm_query.synthesis.iterative import (
+    AnswerQuality,
+    FurtherSearch,
+    SearchStep,
+    measure_quality,
+    parse_step,
+    search_further,
+)
+from elt_llm_query.synthesis.prompts import load_prompts
+from model_servers.scripted_model import chunk
+
+QUESTION = "Who approves the budget of the reading room?"
+FIRST = chunk("The reading room opens at nine.", 0.9)
+BUDGET = chunk("The budget is drawn up in May.", 0.5)
+APPROVAL = chunk("The board approves it.", 0.4)
+
+
+def measure(chunks: Sequence[RetrievedChunk], support: float = 0.0) -> AnswerQuality:
+    return measure_quality(QUESTION, chunks, support, KeywordTokeniser(), lambda _: 1.0)
+
+
+class Library:
+    """Finds the budget by meaning and the approval by words; remembers the steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[SearchStep] = []
+
+    def look(self, step: SearchStep) -> list[RetrievedChunk]:
+        self.steps.append(step)
+        return [FIRST, BUDGET] if step.kind == "RETRIEVE" else [APPROVAL]
+
+
+def looked(*replies: str, most_steps: int = 5) -> tuple[list[RetrievedChunk], Library, StageLog]:
+    library, log = Library(), StageLog()
+    llm = ScriptedLLM(replies)
+    calls = ModelCalls(llm, context_window_of(llm, TokenUpperBound(), 4000))
+    looking = FurtherSearch(library.look, measure, load_prompts(None)["step"], most_steps)
+    found = search_further(QUESTION, [FIRST], measure([FIRST]), looking, calls, log)
+    return found, library, log
+
+
+def test_the_quality_gate_lists_missing_words_of_the_question() -> None:
+    poor, whole = measure([FIRST], support=0.9), measure([FIRST, BUDGET, APPROVAL], support=0.9)
+    assert (poor.is_enough, poor.missing) == (False, ("approv", "budget"))
+    assert (whole.is_enough, whole.missing) == (True, ())
+    assert not measure([FIRST, BUDGET, APPROVAL], support=0.1).is_enough
+
+
+def test_question_words_are_never_missing() -> None:
+    found = measure_quality("How long may a book be kept?", [FIRST], 0.9, KeywordTokeniser(), lambda _: 1.0)
+    assert found.missing == ("book", "kept")
+
+
+def test_steps_continue_until_no_word_is_missing() -> None:
+    found, library, log = looked("RETRIEVE: What is the budget?", "KEYWORD: approves", "never asked for")
+    assert [step.kind for step in library.steps] == ["RETRIEVE", "KEYWORD"]
+    assert found == [FIRST, BUDGET, APPROVAL]
+    assert [stage.name for stage in log.stages] == ["step 1", "step 2"]
+    assert log.stages[0].details["added"] == [BUDGET.node_id]
+
+
+def test_the_model_may_be_done_at_the_first_step() -> None:
+    found, library, log = looked("DONE")
+    assert (found, library.steps, len(log.stages)) == ([FIRST], [], 1)
+
+
+def test_the_number_of_steps_is_limited() -> None:
+    _, library, _ = looked(*["RETRIEVE: What is the budget?"] * 9, most_steps=3)
+    assert len(library.steps) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "step"),
+    [
+        ("RETRIEVE: Who approves?", SearchStep("RETRIEVE", "Who approves?")),
+        ("I would say\n**KEYWORD**: A3.1 budget", SearchStep("KEYWORD", "A3.1 budget")),
+        ('GRAPH - "Reading room"', SearchStep("GRAPH", "Reading room")),
+        ("DONE.", SearchStep("DONE")),
+        ("RETRIEVE:\nKEYWORD: room", SearchStep("KEYWORD", "room")),
+        ("I do not know what to do.", SearchStep("DONE")),
+        ("", SearchStep("DONE")),
+    ],
+)
+def test_the_first_step_of_a_reply_is_read(reply: str, step: SearchStep) -> None:
+    assert parse_step(reply) == step

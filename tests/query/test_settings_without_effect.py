@@ -1,0 +1,15 @@
+from elt_llm_core.settings.tree import AnswerSettings, QuerySettings, Settings
+from elt_llm_query.engine import settings_without_effect
+
+
+def test_defaults_and_settings_that_work_are_not_mentioned() -> None:
+    assert settings_without_effect(Settings(), writes=False) == []
+    assert settings_without_effect(Settings(query=QuerySettings(retriever_top_k=20)), writes=False) == []
+
+
+def test_every_idle_setting_is_named() -> None:
+    settings = Settings(query=QuerySettings(system_prompt="Be brief."), answer=AnswerSettings(strict=True))
+    assert settings_without_effect(settings, writes=False) == [
+        "Set, but without effect while no language model is in use: query.system_prompt, answer.strict."
+    ]
+    assert settings_without_effect(settings, writes=True) == []

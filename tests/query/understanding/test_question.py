@@ -1,0 +1,106 @@
+"""What a question is taken to ask for."""
+
+import pytest
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.understanding.question import numbers_of, parse_question, question_language
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "expects"),
+    [
+        ("Who approves a loan?", "who", "person"),
+        ("When does the season end?", "when", "date"),
+        ("In which year was the hall built?", "when", "date"),
+        ("How many books may I borrow?", "how_many", "number"),
+        ("How long does a loan last?", "how_many", "duration"),
+        ("How much does a lost card cost?", "how_much", "money"),
+        ("What is the fee for a lost card?", "how_much", "money"),
+        ("What's the fee for a lost card?", "how_much", "money"),
+        ("What percentage of readers return books late?", "how_much", "percentage"),
+        ("What cut of the fee goes to the house?", "how_much", "percentage"),
+        ("What fraction of the books is old?", "how_much", "percentage"),
+        ("What part of the cost does the house bear?", "how_much", "percentage"),
+        ("Into which part of the archive do old maps go?", "which", "any"),
+        ("Where are the atlases kept?", "where", "place"),
+        ("Why is the vault closed?", "why", "reason"),
+        ("What is a folio?", "what_is", "definition"),
+        ("What does ISBN stand for?", "what_is", "definition"),
+        ("May I eat in the hall?", "yes_no", "any"),
+        ("Which shelf holds the maps?", "which", "any"),
+        ("How do I renew a loan?", "how", "any"),
+        ("When a book is lost, who pays for it?", "who", "person"),
+        ("I lost a card. How much is a new one?", "how_much", "number"),
+        ("Wer genehmigt eine Ausleihe?", "who", "person"),
+        ("Wie viele Bücher darf ich ausleihen?", "how_many", "number"),
+        ("Wann schließt der Lesesaal?", "when", "date"),
+        ("Warum ist der Saal kalt?", "why", "reason"),
+    ],
+)
+def test_kind_and_expected_value_are_detected(question: str, kind: str, expects: str) -> None:
+    understood = parse_question(question)
+    assert (understood.kind, understood.expects) == (kind, expects)
+
+
+def test_names_are_capitalised_words_codes_and_quotations() -> None:
+    names = parse_question('Does the Harbour Library lend the "Blue Atlas" to U-14 readers in May?').names
+    assert set(names) == {"Harbour Library", "Blue Atlas", "U-14"}
+
+
+def test_the_first_word_of_a_sentence_is_not_a_name() -> None:
+    assert parse_question("I lost it. Can I borrow another?").names == ()
+
+
+def test_terms_keep_the_words_as_written() -> None:
+    question = parse_question("How many readers borrowed books?", KeywordTokeniser())
+    assert dict(zip(question.terms, question.surfaces, strict=True))["borrow"] == "borrowed"
+
+
+def test_the_counted_noun_is_detected() -> None:
+    assert parse_question("How many books may I borrow?").counted == "books"
+
+
+def test_numbers_lose_their_thousands_separators() -> None:
+    assert numbers_of("1,500 of 1500 on 3.2 and 12:30") == ("1500", "3.2", "12:30")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wie hoch ist die Gebühr?", "de"),
+        ("What was the fee?", "en"),
+        ("In which year was the hall built?", "en"),
+        ("Was the ship built in Bremen?", "en"),
+        ("Who is the man in the hat?", "en"),
+        ("Was kostet die Karte?", "de"),
+        ("In welchem Jahr war das?", "de"),
+    ],
+)
+def test_the_language_is_detected_by_function_words(text: str, language: str) -> None:
+    assert question_language(text) == language
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_parsed(text: str) -> None:
+    understood = parse_question(text)
+    assert len(understood.terms) == len(understood.surfaces)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I lost a card. May I have another?", ("May I have another?",)),
+        ("What is the fee, and when is it due?", ("What is the fee?", "when is it due?")),
+        ("Can the fine be raised, and will they warn me?", ("Can the fine be raised?", "will they warn me?")),
+        ("How long do loans last?", ()),
+        ("Who reads and writes here?", ()),
+    ],
+)
+def test_several_questions_in_one_are_split(text: str, parts: tuple[str, ...]) -> None:
+    assert parse_question(text).parts == parts
+
+
+def test_twofold_questions_are_detected() -> None:
+    assert parse_question("How long are loans to adults and to children?").twofold
+    assert not parse_question("I am old and grey. How long do loans last?").twofold

@@ -1,0 +1,34 @@
+"""A real browser without a window, for tests of what a browser shows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from optional import needs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """The machine's Chromium; without one the test is skipped with the command that installs it."""
+    needs("playwright")
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        # As root, as in a container, Chromium has no sandbox to offer.
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,102 @@
+"""The browser interface end to end: a served project and a monitored browser."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from browsing.browser import open_browser
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, expect
+from processes.command_line import FAKE
+from served.server import RunningServer, served
+
+PATIENCE_MS = 150_000  # models in tests may say an answer character by character
+_SETTLED_MS = 500
+_GRADIOS_SCRIPTS = "/assets/"
+
+
+@dataclass
+class PageTraffic:
+    """The requests of a page, and the errors in its console."""
+
+    address: str
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """Addresses that are not of the server."""
+        own = (f"{self.address}/", "data:", f"blob:{self.address}/")
+        return [url for url in self.requests if not url.startswith(own)]
+
+    def watch(self, page: Page) -> None:
+        """Follow a page from now on."""
+
+        def heard(message: ConsoleMessage) -> None:
+            if message.type == "error" or "Content Security Policy" in message.text:
+                self.complaints.append(message.text)
+
+        def asked(request: Request) -> None:
+            self.requests.append(request.url)
+
+        def failed(error: Error) -> None:
+            """A script failed; Gradio's own do at times, such as its table when the page is left while it is drawn."""
+            if _GRADIOS_SCRIPTS not in (error.stack or ""):
+                self.complaints.append(str(error))
+
+        page.on("console", heard)
+        page.on("request", asked)
+        page.on("pageerror", failed)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A running server and a browser."""
+
+    server: RunningServer
+    browser: Browser
+
+    @contextmanager
+    def visited(
+        self, tab: str = "Ask", *, width: int = 1280, height: int = 900, dark: bool = False, token: str | None = None
+    ) -> Iterator[tuple[Page, PageTraffic]]:
+        """A page of its own that shows this tab; `token` is sent with every request."""
+        context: BrowserContext = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            extra_http_headers={"authorization": f"Bearer {token}"} if token else {},
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)  # of all pages: else tests are as patient as those before them
+        page, seen = context.new_page(), PageTraffic(self.server.address)
+        seen.watch(page)
+        try:
+            page.goto(f"{self.server.address}/")
+            open_tab(page, tab)
+            yield page, seen
+        finally:
+            context.close()
+
+
+@contextmanager
+def interface(
+    folder: Path, *, token: str | None = None, environment: Mapping[str, str] = FAKE, **serve: str
+) -> Iterator[Interface]:
+    """The project in `folder` served, and a browser; as in `served`. Skips without Chromium."""
+    with open_browser() as browser, served(folder, token=token, environment=environment, **serve) as server:
+        yield Interface(server, browser)
+
+
+def open_tab(page: Page, name: str) -> None:
+    """Open a tab by its label; on a narrow page it may be in the overflow menu."""
+    tab = page.get_by_role("tab", name=name, exact=True)
+    in_menu = page.locator(".overflow-dropdown").get_by_text(name, exact=True)
+    tab.or_(in_menu).first.wait_for(state="attached")
+    page.wait_for_timeout(_SETTLED_MS)  # tabs that do not fit are moved into the menu a moment after they are shown
+    if tab.count():
+        tab.click()
+    else:
+        page.get_by_role("button", name="More tabs").click()
+        in_menu.click()
+    page.locator(f"#tab-{name.lower()}").wait_for(state="visible")

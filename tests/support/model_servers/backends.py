@@ -1,0 +1,114 @@
+"""Backends of the test model server: they write, count and embed."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, Literal, Protocol
+
+from elt_llm_core.models.fakes import FakeEmbedding
+
+_TOKEN = re.compile(r"\w{1,1000}|[^\w\s]")
+Message = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class AnswerEnd:
+    """The end of an answer: token counts and the reason ("stop" or "length")."""
+
+    prompt_tokens: int
+    answer_tokens: int
+    reason: str
+
+
+class TooLong(Exception):
+    """The text is longer than the model reads."""
+
+
+@dataclass(frozen=True)
+class WindowBehaviour:
+    """How a server treats prompts above its window.
+
+    `loaded`: the window, whatever `num_ctx` is sent; `reports`: whether it reports its window; `refuses`: whether it
+    respects `truncate: false`, as Ollama since its version 0.12.6; `cuts`: what it keeps of a truncated prompt.
+    """
+
+    loaded: int | None = None
+    reports: bool = True
+    refuses: bool = True
+    cuts: Literal["to the window", "to half of it", "oldest messages first"] = "to the window"
+
+
+class Backend(Protocol):
+    """A model. `options` are those of Ollama (num_ctx, num_predict, seed, temperature, top_p), and `truncate`.
+
+    `loaded` is the window that it reports, or None.
+    """
+
+    name: str
+    digest: str
+    context_length: int
+
+    @property
+    def loaded(self) -> int | None:
+        """The window of the model as it is loaded."""
+
+    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
+        """Pieces of the answer, then the end."""
+
+    def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+        """Vectors, and the tokens of all texts. Raises TooLong."""
+
+
+class ScriptedBackend:
+    """Returns the given answers in order, word by word; vectors are those of the fake embedding."""
+
+    def __init__(
+        self,
+        answers: Sequence[str] = ("It is so [1].",),
+        name: str = "scripted:latest",
+        context_length: int = 2048,
+        behaviour: WindowBehaviour | None = None,
+    ) -> None:
+        self.name = name
+        self.digest = hashlib.sha256(name.encode()).hexdigest()
+        self.context_length = context_length
+        self._answers = cycle(answers)
+        self._behaviour = behaviour or WindowBehaviour()
+        self._window: int | None = None
+        self._embedding = FakeEmbedding(32)
+
+    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
+        """The next answer. A prompt above the window is refused if `truncate` is false, else truncated as by Ollama."""
+        read = self._read([len(_TOKEN.findall(message.get("content") or "")) for message in messages], options)
+        pieces = re.findall(r"\S+\s*", next(self._answers))
+        allowed = int(options.get("num_predict") or len(pieces))
+        yield from pieces[:allowed]
+        reason = "length" if len(pieces) > allowed else "stop"
+        yield AnswerEnd(read, min(len(pieces), allowed), reason)
+
+    @property
+    def loaded(self) -> int | None:
+        """The window of the last answer, if it is reported."""
+        return self._window if self._behaviour.reports else None
+
+    def _read(self, sizes: Sequence[int], options: Mapping[str, Any]) -> int:
+        """The tokens read of messages of these sizes; the first message is kept."""
+        self._window = self._behaviour.loaded or int(options.get("num_ctx") or self.context_length)
+        if sum(sizes) <= self._window:
+            return sum(sizes)
+        if self._behaviour.refuses and options.get("truncate") is False:
+            raise TooLong
+        kept = list(sizes)
+        while self._behaviour.cuts == "oldest messages first" and len(kept) > 2 and sum(kept) > self._window:
+            del kept[1]
+        return min(sum(kept), self._window // 2 + 2 if self._behaviour.cuts == "to half of it" else self._window)
+
+    def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+        """Vectors of 32 dimensions, deliberately not of length 1."""
+        counts = [len(_TOKEN.findall(text)) for text in texts]
+        if max(counts, default=0) > self.context_length:
+            raise TooLong
+        vectors = [self._embedding.embed_question(text) * 3 for text in texts]
+        return [vector.tolist() for vector in vectors], sum(counts)

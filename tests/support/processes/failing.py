@@ -1,0 +1,42 @@
+"""Work in a process that a failpoint kills, or that the disk refuses to write for."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.utilities import FAILPOINT_VARIABLE
+from processes.killing import processes
+from stored.folders import run_ingest
+
+Changes = dict[str, Any]
+
+
+def ingest_killed_at(place: str, data_dir: Path, folder: Path, flags: Changes, version: str = "1") -> bool:
+    """Ingest until a failpoint such as `publish-before` or `write-after:3`; return whether it was reached."""
+    plan = f"{place}:kill" if ":" in place else f"{place}:1:kill"
+    process = processes().Process(target=_ingest, args=(plan, data_dir, folder, flags, version))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def _ingest(plan: str, data_dir: Path, folder: Path, flags: Changes, version: str) -> None:
+    os.environ[FAILPOINT_VARIABLE] = plan
+    run_ingest(data_dir, folder, embedding=FakeEmbedding(version=version), batch_size=4, **flags)
+
+
+def enriching_killed_at(plan: str, data_dir: Path, folder: Path) -> bool:
+    """Ingest with contexts by a language model, optionally until a failpoint; return whether it was reached."""
+    process = processes().Process(target=_enrich, args=(plan, data_dir, folder))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def _enrich(plan: str, data_dir: Path, folder: Path) -> None:
+    os.environ[FAILPOINT_VARIABLE] = plan
+    run_ingest(data_dir, folder, llm=ScriptedLLM(["It is about the water and what lies in it."] * 9))

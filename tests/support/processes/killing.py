@@ -1,0 +1,259 @@
+"""Work done in a process that can be killed: at a moment of the parent's choice, or exactly before some step of it.
+
+The processes are forked from one that has the heavy libraries imported, so that a kill costs little.
+"""
+
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.context import ForkServerContext
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from elt_llm_core.collection.exporting import export_collection
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.collection.importing import import_collection
+from elt_llm_core.collection.lifecycle import drop, open_generation, roll_back
+from elt_llm_core.collection.purging import purge
+from elt_llm_core.collection.verification import find_damage, repair
+from elt_llm_core.errors import EltError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.store.database import STORE_NAME, Database, migrate
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.utilities import FAILPOINT_VARIABLE
+from llama_index.core.vector_stores.types import VectorStoreQuery
+from numpy.typing import NDArray
+from stored.folders import run_ingest
+from stored.shelf import COLLECTION, writing
+
+Action = Literal["create", "ingest", "heal", "roll_back", "drop", "forget", "purge", "import", "export"]
+Listener = Callable[[str], None]
+HEAVY = (
+    "elt_llm_core.collection.forgetting",
+    "elt_llm_core.collection.importing",
+    "elt_llm_core.collection.purging",
+    "elt_llm_core.collection.verification",
+    "elt_llm_core.models.fakes",
+    "elt_llm_ingest.pipeline",
+    "elt_llm_ingest.chunkers.markdown",
+    "elt_llm_ingest.readers.markdown",
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One command on one data directory; `folder` is what an ingest or an import reads.
+
+    `document` is what is forgotten, `failpoint` where to fail, see `elt_llm_core.utilities`.
+    """
+
+    action: Action
+    data_dir: Path
+    folder: Path | None = None
+    document: str = ""
+    failpoint: str = ""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One ingest to kill: the data directory it starts from (None: none yet), its folder, and what it must come to.
+
+    `hashes` are of what readers see before and after; `seconds` is about how long it takes.
+    """
+
+    before: Path | None
+    folder: Path
+    hashes: tuple[str | None, str]
+    seconds: float
+
+    def set_up(self, place: Path) -> Work:
+        """The ingest, in a data directory of its own."""
+        if self.before is not None:
+            shutil.copytree(self.before, place)
+        return Work("ingest", place, self.folder)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The moment before the `count`-th SQL statement that starts with `what`, or audited event of that name, from 1."""
+
+    kind: Literal["statement", "event"]
+    what: str
+    count: int = 1
+
+
+class SlowEmbedding(FakeEmbedding):
+    """Takes a hundredth of a second a batch, so that kills fall into embedding too."""
+
+    def embed_texts(self, texts: Any) -> NDArray[np.float32]:
+        """Embed like the fake, after a pause."""
+        time.sleep(0.01)
+        return super().embed_texts(texts)
+
+
+def do(work: Work, listener: Listener | None = None) -> None:
+    """Do the work as its command would, in this process; `listener` gets each SQL statement before it runs."""
+    if work.failpoint:
+        os.environ[FAILPOINT_VARIABLE] = work.failpoint
+    if work.action == "create":
+        _create(work.data_dir, listener)
+    elif work.action == "ingest":
+        assert work.folder is not None
+        run_ingest(work.data_dir, work.folder, embedding=SlowEmbedding(), batch_size=16, listener=listener)
+    else:
+        with writing(work.data_dir, listener) as store:
+            _change(store, work)
+
+
+def _create(data_dir: Path, listener: Listener | None) -> None:
+    """What opening a store for the first time does."""
+    with writer_lock(data_dir, "test"):
+        database = Database(data_dir / STORE_NAME, for_writing=True)
+        database._connection.set_trace_callback(listener)
+        migrate(database)
+        database.close()
+
+
+def _change(store: Store, work: Work) -> None:
+    match work.action:
+        case "heal":
+            repair(store, find_damage(store, COLLECTION), SilentListener())
+        case "roll_back":
+            roll_back(store, COLLECTION)
+        case "forget":
+            forget(store, COLLECTION, work.document, SilentListener())
+        case "purge":
+            purge(store, [], SilentListener())
+        case "import":
+            assert work.folder is not None
+            import_collection(store, work.folder, SilentListener())
+        case "export":
+            assert work.folder is not None
+            export_collection(store, COLLECTION, work.folder, force=True)
+        case _:
+            drop(store, COLLECTION)
+
+
+@cache
+def processes() -> ForkServerContext:
+    """Where processes come from: a server with the heavy libraries imported."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(HEAVY))
+    return context
+
+
+def killed_after(work: Work, seconds: float) -> bool:
+    """Start the work and kill it after a time; return whether it was still running."""
+    began = processes().Event()
+    process = processes().Process(target=_begin, args=(work, began))
+    process.start()
+    assert began.wait(60)
+    process.join(seconds)
+    alive = process.is_alive()
+    process.kill()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return alive
+
+
+def killed_at(work: Work, moment: Moment) -> bool:
+    """Start the work, which kills itself at a moment; return whether the moment was reached."""
+    process = processes().Process(target=_do_until, args=(work, moment))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def killed_by_failpoint(work: Work) -> bool:
+    """Do the work in a process with its failpoint set; return whether the failpoint killed it."""
+    process = processes().Process(target=do, args=(work,))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def _begin(work: Work, began: Event) -> None:
+    began.set()
+    do(work)
+
+
+def _do_until(work: Work, moment: Moment) -> None:
+    countdown = _Countdown(moment)
+    if moment.kind == "event":
+        sys.addaudithook(lambda event, _: countdown.step(event))
+        do(work)
+    else:
+        do(work, countdown.step)
+
+
+class _Countdown:
+    def __init__(self, moment: Moment) -> None:
+        self._what, self._left = moment.what, moment.count
+
+    def step(self, name: str) -> None:
+        if name.startswith(self._what):
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ask(data_dir: str, questions: list[str], start: Any, answers: Any) -> None:
+    """Wait for the start, then open what is published: ids and texts of the nearest for each question, or the error."""
+    model = FakeEmbedding()
+    start.wait(60)
+    try:
+        with open_store(Path(data_dir)) as store, open_generation(store, COLLECTION, model.fingerprint) as generation:
+            found = []
+            for question in questions:
+                vector = model.embed_question(question).tolist()
+                result = generation.vector_store.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=5))
+                words = generation.keyword.scores(question)
+                texts = [node.text for node in generation.nodes(result.ids or [])]
+                found.append((result.ids, texts, int(words.argmax())))
+            answers.put((list(generation.notes), found))
+    except EltError as error:
+        answers.put(([repr(error)], []))
+
+
+def read_repeatedly(data_dir: str, stop: Any, answers: Any) -> None:
+    """Open and read the published generation until the stop event; report the generations seen, and the errors.
+
+    Generation n must hold the n documents of four chunks that were put into it.
+    """
+    seen: set[int] = set()
+    faults: list[str] = []
+    with open_store(Path(data_dir)) as store:
+        answers.put("reading")
+        while not stop.is_set():
+            try:
+                with open_generation(store, COLLECTION) as generation:
+                    nodes = generation.nodes(generation.ids)
+                    if len(nodes) != 4 * generation.number or generation.notes:
+                        faults.append(f"generation {generation.number}: {len(nodes)} nodes, {generation.notes}")
+                    seen.add(generation.number)
+            except EltError as error:
+                faults.append(repr(error))
+    answers.put((sorted(seen), faults))
+
+
+def ingest_within(data_dir: str, folder: str, most_bytes: int, answers: Any) -> None:
+    """Ingest in a process that cannot write a file longer than `most_bytes`; answer what became of it."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    try:
+        report = run_ingest(Path(data_dir), Path(folder))
+        answers.put(("ok", report.collection_hash, ""))
+    except EltError as error:
+        answers.put((type(error).__name__, str(error), error.hint))

@@ -1,0 +1,64 @@
+"""What tests ask about the processes that read files."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.pool import ParsePool
+from malformed.seeds import one_page, pdf, stream
+
+_FORM = b"/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>"
+ENDLESS_PDF = pdf(one_page(stream(b"/X Do"), stream(b"/X Do /X Do", _FORM)))
+"""Draws itself twice, which draws itself twice: seconds go by, and nothing comes of it."""
+
+
+def workers_of(pool: ParsePool) -> set[int]:
+    """Ids of the processes that a pool has now."""
+    with pool._lock:
+        return {worker.identifier for worker in pool._alive}
+
+
+def reason_for(pool: ParsePool, path: Path) -> str:
+    """Why a file cannot be read; empty if it can."""
+    try:
+        pool.read(ParseRequest(path))
+    except UnreadableDocument as error:
+        return str(error)
+    return ""
+
+
+def wait_until(told: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Whether a condition becomes true within the time."""
+    end = time.monotonic() + seconds
+    while not told():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@contextmanager
+def in_the_middle_of(pool: ParsePool, path: Path, reasons: list[str]) -> Iterator[None]:
+    """While a thread reads a file; why it could not be read is in `reasons` afterwards."""
+    thread = threading.Thread(target=lambda: reasons.append(reason_for(pool, path)))
+    thread.start()
+    assert wait_until(lambda: pool._alive and all(worker._ready for worker in pool._alive))
+    time.sleep(0.3)
+    try:
+        yield
+    finally:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def runs(process: int) -> bool:
+    """Whether a process is there and not merely waiting to be buried."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}

@@ -1,0 +1,36 @@
+"""Hand-made chunks, and an answerer on the fake embedding."""
+
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.extractive.answerer import ExtractiveAnswerer
+
+
+def make_chunk(
+    text: str,
+    document: str = "rules",
+    start: int = 0,
+    context: str = "",
+    score: float = 1.0,
+    page: int | None = None,
+) -> RetrievedChunk:
+    """A chunk of a document; `start` is its position in the document's text."""
+    return RetrievedChunk(
+        node_id=f"{document}-{start}",
+        collection="handbook",
+        source_id=document,
+        source_title=document.title(),
+        source=f"{document}.md",
+        document_hash="0" * 64,
+        text=text,
+        context=context,
+        span=(start, start + len(text)),
+        page=page,
+        section=context or None,
+        score=score,
+    )
+
+
+def make_answerer(*, abstain: bool, cite: bool = True) -> ExtractiveAnswerer:
+    """An answerer that needs no model files; one that never abstains shows what it would choose."""
+    return ExtractiveAnswerer(FakeEmbedding(256), KeywordTokeniser(), abstain=abstain, cite=cite)

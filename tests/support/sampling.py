@@ -1,0 +1,19 @@
+"""Samples of long suites: a few cases, always the same, in an ordinary run, and all of them with `make faults`."""
+
+import os
+import random
+from collections.abc import Iterable
+from typing import TypeVar
+
+FULL = os.environ.get("FULL") == "1"
+_SEED = 7
+Case = TypeVar("Case")
+
+
+def sampled(cases: Iterable[Case], count: int) -> list[Case]:
+    """Return `count` of the cases in their order, chosen by a fixed seed, or all of them where FULL is 1."""
+    every = list(cases)
+    if FULL or len(every) <= count:
+        return every
+    chosen = random.Random(_SEED).sample(range(len(every)), count)  # noqa: S311 - repeatable, not secret
+    return [every[number] for number in sorted(chosen)]

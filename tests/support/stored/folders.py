@@ -1,0 +1,70 @@
+"""Folders of small files, and the ingest as a command runs it: lock, store, pipeline."""
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import ProgressListener, SilentListener
+from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Settings
+from elt_llm_ingest.enrichment.context_writer import ContextWriter
+from elt_llm_ingest.pipeline import ingest
+from elt_llm_ingest.run.report import IngestReport
+from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.sandbox.parser import DirectParser, Parser
+from llama_index.core.llms import LLM
+from stored.shelf import COLLECTION, WORDS, writing
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write texts by relative path; returns the folder."""
+    for relative, text in files.items():
+        path = folder / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def generated_files(count: int, seed: int = 0, sections: int = 3) -> dict[str, str]:
+    """Markdown files of a few short sections, the same for the same seed."""
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    return {f"part-{number % 5}/note-{number:02}.md": _note(chance, number, sections) for number in range(count)}
+
+
+def _note(chance: random.Random, number: int, sections: int) -> str:
+    parts = [  # each a chunk of its own
+        f"## Section {number}.{place}\n\n" + " ".join(chance.choices(WORDS, k=12)).capitalize() + "."
+        for place in range(sections)
+    ]
+    return f"# Note {number}\n\n" + "\n\n".join(parts) + "\n"
+
+
+def run_ingest(
+    data_dir: Path,
+    *paths: Path,
+    embedding: EmbeddingModel | None = None,
+    batch_size: int = 64,
+    progress: ProgressListener | None = None,
+    collection: str = COLLECTION,
+    listener: Callable[[str], None] | None = None,
+    parser: Parser | None = None,
+    llm: LLM | None = None,
+    **flags: Any,
+) -> IngestReport:
+    """Ingest as `elt-llm ingest` does."""
+    settings = Settings(
+        embedding=EmbeddingSettings(provider="fake", batch_size=batch_size),
+        chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0, enrichment="llm" if llm else "none"),
+    )
+    request = IngestRequest(collection, paths, **flags)
+    with writing(data_dir, listener) as store:
+        model, listening = embedding or FakeEmbedding(), progress or SilentListener()
+        writer = ContextWriter(llm, model) if llm else None
+        return ingest(request, settings, model, store, listening, parser or DirectParser(), writer)
+
+
+def statuses(report: IngestReport) -> dict[str, str]:
+    """Status of each file by its path."""
+    return {file.path: file.status for file in report.files}

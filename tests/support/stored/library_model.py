@@ -1,0 +1,45 @@
+"""The expected content of a collection in plain dictionaries: the model of a state machine."""
+
+from dataclasses import dataclass, field
+
+Contents = dict[str, str]
+
+
+@dataclass
+class LibraryModel:
+    """`files` by path are what lies in the folder; `generations` what readers of each must see, by its number."""
+
+    files: Contents = field(default_factory=dict)
+    generations: dict[int, Contents] = field(default_factory=dict)
+    published: int | None = None
+    rolled_back: bool = False
+    forgotten_paths: set[str] = field(default_factory=set)
+    forgotten_texts: set[str] = field(default_factory=set)
+    built_with: str = ""
+
+    @property
+    def wanted(self) -> Contents:
+        """The expected result of the next ingest."""
+        return {
+            path: text
+            for path, text in self.files.items()
+            if path not in self.forgotten_paths and text not in self.forgotten_texts
+        }
+
+    @property
+    def seen(self) -> Contents:
+        """What readers should see now."""
+        return {} if self.published is None else self.generations[self.published]
+
+    def forget(self, path: str) -> set[str]:
+        """Remove a published document and every one with its text; return their paths."""
+        text = self.seen[path]
+        paths = {other for other, its in self.seen.items() if its == text}
+        self.forgotten_paths |= paths
+        self.forgotten_texts.add(text)
+        return paths
+
+    def publish(self, number: int, contents: Contents, version: str) -> None:
+        """Record a published generation."""
+        self.generations[number] = dict(contents)
+        self.published, self.rolled_back, self.built_with = number, False, version

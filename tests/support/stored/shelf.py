@@ -1,0 +1,176 @@
+"""Documents put into a store by hand, without reading files, and published."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from elt_llm_core.collection.lifecycle import PublishedGeneration, publish
+from elt_llm_core.index.builder import GenerationRecipe
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.records import NewDocument, NewNode, document_id, sha256
+from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.text.stems import KeywordTokeniser
+
+COLLECTION = "library"
+WORDS = [
+    "anchor",
+    "basin",
+    "canal",
+    "delta",
+    "estuary",
+    "ferry",
+    "gauge",
+    "harbour",
+    "island",
+    "jetty",
+    "keel",
+    "lagoon",
+    "mooring",
+    "nautical",
+    "oar",
+    "pier",
+    "quay",
+    "reef",
+    "sluice",
+    "tide",
+    "undertow",
+    "vessel",
+    "wharf",
+    "yawl",
+    "buoy",
+    "current",
+    "dredge",
+    "ebb",
+    "flood",
+    "gale",
+    "hull",
+    "inlet",
+    "lock",
+    "mast",
+    "navigator",
+]
+
+
+@dataclass(frozen=True)
+class StoredLibrary:
+    """A data directory and the hashes of its two generations, oldest first."""
+
+    data_dir: Path
+    hashes: tuple[str, str]
+
+
+class Notes(SilentListener):
+    """Collects notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        """Store a note."""
+        self.notes.append(message)
+
+
+@contextmanager
+def writing(data_dir: Path, listener: Callable[[str], None] | None = None) -> Iterator[Store]:
+    """The store, locked and open for writing; `listener` gets each SQL statement before it runs."""
+    with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
+        store.database._connection.set_trace_callback(listener)
+        yield store
+
+
+def sentence(number: int, length: int = 6) -> str:
+    """A sentence that no other number gives."""
+    chosen = [WORDS[(number * 7 + place * (number % 5 + 3)) % len(WORDS)] for place in range(length)]
+    return f"Entry {number}: {' '.join(chosen)}."
+
+
+def some_documents(count: int, chunks: int = 4, first: int = 0) -> dict[str, list[str]]:
+    """Texts of chunks by path; all chunks differ."""
+    return {
+        f"page-{number:03}.md": [sentence(number * chunks + place) for place in range(chunks)]
+        for number in range(first, first + count)
+    }
+
+
+def new_document(
+    path: str, texts: Sequence[str], collection: str = COLLECTION, tokeniser: KeywordTokeniser | None = None
+) -> NewDocument:
+    """A document whose chunks are `texts`, one a line; node ids depend on path and text alone."""
+    using = tokeniser or KeywordTokeniser()
+    identity = document_id(collection, "shelf", path)
+    nodes, start = [], 0
+    for text in texts:
+        nodes.append(
+            NewNode(
+                node_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{identity}/{text}")),
+                start=start,
+                end=start + len(text),
+                text=text,
+                context="",
+                page=None,
+                section=None,
+                metadata={},
+                stems=" ".join(using.stems(text)),
+            )
+        )
+        start += len(text) + 1
+    whole = "\n".join(texts)
+    return NewDocument(
+        document_id=identity,
+        root="shelf",
+        path=path,
+        content_hash=sha256(whole),
+        size=len(whole),
+        reader="plain-1",
+        chunker="line-1",
+        tokeniser=using.fingerprint,
+        outcome="ok" if nodes else "empty",
+        title=Path(path).stem,
+        text=whole,
+        pages=(),
+        metadata={},
+        notes=(),
+        nodes=tuple(nodes),
+    )
+
+
+def recipe_of(embedding: EmbeddingModel, chroma: ChromaSettings | None = None) -> GenerationRecipe:
+    """What `put` publishes with."""
+    return GenerationRecipe(embedding.fingerprint, "line-1", KeywordTokeniser(), chroma or ChromaSettings())
+
+
+def stored_versions(
+    store: Store, documents: Mapping[str, Sequence[str]], embedding: EmbeddingModel, name: str = COLLECTION
+) -> list[int]:
+    """The versions of these documents, stored and embedded if they were not."""
+    record = store.collections.create(name)
+    versions = []
+    for path, texts in documents.items():
+        document = new_document(path, texts, name)
+        versions.append(store.documents.find(document.key) or store.documents.add(record.id, document))
+    wanted = store.nodes.to_embed(versions)
+    missing = store.vectors.missing(embedding.fingerprint.key, wanted)
+    if missing:
+        vectors = embedding.embed_texts([wanted[digest] for digest in missing])
+        store.vectors.add(embedding.fingerprint.key, missing, vectors)
+    return versions
+
+
+def put(
+    store: Store,
+    documents: Mapping[str, Sequence[str]],
+    embedding: EmbeddingModel | None = None,
+    *,
+    name: str = COLLECTION,
+    afresh: bool = False,
+) -> PublishedGeneration:
+    """Make `documents` the whole of a collection."""
+    model = embedding or FakeEmbedding()
+    versions = stored_versions(store, documents, model, name)
+    return publish(store, name, versions, recipe_of(model), SilentListener(), afresh=afresh)
