@@ -83,7 +83,7 @@ async function ask(question) {
       where: by("where").value.split(";").map((it) => it.trim()).filter(Boolean),
     };
     const options = { key: by("key").value, body, signal: asking.signal, accept: "text/event-stream" };
-    await follow(await send(server, "/v1/query", options), shown);
+    await follow(await send(server, "/v1/ask", options), shown);
     by("question").value = "";
   } catch (error) {
     shown.status.textContent = error.name === "AbortError" ? "Stopped." : "";
@@ -108,9 +108,9 @@ async function follow(response, shown) {
     if (name === "error") throw new Refused([content.error.message, content.error.hint].filter(Boolean).join(" "));
     if (name === "understood") shown.status.textContent = `Asked as: ${content.question}`;
     if (name === "sources") showFound(shown.sources, content.chunks, shown.turn);
-    if (name === "begins") answer = "";
+    if (name === "started") answer = "";
     if (name === "piece") answer += content.text;
-    if (name === "begins" || name === "piece") showAnswer(shown.answer, answer, shown.turn);
+    if (name === "started" || name === "piece") showAnswer(shown.answer, answer, shown.turn);
     if (name === "result") return finish(content, shown);
   }
   throw new Refused("The answer broke off.");

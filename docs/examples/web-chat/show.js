@@ -82,11 +82,11 @@ export function showCited(place, result, turn) {
   }
   const used = new Set();
   const cards = [...cited].map(([number, citations]) => {
-    const chunk = result.contexts.find((it) => holds(it, citations[0])) ?? { ...citations[0], text: citations[0].excerpt };
+    const chunk = result.chunks.find((it) => holds(it, citations[0])) ?? { ...citations[0], text: citations[0].excerpt };
     used.add(chunk.node_id);
     return card(number, chunk, citations.map((it) => it.excerpt), turn);
   });
-  const others = result.contexts.filter((it) => !used.has(it.node_id)).map((it) => card("", it, [], turn));
+  const others = result.chunks.filter((it) => !used.has(it.node_id)).map((it) => card("", it, [], turn));
   place.replaceChildren(...cards);
   for (const quote of place.querySelectorAll("blockquote")) scrollToMark(quote);
   if (others.length) {
