@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def project(sample_folder: Path, tmp_path: Path) -> Path:
 
 @contextmanager
 def running(
-    folder: Path, *options: str, program: tuple[str, ...] = (), **environment: str
+    folder: Path, *options: str, program: tuple[str, ...] = (), environment: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator["subprocess.Popen[str]"]:
     """The process with its streams, ended afterwards."""
     process = subprocess.Popen(
@@ -90,7 +91,7 @@ def test_an_agent_works_through_a_process_of_its_own(project: Path) -> None:
 
 def test_stdout_has_nothing_but_the_protocol_while_documents_are_ingested_noisily(project: Path) -> None:
     noisy = {**MAY_INGEST, "PYTHONWARNINGS": "always", "PYTHONVERBOSE": ""}
-    with running(project, "-vv", **noisy) as process:
+    with running(project, "-vv", environment=noisy) as process:
         assert asked(process, INITIALIZE)["result"]["serverInfo"]["name"] == "elt-llm"
         path = str(SAMPLES.parent / "enterprise" / "model.drawio")
         job = asked(process, call(2, "ingest_path", collection="drawn", path=path))["result"]["structuredContent"]

@@ -37,9 +37,10 @@ def command(context: CommandContext) -> int:
     from elt_llm_api.serve.services import open_services
 
     async def serve(protocol: TextIO) -> None:
-        async with stdio_server(stdout=anyio.wrap_file(protocol)) as streams:
-            lowlevel = server._lowlevel_server  # `run_stdio_async` would give the descriptor back to the libraries
-            await lowlevel.run(*streams, lowlevel.create_initialization_options())
+        # `run_stdio_async` would give the descriptor back while abandoned calls can still print.
+        lowlevel = server._lowlevel_server  # noqa: SLF001 - no public accessor
+        async with stdio_server(stdout=anyio.wrap_file(protocol)) as (received, sent):
+            await lowlevel.run(received, sent, lowlevel.create_initialization_options())
 
     loaded = context.load()
     with reserved_stdout() as protocol:
