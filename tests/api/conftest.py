@@ -19,26 +19,26 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def samples(sample_folder: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    """The command over the samples; for commands that only read."""
+    """The command line on the shared sample data, for commands that only read."""
     return CommandLine(sample_folder, capsys)
 
 
 @pytest.fixture
 def own_samples(sample_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    """The command over a copy of the samples' data, which may be changed."""
+    """The command line on a copy of the sample data, which the test may change."""
     shutil.copytree(sample_folder, tmp_path / "copy")
     return CommandLine(tmp_path / "copy", capsys)
 
 
 @pytest.fixture
 def elt_llm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    """The command in an empty folder."""
+    """The command line in an empty folder."""
     return CommandLine(tmp_path, capsys)
 
 
 @pytest.fixture
 def notes(elt_llm: CommandLine) -> Callable[..., Path]:
-    """Writes Markdown files of one sentence each into the folder `notes`."""
+    """Write Markdown files of one sentence each into the folder `notes`."""
 
     def write(**sentences: str) -> Path:
         folder = elt_llm.folder / "notes"

@@ -1,4 +1,4 @@
-"""`elt-llm init`, called as its users do but within this process."""
+"""`elt-llm init`, called within this process."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from elt_llm_core.settings.tree import Settings
 PROJECT = Path(__file__).parents[2]
 
 
-def test_init_writes_settings_and_profiles_that_load(tmp_path: Path) -> None:
+def test_init_writes_settings_and_profiles_that_can_be_loaded(tmp_path: Path) -> None:
     assert run(["init", "project"], {}, tmp_path) == 0
     loaded = load_settings(None, {}, tmp_path / "project")
     assert loaded.settings == Settings()
@@ -22,7 +22,7 @@ def test_init_writes_settings_and_profiles_that_load(tmp_path: Path) -> None:
         load_profile(name, loaded)
 
 
-def test_ollama_option_configures_both_models(tmp_path: Path) -> None:
+def test_init_with_ollama_configures_the_language_and_the_embedding_model(tmp_path: Path) -> None:
     assert run(["init", "--ollama"], {}, tmp_path) == 0
     settings = load_settings(None, {}, tmp_path).settings
     assert (settings.embedding.provider, settings.llm.provider) == ("ollama", "ollama")

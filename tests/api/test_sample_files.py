@@ -1,4 +1,4 @@
-"""The samples that commands read are there, and go into what is built of the package."""
+"""The samples that commands read exist, and the built package contains them."""
 
 import ast
 from pathlib import Path

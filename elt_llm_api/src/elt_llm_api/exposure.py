@@ -1,4 +1,4 @@
-"""Bind the server's address, read its token, and refuse an exposure to the network that is not protected."""
+"""Bind the server's address, read its token, and refuse to serve other machines without protection."""
 
 import errno
 import ipaddress
@@ -46,7 +46,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def listen(bound: socket.socket) -> None:
-    """Start to accept connections. Raises UsageError if another program has taken the port meanwhile."""
+    """Start to accept connections. Raises UsageError if another program took the port after it was bound."""
     try:
         bound.listen(BACKLOG)
     except OSError as error:
@@ -55,7 +55,10 @@ def listen(bound: socket.socket) -> None:
 
 
 def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
-    """Raises UsageError if the server would be open to others without enough protection, naming what is missing."""
+    """Raises UsageError if other machines could reach the server without enough protection.
+
+    The message names what is missing.
+    """
     local = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
     _reject_weak_token(exposure.token)
     if local and not exposure.behind_proxy:
@@ -87,7 +90,7 @@ def url_of(bound: socket.socket, *, encrypted: bool) -> str:
 
 
 def allowed_host_names(bound: socket.socket) -> tuple[str, ...]:
-    """The address as a host name that requests may use; none if the server listens at all addresses."""
+    """Return the host names that requests may use for the address; none if the server listens at all addresses."""
     address = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0])
     return () if address.is_unspecified else (str(address),)
 
@@ -128,7 +131,7 @@ _OTHERS_MODE = 0o007
 
 
 def read_token(file: Path | None, environment: Mapping[str, str]) -> str | None:
-    """The token of the file, else of the environment, else None.
+    """Return the token in the file, else the token in the environment, else None.
 
     Raises UsageError for a missing or empty file.
     """
@@ -145,5 +148,5 @@ def read_token(file: Path | None, environment: Mapping[str, str]) -> str | None:
 
 
 def is_world_readable(file: Path | None) -> bool:
-    """Whether every user of the machine may read the token file; in a container this may be intended."""
+    """Return whether every user of the machine may read the token file; in a container this may be intended."""
     return file is not None and bool(file.stat().st_mode & _OTHERS_MODE)

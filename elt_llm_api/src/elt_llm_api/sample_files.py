@@ -10,7 +10,10 @@ GOLD = "jobs/gold"
 
 
 def sample(name: str) -> Path:
-    """A file or folder of the samples. Raises UsageError if this installation does not contain it."""
+    """Return the path of a file or folder of the samples.
+
+    Raises UsageError if this installation does not contain it.
+    """
     here = Path(__file__).resolve()
     for folder in (here.parent / "samples", here.parents[3] / "samples"):
         if (folder / name).exists():

@@ -86,14 +86,14 @@ def test_a_usage_error_in_an_empty_folder_is_one_sentence(
 
 
 @pytest.mark.parametrize(("command", "rest", "code", "sentence", "hint"), WRONG_WITH_DATA)
-def test_a_usage_error_with_data_is_one_sentence(
+def test_a_usage_error_in_a_folder_with_collections_is_one_sentence(
     command: str, rest: str, code: int, sentence: str, hint: str, samples: CommandLine
 ) -> None:
     assert_clear(samples(command, *rest.split()), code, sentence, hint)
 
 
 @pytest.mark.parametrize(("command", "rest", "code", "sentence", "hint"), WRONG_WITH_DATA)
-def test_with_json_a_usage_error_is_one_document(
+def test_with_json_a_usage_error_is_one_json_document(
     command: str, rest: str, code: int, sentence: str, hint: str, samples: CommandLine
 ) -> None:
     ended = samples(command, *rest.split(), "--json")

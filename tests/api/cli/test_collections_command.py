@@ -87,7 +87,7 @@ def test_rollback_publishes_the_earlier_text_and_ingest_asks_how_to_continue(shi
     assert not ship.done("status", "--json").json["collections"][0]["rolled_back"]
 
 
-def test_rollback_again_undoes_a_rollback(ship: CommandLine) -> None:
+def test_a_second_rollback_returns_to_the_newer_generation(ship: CommandLine) -> None:
     ship.done("rollback", "-c", "ship")
     ship.done("rollback", "-c", "ship", "--again")
     assert "fifteen" in answer(ship)
@@ -153,7 +153,7 @@ def test_a_damaged_index_is_reported_and_verify_repairs_it(own_samples: CommandL
         if hurt.code:
             assert hurt.json["error"]["type"] == "CorruptIndex"
             assert hurt.json["error"]["hint"] == "Run: elt-llm verify -c samples"
-        elif path.name != "passport.json":  # the store has a copy, and only that is read
+        elif path.name != "passport.json":  # the store has its own copy, and `show` reads only this copy
             assert "verify -c samples" in " ".join(hurt.json["notes"])
             assert hurt.json["answer"] == sound["answer"]
         found = own_samples("verify", "--check-only", "--json")

@@ -1,4 +1,4 @@
-"""Documents that contain source marks, agent steps and answer tags are treated as quoted text."""
+"""Documents that contain citation marks, agent steps and answer tags are treated as quoted text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

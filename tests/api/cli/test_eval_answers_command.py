@@ -147,16 +147,18 @@ def test_the_shipped_weights_are_kept_if_there_are_too_few_questions(own_samples
     ("arguments", "message"),
     [
         (("--calibrate",), "--calibrate needs -c NAME"),
-        (("--calibrate", "-c", "samples", "--refusals"), "do not go together"),
+        (("--calibrate", "-c", "samples", "--refusals"), "cannot be combined"),
         (("--gold-answers", "-c", "samples"), "--gold-answers needs a DIR"),
         (("--refusals",), "--refusals needs a DIR, or -c NAME."),
-        (("--refusals", "-c", "samples", "--foreign", "x"), "--foreign goes with a DIR."),
-        (("--foreign", "x", "--from-documents", "-c", "samples"), "--foreign goes with --refusals."),
-        (("--refusals", "-c", "samples", "--fail-under", "ndcg@10=0.7"), "does not go with --fail-under."),
-        (("--calibrate", "-c", "samples", "--html", "x.html"), "does not go with --html."),
+        (("--refusals", "-c", "samples", "--foreign", "x"), "--foreign needs a DIR."),
+        (("--foreign", "x", "--from-documents", "-c", "samples"), "--foreign needs --refusals."),
+        (("--refusals", "-c", "samples", "--fail-under", "ndcg@10=0.7"), "cannot be combined with --fail-under."),
+        (("--calibrate", "-c", "samples", "--html", "x.html"), "cannot be combined with --html."),
         (("--calibrate", "-c", "samples", "--profile", "default", "--profile", "fast"), "a second --profile"),
         (("--calibrate", "-c", "nowhere"), "nowhere"),
     ],
 )
-def test_incompatible_options_are_refused(samples: CommandLine, arguments: tuple[str, ...], message: str) -> None:
+def test_options_that_cannot_be_combined_are_refused(
+    samples: CommandLine, arguments: tuple[str, ...], message: str
+) -> None:
     assert message in samples("eval", *arguments).err

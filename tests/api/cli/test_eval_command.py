@@ -210,7 +210,7 @@ def test_questions_are_generated_from_the_documents_of_a_collection(samples: Com
         (("--from-documents",), "Name a DIR"),
         (("DIR", "--from-documents", "-c", "samples"), "Name a DIR"),
         (("DIR", "-c", "samples"), "Name a DIR"),
-        (("DIR", "--questions", "3"), "goes with --from-documents"),
+        (("DIR", "--questions", "3"), "needs --from-documents"),
         (("DIR", "--compare", "fast", "fast"), "compared with itself"),
         (("DIR", "--compare", "fast", "faster"), "faster"),
         (("DIR", "--fail-under", "speed=1"), "no figure"),
@@ -218,7 +218,7 @@ def test_questions_are_generated_from_the_documents_of_a_collection(samples: Com
         (("DIR", "--html", "same", "--per-query", "same"), "the same file"),
         (("--from-documents", "-c", "absent"), "absent"),
         (("--from-documents", "-c", "samples", "--questions", "0"), "--questions"),
-        (("--answers", "x.jsonl", "-c", "samples", "--html", "x.html"), "--answers does not go with"),
+        (("--answers", "x.jsonl", "-c", "samples", "--html", "x.html"), "--answers cannot be combined with"),
     ],
 )
 def test_invalid_options_are_refused_before_any_question(

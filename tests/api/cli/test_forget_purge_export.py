@@ -51,7 +51,7 @@ def test_forget_asks_for_confirmation_and_json_needs_the_yes_option(ship: Comman
     assert ship("forget", "sail.md", "-c", "ship", "--yes").code == 2
 
 
-def test_purge_writes_a_receipt_and_keeps_published_data(ship: CommandLine, tmp_path: Path) -> None:
+def test_purge_writes_a_receipt_and_keeps_the_published_generation(ship: CommandLine, tmp_path: Path) -> None:
     receipt = tmp_path / "receipt.json"
     report = ship.done("purge", "--yes", "--receipt", str(receipt), "--json").json
     assert report == json.loads(receipt.read_text(encoding="utf-8"))

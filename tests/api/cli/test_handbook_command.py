@@ -14,7 +14,9 @@ invoice. An invoice must be dated.
 """
 
 
-def test_topics_limit_the_entities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_topic_option_limits_the_entities_of_a_handbook_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     loaded = project(tmp_path, {"a/one.md": RULES})
     outputs = []
     for arguments in ([], ["--topics", "invoices"], ["--topics", "zebras"]):

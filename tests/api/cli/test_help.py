@@ -49,7 +49,7 @@ def test_without_arguments_help_is_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out.startswith("Usage: elt-llm ")
 
 
-def test_version_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_option_prints_the_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"], {}, tmp_path) == 0
     assert capsys.readouterr().out.startswith("elt-llm, version ")
 
@@ -80,7 +80,7 @@ def test_usage_errors_suggest_similar_names_and_exit_with_2(
     assert (shown.out, shown.err) == ("", message)
 
 
-def test_with_json_an_error_is_a_document_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_an_error_is_one_json_document_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["docter", "--json"], {}, tmp_path) == 2
     shown = capsys.readouterr()
     assert json.loads(shown.out)["error"]["type"] == "UsageError"

@@ -30,13 +30,13 @@ def project(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
         (["notes"], "No collection is named."),
         (["notes", "--job", "notes"], "A job names its own paths"),
         (["-c", "x", "--job", "notes"], "A job names its own paths"),
-        (["notes", "-c", "x", "--watch", "--json"], "does not go with --dry-run or --json"),
+        (["notes", "-c", "x", "--watch", "--json"], "cannot be combined with --dry-run or --json"),
         (["--job", "nots"], "Did you mean notes?"),
         (["notes", "-c", "x", "--report", "nowhere/r.json"], "no folder"),
         (["--job", "notes\0"], "There is no job"),
     ],
 )
-def test_incompatible_options_are_refused(arguments: list[str], message: str, project: CommandLine) -> None:
+def test_options_that_cannot_be_combined_are_refused(arguments: list[str], message: str, project: CommandLine) -> None:
     ended = project("ingest", *arguments)
     assert ended.code == 2
     assert message in ended.err + ended.out
@@ -97,7 +97,7 @@ def test_the_report_lists_every_file(project: CommandLine) -> None:
     assert len(listed["files"]) == 50
 
 
-def test_one_long_name_does_not_pad_the_others(project: CommandLine) -> None:
+def test_a_long_file_name_does_not_pad_the_other_lines(project: CommandLine) -> None:
     write_files(project.folder / "long", {"a.md": "Short.", f"{'x' * 252}.md": "Long."})
     lines = project.done("ingest", "long", "-c", "long").out.splitlines()
     assert lines[0] == "ok  a.md  1 chunk"
@@ -136,7 +136,7 @@ def test_watch_reports_each_change_and_ends_on_interrupt(elt_llm: CommandLine) -
         assert re.search(r"all: 2 documents.{0,200}generation 2", printed, re.DOTALL)
         (elt_llm.folder / "files" / "c.pdf").write_bytes(b"%PDF-1.4 and no more")
         assert "c.pdf" in read_until(terminal, "c.pdf")
-        assert elt_llm("ingest", "files", "-c", "other").code == 1  # the lock is free, and the file as bad
+        assert elt_llm("ingest", "files", "-c", "other").code == 1  # the lock is free, and the PDF still cannot be read
         process.send_signal(signal.SIGINT)
         assert "Interrupted. Run the same command again" in read_until(terminal, "stopped.")
         assert process.wait(10) == 130

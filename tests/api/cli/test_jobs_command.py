@@ -44,7 +44,7 @@ def loaded(tmp_path: Path) -> LoadedSettings:
 
 
 def _run(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command of the job of meanings."""
+    """Run the `meanings` job."""
     command = job_command(KIND, "Make meanings.", lambda _, context: MeaningJob(context))
     context = CommandContext(None, None, 0, {}, loaded.project)
     capsys.readouterr()
@@ -85,7 +85,9 @@ def test_a_dry_run_prints_only_the_plan(loaded: LoadedSettings, capsys: pytest.C
     assert not (loaded.project / "out").exists()
 
 
-def test_with_json_stdout_is_one_document(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_a_job_prints_one_json_document_to_stdout(
+    loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = _run(loaded, capsys, "--json")
     report = json.loads(out)
     assert (code, err) == (0, "")
@@ -103,7 +105,7 @@ def test_a_failed_row_is_reported_with_a_hint_and_exit_code_1(
     assert "failed: A failing term" in err
 
 
-def test_review_and_replay_commands(
+def test_reviews_are_imported_and_a_replay_finds_the_same_output(
     loaded: LoadedSettings, elt_llm: CommandLine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _run(loaded, capsys)
@@ -179,7 +181,7 @@ def test_an_interrupted_run_stops_at_once_and_keeps_its_rows(
     number: signal.Signals, code: int, loaded: LoadedSettings
 ) -> None:
     with _slow(loaded.project, 1.0) as process:
-        _wait_for(loaded.project / "calls.txt", 3)  # one or two rows are done; the model generates others
+        _wait_for(loaded.project / "calls.txt", 3)  # one or two rows are done; the model still generates the next ones
         started = time.monotonic()
         process.send_signal(number)
         _, err = process.communicate(timeout=60)

@@ -25,7 +25,7 @@ def test_keys_are_created_listed_and_revoked_and_secrets_are_not_stored(elt_llm:
     assert elt_llm.done("keys", "list", "--json").json == []
 
 
-def test_with_json_keys_prints_one_document(elt_llm: CommandLine) -> None:
+def test_with_json_the_keys_command_prints_one_json_document(elt_llm: CommandLine) -> None:
     made = elt_llm.done("keys", "add", "admin", "--admin", "--json").json
     assert (made["administers"], made["secret"][:4]) == (True, "elt_")
 

@@ -36,7 +36,7 @@ def three_collections(sample_folder: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def explain(three_collections: Path, capsys: pytest.CaptureFixture[str]) -> Explain:
-    """What `search --explain --json` prints."""
+    """Return the output of `search --explain --json`."""
 
     def ask(question: str, *options: str, several: bool, way: Mapping[str, str] = FAKE) -> dict[str, Any]:
         collections = ("samples", "guides", "notes") if several else ("samples",)

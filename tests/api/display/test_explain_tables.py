@@ -30,7 +30,7 @@ QUESTION = "When must the fee for an appeal be paid?"
 
 
 def sections(shown: str) -> dict[str, list[str]]:
-    """The lines below each heading of the explanation, by the heading's first words."""
+    """Return the lines below each heading of the explanation, by the heading's first words."""
     explained = shown[shown.index("\nUnderstood\n") + 1 :]
     blocks = [block.splitlines() for block in explained.split("\n\n")]
     return {heading.partition(":")[0]: lines for heading, *lines in blocks}
@@ -62,7 +62,7 @@ def test_chunks_are_named_by_document_page_and_first_words(samples: CommandLine)
     assert f"{found['score']:.3f}" in row
 
 
-def test_every_candidate_is_accounted_for(samples: CommandLine) -> None:
+def test_every_candidate_chunk_is_listed_as_kept_or_left_out(samples: CommandLine) -> None:
     tables = sections(samples.done("search", QUESTION, "-c", "samples", "-k", "3", "--explain").out)
     counts = {reason: int(count) for count, reason in map(cells, tables["Read and left out"][1:])}
     in_all = counts.pop("in all")
@@ -73,7 +73,7 @@ def test_every_candidate_is_accounted_for(samples: CommandLine) -> None:
     assert (row["fused"], row["ranked"], row["read"]) == (str(in_all), str(in_all), "3")
 
 
-def test_a_near_miss_reports_the_score_it_lacked(samples: CommandLine) -> None:
+def test_a_chunk_just_below_the_limit_is_listed_with_its_missing_score(samples: CommandLine) -> None:
     asked = ("search", QUESTION, "-c", "samples", "--explain")
     found = samples.done(*asked, "-k", "3", "--json").json
     missed = found["trace"]["stages"][-1]["details"]["near misses"]
@@ -98,7 +98,7 @@ def test_filters_report_how_many_chunks_of_each_collection_meet_them(samples: Co
     ]
 
 
-def test_only_an_explained_trace_names_chunks(samples: CommandLine) -> None:
+def test_only_a_trace_with_explain_contains_chunk_names(samples: CommandLine) -> None:
     plain = samples.done("search", QUESTION, "-c", "samples", "--json").json
     explained = samples.done("search", QUESTION, "-c", "samples", "--explain", "--json").json
     assert explained["chunks"] == plain["chunks"]
@@ -127,7 +127,7 @@ def test_wide_characters_count_as_two_columns() -> None:
     assert json.dumps(row, ensure_ascii=False).endswith('…"')
 
 
-def test_collections_that_were_asked_come_first() -> None:
+def test_collections_that_were_searched_are_listed_first() -> None:
     collections = {
         f"laws_{number:02}": {"score": float(number), "asked": number in (1, 29), "why": "others match better"}
         for number in range(30)
@@ -159,7 +159,7 @@ def test_a_terminal_gets_bold_headings_unless_no_color_is_set(
 
 
 def _until_closed(terminal: FileIO) -> Iterator[bytes]:
-    """What is written to a pseudo terminal; Linux raises an error when the other end is closed."""
+    """Return all text written to a pseudo terminal; Linux raises an error when the other end is closed."""
     with suppress(OSError):
         while data := terminal.read(4096):
             yield data

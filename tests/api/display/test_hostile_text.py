@@ -1,4 +1,4 @@
-"""Text of documents, names and errors never controls the terminal, nor makes one line look like two."""
+"""Text of documents, names and errors cannot control the terminal, nor make one line look like two."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from elt_llm_api.display.text import one_line, print_json, strip_control_charact
 from processes.command_line import CommandLine
 
 STEERING = (
-    "\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b31m\x7f\x85"  # clears the screen, fills the clipboard, colours, deletes
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"  # changes the direction, ends the line
+    "\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b31m\x7f\x85"  # clear the screen, set the clipboard and colours
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"  # direction marks and line separators
 )
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 

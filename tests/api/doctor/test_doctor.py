@@ -1,4 +1,4 @@
-"""`elt-llm doctor`: every failure is found and comes with what mends it."""
+"""`elt-llm doctor`: every failure is found and is reported with its cure."""
 
 import json
 import os
@@ -16,7 +16,7 @@ Doctor = Callable[..., dict[str, dict[str, str]]]
 
 @pytest.fixture
 def doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """Runs the command in an empty folder; returns what it says by check."""
+    """Run `elt-llm doctor` in an empty folder and return the verdicts by check."""
 
     def examine(*arguments: str, code: int = 0, **environment: str) -> dict[str, dict[str, str]]:
         assert run(["doctor", "--json", *arguments], environment, tmp_path) == code
@@ -96,7 +96,9 @@ def test_a_missing_library_fails() -> None:
     assert library("pyyaml", "no_such_module").outcome == "FAIL"
 
 
-def test_the_table_has_a_line_for_each_check_and_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_table_has_a_line_for_each_check_and_a_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     configure(tmp_path, "query: {leg_topk: 1}\nllm: {x: 1}\n")
     assert run(["doctor"], {}, tmp_path) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""`elt-llm doctor` says which models are there, which are missing, and what brings them."""
+"""`elt-llm doctor` reports which models are installed, which are missing, and the command that installs them."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ EMBEDS = {"ELT_LLM_EMBEDDING__PROVIDER": "ollama"}
 
 @pytest.fixture
 def doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """Runs the command in an empty folder and gives its checks by name."""
+    """Run `elt-llm doctor` in an empty folder and return the verdicts by check."""
 
     def examine(code: int = 0, **environment: str) -> dict[str, dict[str, str]]:
         assert run(["doctor", "--json"], environment, tmp_path) == code
@@ -40,14 +40,14 @@ def at(address: str) -> dict[str, str]:
     return {"ELT_LLM_OLLAMA__BASE_URL": address}
 
 
-def test_ollama_is_not_contacted_if_unused(doctor: Doctor) -> None:
+def test_ollama_is_not_contacted_if_no_setting_uses_it(doctor: Doctor) -> None:
     checks = doctor(ELT_LLM_LLM__PROVIDER="extractive", **at(CLOSED))
     names = ("ollama", "openai_like", "llama_cpp")
     assert all(checks[name]["detail"].startswith("not checked") for name in names)
     assert checks["ollama host"]["outcome"] == "ok"
 
 
-def test_auto_passes_without_ollama_and_names_its_fallback(doctor: Doctor) -> None:
+def test_provider_auto_without_ollama_is_healthy_and_the_fallback_is_named(doctor: Doctor) -> None:
     check = doctor(**at(CLOSED))["ollama"]
     assert check["outcome"] == "ok"
     assert "answers are quotes from the chunks" in check["detail"]
@@ -93,13 +93,15 @@ def test_an_address_from_the_ollama_variable_is_reported(doctor: Doctor, server:
     "host",
     ["me:hush@gpu:9", "http://me:hush@gpu", "https://hu@sh/hush@gpu:9", "http://gpu:hush", "hush@", "a:hush://b@c"],
 )
-def test_a_password_in_the_variable_is_not_repeated(doctor: Doctor, server: ModelHttpServer, host: str) -> None:
+def test_a_password_in_the_environment_variable_is_not_printed(
+    doctor: Doctor, server: ModelHttpServer, host: str
+) -> None:
     check = doctor(OLLAMA_HOST=host, **OLLAMA, **at(server.address))["ollama host"]
     assert check["outcome"] == "warn"
     assert "hush" not in f"{check['detail']} {check['hint']}"
 
 
-def test_a_password_in_the_setting_is_not_repeated_either(doctor: Doctor) -> None:
+def test_a_password_in_the_settings_is_not_printed(doctor: Doctor) -> None:
     checks = doctor(code=1, OLLAMA_HOST="gpu", **OLLAMA, **at("http://me:hush@gpu:9"))
     assert "hush" not in str(checks)
 
@@ -115,7 +117,7 @@ def test_a_password_in_the_setting_is_not_repeated_either(doctor: Doctor) -> Non
         ("me:hush@gpu:5", "http://gpu:5"),
     ],
 )
-def test_each_form_of_the_variable_is_understood(host: str, address: str) -> None:
+def test_every_valid_form_of_ollama_host_is_understood(host: str, address: str) -> None:
     assert ollama_host_address(host) == address
 
 
@@ -134,7 +136,7 @@ def test_the_models_of_another_local_server_are_listed(doctor: Doctor, server: M
     assert "not other" in doctor(code=1, ELT_LLM_LLM__MODEL="other", **chosen)["openai_like"]["detail"]
 
 
-def test_a_key_that_another_server_lists_as_a_model_is_not_repeated(
+def test_an_api_key_that_a_server_lists_as_a_model_is_not_printed(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs("llama_index.llms.openai_like")

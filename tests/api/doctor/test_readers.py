@@ -1,4 +1,4 @@
-"""`elt-llm doctor` tells whether files are read behind a guard, and with what."""
+"""`elt-llm doctor` reports whether files are parsed in a sandbox, and which protections it has."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`elt-llm doctor` says which reranker is in use and whether its model is there."""
+"""`elt-llm doctor` reports which reranker is in use and whether its model exists."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Look = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Look:
-    """What the check of the reranker says under these query settings."""
+    """Return the verdict of the reranker check with these query settings."""
 
     def of(code: int = 0, **query: str) -> dict[str, str]:
         environment = {f"ELT_LLM_QUERY__{key.upper()}": value for key, value in query.items()}

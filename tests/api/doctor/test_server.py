@@ -1,4 +1,4 @@
-"""What `elt-llm doctor` says of serving: the address, the keys, and parts that are not demanded."""
+"""`elt-llm doctor` on the server: the address, the keys, and optional extras."""
 
 import socket
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_an_unresolvable_address_is_reported_with_its_cure(tmp_path: Path) -> No
     assert (told.outcome, told.hint) == ("warn", "Omit --host, or give an IP address, such as 192.168.1.5.")
 
 
-def test_keys_are_counted_and_never_created(tmp_path: Path) -> None:
+def test_the_doctor_counts_keys_and_creates_none(tmp_path: Path) -> None:
     assert verdicts(tmp_path)["server's keys"].detail == "none: without a token every user of this machine may ask"
     assert list(tmp_path.iterdir()) == []
     state = open_state(tmp_path / ".elt_llm")

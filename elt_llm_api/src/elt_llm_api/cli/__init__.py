@@ -81,7 +81,7 @@ INTERRUPTED, TERMINATED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 class TerminationRequested(BaseException):
-    """SIGTERM was received. Like KeyboardInterrupt, it passes `except Exception`."""
+    """SIGTERM was received. It is a BaseException, so that `except Exception` does not catch it."""
 
 
 group = LazyGroup(

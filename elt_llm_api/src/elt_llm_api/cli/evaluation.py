@@ -31,7 +31,7 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """The reports by profile, a comparison of two of them, and a sentence for each figure below its threshold."""
+    """The reports by profile, the comparison of two profiles, and a sentence for each metric below its threshold."""
 
     reports: "Sequence[ProfileReport]"
     compared: "ProfileComparison | None"
@@ -41,7 +41,7 @@ class EvaluationOutcome:
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The settings of one call. `judged` are the profiles that thresholds apply to."""
+    """The settings of one evaluation. `judged` are the profiles that thresholds apply to."""
 
     loaded: "LoadedSettings"
     profiles: "Mapping[str, Settings]"
@@ -68,7 +68,7 @@ class EvaluationSettings:
         return cls(loaded, _profile_settings(loaded, named), compare or None, thresholds, named or (DEFAULT_PROFILE,))
 
     def outcome(self, reports: "Sequence[ProfileReport]", seed: int) -> EvaluationOutcome:
-        """Return the reports with the requested comparison and the figures below their thresholds."""
+        """Return the reports with the requested comparison and the metrics below their thresholds."""
         from elt_llm_query.evaluate.reports import shortfalls
         from elt_llm_query.evaluate.significance import compare_reports
 
@@ -154,7 +154,7 @@ def _profile_settings(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict
 
 @dataclass(frozen=True)
 class RefusalSettings:
-    """The settings of one call with a profile, and how many questions to sample."""
+    """The settings of one measurement of refusals: a profile, and how many questions to sample."""
 
     loaded: "LoadedSettings"
     settings: "Settings"
@@ -174,7 +174,7 @@ class RefusalSettings:
 
 
 def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
-    """Measure refusals on a labelled set: its unanswerable questions, and foreign ones of another set or shipped."""
+    """Measure refusals on a labelled set: its unanswerable questions, and questions of another or the shipped set."""
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
     from elt_llm_query.evaluate.refusals import (
         QuotingSession,
@@ -217,7 +217,7 @@ def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswe
 def measure_refusals_of_collection(
     asking: RefusalSettings, collection: str
 ) -> "tuple[RefusalReport, CalibrationState]":
-    """Measure refusals on generated questions of a collection, with the weights in use; return also their state."""
+    """Measure refusals on generated questions of a collection; return also which weights were used."""
     from elt_llm_query.evaluate.refusals import QuotingSession, refusal_report
     from elt_llm_query.extractive.confidence import read_calibration
 
@@ -231,7 +231,7 @@ def measure_refusals_of_collection(
 def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCalibration":
     """Fit the confidence to a collection and store the result for its generation and profile.
 
-    If the shipped weights are better, that is stored.
+    If the shipped weights are better, the stored result says so and they stay in use.
     """
     from contextlib import closing
 

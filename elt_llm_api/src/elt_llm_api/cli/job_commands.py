@@ -58,7 +58,7 @@ def job_command(
 ) -> click.Command:
     """Build the command that runs one kind of job; `create` replaces the factory of the job.
 
-    `options` are specific to the kind, and `narrow` applies them to the job file. `with_gold` adds `--gold`.
+    `options` are specific to the kind of job, and `narrow` applies them to the job file. `with_gold` adds `--gold`.
     """
 
     def run(context: CommandContext, /, job: str, **values: Any) -> int:
@@ -180,14 +180,14 @@ class ReviewedJob:
 
 
 def review_options(function: Function) -> Function:
-    """Add `--job` and `--kind`."""
+    """Add the options `--job` and `--kind` to a command."""
     kind = click.option("--kind", metavar="K", help="Kind of the job; optional if the job ran as one kind.")
     return _JOB_OPTION(kind(function))
 
 
 @contextmanager
 def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> Iterator[ReviewedJob]:
-    """Open the state of a job. Raises UsageError if the job has no results, or several kinds and none is named."""
+    """Open the state of a job. Raises UsageError if it has no results, or results of several kinds and no --kind."""
     from elt_llm_consumer.jobs.tasks import JOB_KINDS
     from elt_llm_consumer.review.reviews import written_kinds
     from elt_llm_core.state.database import open_state

@@ -105,7 +105,7 @@ def where_option(function: Function) -> Function:
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:
-    """Build the options that are accepted before and, `hidden`, after a command's name."""
+    """Build the global options. They are accepted before a command's name and, hidden from its help, after it."""
     path = click.Path(path_type=Path)
     config = "Settings file; else config/rag_config.yaml here or in a folder above."
     data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."
@@ -120,7 +120,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
 
 
 def _store_global_option(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    """Store a value for the command; the last one wins."""
+    """Store an option's value for the command; the last value wins."""
     if value:
         changes: dict[str, Any] = {str(parameter.name): value}
         if (call := context.find_object(CommandContext)) is None:
@@ -150,7 +150,7 @@ def confirm_or_abort(question: str, *, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A row of the command table; `attribute` of `module` is the click command."""
+    """A row of the command table. The click command is the `attribute` of the `module`."""
 
     name: str
     module: str

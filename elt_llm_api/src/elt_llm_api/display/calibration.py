@@ -25,7 +25,7 @@ _STATE_NOTES = {
 def load_calibrations(
     loaded: "LoadedSettings", store: "Store", record: "CollectionRecord"
 ) -> "list[ProfileCalibration]":
-    """The calibrations of a collection for the existing profiles; empty if there are none or none can be read."""
+    """Load the calibrations of a collection for the existing profiles; empty if none exists or can be read."""
     from elt_llm_core.state.calibrations import CalibrationTable
     from elt_llm_core.state.database import STATE_NAME, open_state
 
@@ -52,7 +52,7 @@ def load_calibrations(
 
 
 def calibration_text(calibrations: "list[ProfileCalibration]", collection: str) -> str:
-    """When and for which profiles the collection was calibrated, and the command that renews outdated calibrations."""
+    """Describe when and for which profiles the collection was calibrated, and how to renew outdated calibrations."""
     if not calibrations:
         return "no: shipped defaults"
     described = [

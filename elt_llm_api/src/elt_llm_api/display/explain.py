@@ -47,19 +47,19 @@ Row = list[str]
 
 
 def terminal_width() -> int:
-    """Columns of the terminal, or 80 without one; limited to the widths that tables are made for."""
+    """Return the width of the terminal in columns (80 without a terminal), within the range that tables support."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
 
 
 def fact_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
-    """One or more lines for each detail that has a value."""
+    """Return one or more lines for each detail that has a value."""
     rows = [(name, text) for name, value in details.items() if (text := _value_text(value))]
     if rows:
         yield from table_lines(_PAIR, rows, width)
 
 
 def _value_text(value: Any) -> str:
-    """A value in words; empty for an empty value."""
+    """Format a value as text; empty for an empty value."""
     if isinstance(value, Mapping):
         return _join_texts(
             [f"{name}{text}" for name, inner in value.items() if (text := _entry_text(inner))], len(value)
@@ -70,7 +70,7 @@ def _value_text(value: Any) -> str:
 
 
 def _entry_text(value: Any) -> str:
-    """The value of a mapping's entry after its name: a figure, a text, or alternative texts."""
+    """Format the value of a mapping's entry: a number, a text, or a list of alternatives."""
     if isinstance(value, list | tuple) and all(isinstance(inner, str) for inner in value):
         value = " or ".join(value)
     text = _scalar_text(value)
@@ -100,11 +100,11 @@ class ChunkNames:
         self.several = len(self._chunks) > 1
 
     def details(self, collection: str, node_id: str) -> Mapping[str, Any]:
-        """The details of one chunk; empty if the trace has none."""
+        """Return the details of one chunk; empty if the trace has none."""
         return self._chunks.get(collection, {}).get(node_id, {})
 
     def name(self, collection: str, node_id: str) -> str:
-        """Document, page and the first words, after the collection where there are several; else the node id."""
+        """Return document, page and first words of a chunk, with its collection if several were searched."""
         one = self.details(collection, node_id)
         if not one:
             return node_id
@@ -115,17 +115,17 @@ class ChunkNames:
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:
-        """`#3` for the third of the chunks that are read, in whichever collection; else the name."""
+        """Return `#3` for the third of the chunks given to the model; the name of any other chunk."""
         places = (chunks[node_id]["place"] for chunks in self._chunks.values() if node_id in chunks)
         read = next((place for place in places if place), None)
         return f"#{read}" if read else self.name(collection, node_id)
 
     def place(self, collection: str, node_id: str) -> str:
-        """The rank among the chunks that are read, from 1, or `-`."""
+        """Return the rank (from 1) among the chunks given to the model, or `-` for another chunk."""
         return str(self.details(collection, node_id).get("place") or "-")
 
     def words(self, collection: str, node_id: str) -> str:
-        """The question's words in the chunk; partial matches are marked with `~`."""
+        """Return the words of the question that the chunk contains; partial matches are marked with `~`."""
         one = self.details(collection, node_id)
         return " ".join([*one.get("matched", ()), *(f"~{word}" for word in one.get("matched in part", ()))]) or "-"
 
@@ -133,7 +133,7 @@ class ChunkNames:
 def retriever_hits(
     retrieve: RetrieveDetails, retriever: Literal["dense", "keyword"]
 ) -> list[tuple[ChunkKey, int, float]]:
-    """Chunks of a retriever with rank (from 1) and score: by rank, then by collection and node id."""
+    """Return the chunks of a retriever with rank (from 1) and score, sorted by rank, collection and node id."""
     hits = [
         ((name, node_id), rank, score)
         for name, results in retrieve.collections.items()
@@ -143,7 +143,7 @@ def retriever_hits(
 
 
 def near_miss_table(stages: Sequence[TraceStage]) -> tuple[list[TableColumn], list[Row]]:
-    """Columns and rows of the best chunks that are not read, with the reason and the score they lacked."""
+    """Return the table of the best chunks that were left out, with the reason and the missing score."""
     names = ChunkNames(stages)
     rows = [
         [
@@ -159,7 +159,7 @@ def near_miss_table(stages: Sequence[TraceStage]) -> tuple[list[TableColumn], li
 
 
 def explanation_lines(stages: Sequence[TraceStage], width: int | None = None) -> Iterator[str]:
-    """How each chunk was retrieved, ranked, kept or left out; `width` defaults to the terminal's."""
+    """Explain how each chunk was retrieved, ranked, kept or left out; `width` defaults to the terminal's."""
     return _Explanation(stages, width or terminal_width()).lines()
 
 
@@ -190,7 +190,7 @@ class _Explanation:
                 yield from lines
 
     def _stages_with_retrieval(self) -> Iterator[tuple[TraceStage, TraceStage | None]]:
-        """Each stage with the latest retrieval before it."""
+        """Yield each stage with the latest retrieval before it."""
         retrieve: TraceStage | None = None
         for stage in self._stages:
             yield stage, retrieve
@@ -238,7 +238,7 @@ class _Explanation:
         return self._table([_READ_AS, *columns, _CHUNK], named, _MOST_RANKED) if named else iter(("none",))
 
     def _terms(self) -> Iterator[str]:
-        """Weight of each word, and the number of chunks that contain it, for the first few collections."""
+        """Show the weight of each word, and the number of chunks that contain it, for the first few collections."""
         terms = self._explain.terms
         shown = list(islice(terms, _MOST_COLLECTIONS))
         weights = {name: {term["written"]: term for term in terms[name]} for name in shown}
@@ -260,7 +260,7 @@ class _Explanation:
         return self._ranking([*figure_columns("rank", "BM25"), _MATCHED], rows)
 
     def _fused(self, fuse: FuseDetails, retrieve: RetrieveDetails) -> Iterator[str]:
-        """The fused score and the ranks it is computed from."""
+        """Show the fused score of each chunk and the ranks it is computed from."""
         dense = {key: rank for key, rank, _ in retriever_hits(retrieve, "dense")}
         keyword = {key: rank for key, rank, _ in retriever_hits(retrieve, "keyword")}
         ranking = [(score, (name, node_id)) for name, one in fuse.collections.items() for node_id, score in one]
@@ -271,7 +271,7 @@ class _Explanation:
         return self._ranking(figure_columns("fused", "by vectors", "by words"), rows)
 
     def _reranked(self, details: RerankDetails) -> Iterator[str]:
-        """The score and the figures it is computed from."""
+        """Show the reranking score of each chunk and the values it is computed from."""
         models = dict(details.model_scores or ())
         rows = []
         for (node_id, parts), (_, score) in zip(details.parts, details.ranking, strict=True):
@@ -282,13 +282,13 @@ class _Explanation:
         return self._ranking(figure_columns(*titles), rows)
 
     def _extra_queries(self, details: CombineDetails) -> Iterator[str]:
-        """The questions that a strategy asked in addition to the original."""
+        """Show the queries that a strategy added to the original question."""
         questions = [*(details.variants or ()), *(one["question"] for one in details.follow_ups or ())]
         if questions:
             yield from table_lines(_PAIR, [("asked as well", question) for question in questions], self._width)
 
     def _filtered(self, details: FilterDetails) -> Iterator[str]:
-        """The conditions, and how many chunks of each collection meet them."""
+        """Show the metadata conditions, and how many chunks of each collection meet them."""
         yield from fact_lines({"where": details.where}, self._width)
         rows = [
             [self._fit(name), format_figure(left), format_figure(details.of_all[name])]
@@ -297,7 +297,7 @@ class _Explanation:
         yield from self._table([TableColumn("collection"), *figure_columns("left", "of")], rows)
 
     def _routed(self, collections: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-        """The collections that were asked, then the others, the best first, each with the reason."""
+        """Show the collections that were searched, then the remaining ones, best first, each with the reason."""
         best_first = sorted(collections.items(), key=lambda one: (not one[1]["asked"], -one[1]["score"], one[0]))
         rows = [
             [self._fit(name), format_figure(one["score"]), "yes" if one["asked"] else "-", one["why"]]
@@ -307,7 +307,7 @@ class _Explanation:
         return self._table([TableColumn("collection"), *columns], rows)
 
     def _outcomes(self) -> Iterator[str]:
-        """How many candidates are read, and how many were left out for each reason."""
+        """Show how many candidates were kept, and how many were left out for each reason."""
         counts = self._explain.outcomes
         rows = [[f"{count:,}", reason] for reason, count in counts.items()]
         rows.append([f"{sum(counts.values()):,}", "in all"])
@@ -332,7 +332,7 @@ class _Explanation:
         return "Collections" if searches < 2 else f"Collections: the last of {searches} searches; read from all of them"
 
     def _collections(self) -> Iterator[str]:
-        """How many chunks of each collection reached each stage of the last search, and its highest possible BM25."""
+        """Show how many chunks of each collection reached each stage, and the highest possible BM25 score."""
         retrieve = RetrieveDetails.last(self._stages)
         fused = FuseDetails.last(self._stages).collections
         reranked = RerankDetails.last(self._stages).collections
@@ -350,7 +350,7 @@ class _Explanation:
         return self._table([TableColumn("collection"), *figure_columns(*titles)], rows)
 
     def _caches(self) -> Iterator[str]:
-        """Hits, misses and size of each cache."""
+        """Show hits, misses and size of each cache."""
         results, vectors = UnderstandDetails.last(self._stages).cache, EmbedDetails.last(self._stages).cache
         rows = [
             [name, *(format_figure(cache[count]) for count in ("hits", "misses", "held"))]
@@ -367,7 +367,7 @@ class _Explanation:
         return table_lines([TableColumn("stage"), *figure_columns("ms", "kept")], rows, self._width)
 
     def _fit(self, collection: str) -> str:
-        """The name of a collection, shortened to the width left by the figures beside it."""
+        """Shorten the name of a collection to the width that the numbers beside it leave."""
         return shorten_middle(collection, max(_COLLECTION_NAME_WIDTH, self._width - _FIGURES_WIDTH))
 
 

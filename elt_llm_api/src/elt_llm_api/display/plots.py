@@ -1,4 +1,4 @@
-"""Plots as inline SVG: bars, intervals, curves and columns over time, without scripts. Drawn by `plots.jinja`."""
+"""Draw plots as inline SVG without scripts: bars, intervals, curves, and columns over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlotBar:
-    """One row: its label, its share of the scale (0 to 1), its value as text, and a second value on the same scale."""
+    """A bar: its label, its length as a share of the scale (0 to 1), its value as text, an optional second value."""
 
     label: str
     share: float
@@ -19,7 +19,7 @@ class PlotBar:
 
 @dataclass(frozen=True)
 class PlotInterval:
-    """A value with its bounds, all on a scale from -1 to 1 around a line at 0."""
+    """A value with its lower and upper bound, all on a scale from -1 to 1."""
 
     label: str
     middle: float
@@ -30,7 +30,7 @@ class PlotInterval:
 
 @dataclass(frozen=True)
 class PlotColumn:
-    """One moment: its label, its value (0 or more), and the value as text."""
+    """A column of a plot over time: its label, its value (0 or more), and the value as text."""
 
     label: str
     value: float
@@ -38,27 +38,27 @@ class PlotColumn:
 
 
 def bar_plot(title: str, rows: Sequence[PlotBar]) -> str:
-    """Horizontal bars, one per row."""
+    """Draw horizontal bars, one per row."""
     return _draw("bar_plot", title, rows)
 
 
 def stacked_bars(title: str, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """One bar per row, divided into shares that add up to 1, the best first."""
+    """Draw one bar per row, divided into shares that add up to 1, best first."""
     return _draw("stacked_bars", title, rows)
 
 
 def interval_plot(title: str, rows: Sequence[PlotInterval]) -> str:
-    """A dot within its bounds on each row; better values are right of the middle line."""
+    """Draw a dot within its bounds on each row; better values are right of the middle line."""
     return _draw("interval_plot", title, rows)
 
 
 def curve_plot(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, float]]]]) -> str:
-    """A line for each row through its points, whose x and y are shares from 0 to 1; y grows upwards."""
+    """Draw a line through the points of each row; x and y are from 0 to 1."""
     return _draw("curve_plot", title, rows)
 
 
 def column_plot(title: str, values: Sequence[PlotColumn]) -> str:
-    """A column for each moment, oldest first, scaled to the highest; the first and last moments are labelled."""
+    """Draw a column for each time, oldest first, scaled to the highest; the first and the last are labelled."""
     return _draw("column_plot", title, values)
 
 

@@ -20,7 +20,7 @@ _BAR_WIDTH, _WIDTH_WITHOUT_DETAIL, _NARROWEST_DETAIL = 12, 78, 12  # characters
 
 @contextmanager
 def progress_display(*, quiet: bool) -> Iterator["ProgressListener"]:
-    """A progress listener for the duration of the work, which shows nothing if `quiet`."""
+    """Yield a listener that shows progress while the work runs; it shows nothing if `quiet`."""
     if quiet:
         from elt_llm_core.progress import SilentListener
 
@@ -37,7 +37,7 @@ def progress_display(*, quiet: bool) -> Iterator["ProgressListener"]:
 
 
 class LineProgress:
-    """Lines with count, rate and remaining time, less frequent over time; one at the end of each stage."""
+    """Prints lines with count, rate and remaining time, less often over time, and one line at the end of each stage."""
 
     def __init__(self) -> None:
         self._name, self._unit, self._total, self._done = "", "", 0, 0
@@ -53,7 +53,7 @@ class LineProgress:
             click.echo(f"{self._name}: {total:,}", err=True)
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Count, and print the progress from time to time."""
+        """Count finished items, and print the progress from time to time."""
         self._done += amount
         now = time.monotonic()
         interval = min(_MOST_SECONDS_BETWEEN_LINES, (now - self._started) / _LINES_BY_TIME)
@@ -129,7 +129,7 @@ def _create_bars() -> "Progress":
 
 
 def _progress_text(task: Any) -> str:
-    """`120/400 files, 60/s, 5 s left` for a running stage, `400 files in 6.8 s, 59/s` for a finished one."""
+    """Return `120/400 files, 60/s, 5 s left` for a running stage, `400 files in 6.8 s, 59/s` for a finished one."""
     done, total, unit = int(task.completed), int(task.total), task.fields["unit"]
     seconds = task.elapsed or 0.0
     rate = f", {done / seconds:,.0f}/s" if seconds else ""

@@ -23,8 +23,8 @@ STAGE_WORDS = {
 """The label of each stage of long work, and the noun of what is counted in it."""
 CONTROL_CODES = tuple(code for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in {0x09, 0x0A, 0x0D})
 """C0 and C1 control characters, except tabs and line ends."""
-# Marks, embeddings, overrides and isolates, which change the direction of writing (CVE-2021-42574); line and paragraph
-# separators; tags, which spell invisible words; the byte order mark and interlinear annotations.
+# Directional marks, embeddings, overrides and isolates, which change the direction of writing (CVE-2021-42574); line
+# and paragraph separators; tags, which spell invisible words; the byte order mark and interlinear annotations.
 INVISIBLE_CODES = (
     0x061C,
     0x200E,
@@ -81,7 +81,7 @@ def one_line(text: str) -> str:
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """The text in at most `width` characters, without its middle: the ends of a path are the most useful parts."""
+    """Shorten the text to `width` characters by leaving out its middle, because both ends of a path are useful."""
     if len(text) <= width:
         return text
     end = (width - 3) * 2 // 3
@@ -89,18 +89,18 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def count_noun(number: int, noun: str) -> str:
-    """The number with its noun, such as `1 chunk` and `2 chunks`."""
+    """Return the number with its noun in singular or plural, such as `1 chunk` and `2 chunks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def names_or_count(names: Sequence[str], noun: str) -> str:
-    """The names if they fit on a line, else their number with the noun."""
+    """Return the names if they fit on a line, else their number with the noun."""
     listed = ", ".join(names)
     return listed if len(names) == 1 or len(listed) <= _WIDEST else count_noun(len(names), noun)
 
 
 def local_time(moment: str | None) -> str:
-    """A stored time in the local time zone, to the minute; `-` for None or empty."""
+    """Return a stored time in the local time zone, to the minute; `-` for None or an empty text."""
     if not moment:
         return "-"
     from datetime import datetime
@@ -109,7 +109,10 @@ def local_time(moment: str | None) -> str:
 
 
 def align_columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
-    """Rows as lines with aligned columns. The last column is not padded; cells over 60 characters widen no column."""
+    """Return rows as lines with aligned columns.
+
+    The last column is not padded, and cells over 60 characters do not widen their column.
+    """
     if not rows:
         return []
     lengths = [[len(row[column]) for row in rows] for column in range(len(rows[0]))]
@@ -125,7 +128,8 @@ _WORDS_SHARE = 4  # `words` get at most a quarter of the width beside a `text` c
 class TableColumn:
     """A column of a table in a terminal or in HTML.
 
-    A `figure` is aligned to the right and a `name` to the left, both never cut; `words` may wrap, a `text` may be cut.
+    A `figure` is right-aligned and a `name` left-aligned; neither is shortened. `words` may wrap.
+    A `text` may be shortened.
     """
 
     title: str
@@ -133,12 +137,12 @@ class TableColumn:
 
 
 def figure_columns(*titles: str) -> list[TableColumn]:
-    """Columns of figures with these titles."""
+    """Return right-aligned columns for numbers, with these titles."""
     return [TableColumn(title, "figure") for title in titles]
 
 
 def table_lines(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """The header and the rows, at most `width` columns wide if figures and names leave enough space."""
+    """Return the lines of a table, at most `width` characters wide if numbers and names leave enough space."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -171,7 +175,7 @@ def table_lines(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], w
 
 
 def format_figure(value: float | None, digits: int = 3, missing: str = "-") -> str:
-    """An integer as it is, another number rounded, `missing` for None."""
+    """Format an integer without change, another number rounded, and None as `missing`."""
     if value is None:
         return missing
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"

@@ -1,4 +1,4 @@
-"""The types of a check: its facts, its verdict and its outcome."""
+"""The types of a health check: the facts it examines, its verdict and its outcome."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from elt_llm_core.settings.loader import LoadedSettings
 
 
 class CheckOutcome(StrEnum):
-    """How a check ended; only a failure makes the command fail."""
+    """The result of a check: ok, warning or failure. Only a failure makes the command fail."""
 
     OK = "ok"
     WARNING = "warn"
@@ -19,7 +19,7 @@ class CheckOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """The finding, and the command or change that cures it; empty if nothing needs a cure."""
+    """The finding of a check, and the command or change that solves the problem; empty without a problem."""
 
     outcome: CheckOutcome
     detail: str
@@ -28,7 +28,7 @@ class CheckVerdict:
 
 @dataclass(frozen=True)
 class DoctorFacts:
-    """The input of checks. `loaded` is None exactly if the settings have a `settings_error`."""
+    """The input of all checks. `loaded` is None exactly if the settings could not be read; see `settings_error`."""
 
     environment: Mapping[str, str]
     working_directory: Path
@@ -44,7 +44,7 @@ class DoctorCheck:
     look: Callable[[DoctorFacts], CheckVerdict]
 
     def verdict(self, facts: DoctorFacts) -> CheckVerdict:
-        """Run the check; an error in it is a failed check, not a failed doctor."""
+        """Run the check. An exception is reported as a failure of this check, and the other checks still run."""
         try:
             return self.look(facts)
         except EltError as error:
@@ -54,7 +54,7 @@ class DoctorCheck:
 
 
 def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Callable[[DoctorFacts], CheckVerdict]:
-    """A check that needs the settings, and is skipped with a warning if they cannot be read."""
+    """Build a check that needs the settings. It is skipped with a warning if the settings cannot be read."""
 
     def look_if_readable(facts: DoctorFacts) -> CheckVerdict:
         if facts.loaded is None:
@@ -65,15 +65,15 @@ def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Callable[[D
 
 
 def ok(detail: str) -> CheckVerdict:
-    """A verdict without problems."""
+    """Return a verdict without problems."""
     return CheckVerdict(CheckOutcome.OK, detail)
 
 
 def warning(detail: str, hint: str) -> CheckVerdict:
-    """A verdict on something that works, but not as well as it could."""
+    """Return a verdict on something that works, but not as well as it could."""
     return CheckVerdict(CheckOutcome.WARNING, detail, hint)
 
 
 def failure(detail: str, hint: str) -> CheckVerdict:
-    """A verdict on something that does not work."""
+    """Return a verdict on something that does not work."""
     return CheckVerdict(CheckOutcome.FAILURE, detail, hint)

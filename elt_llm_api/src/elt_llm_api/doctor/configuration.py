@@ -16,7 +16,7 @@ from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, fai
 
 
 def settings(facts: DoctorFacts) -> CheckVerdict:
-    """The settings file and the environment can be read, and every value is allowed."""
+    """Check that the settings file and the environment can be read, and that every value is allowed."""
     if facts.loaded is None:
         return failure(str(facts.settings_error), "Correct these lines; elt-llm init writes an example to compare with")
     return ok(str(facts.loaded.source or "built-in defaults (no config/rag_config.yaml here or above)"))
@@ -24,7 +24,7 @@ def settings(facts: DoctorFacts) -> CheckVerdict:
 
 @with_settings
 def profiles(loaded: LoadedSettings) -> CheckVerdict:
-    """Every profile can be read."""
+    """Check that every profile can be read."""
     names = profile_names(loaded)
     wrong: list[str] = []
     for name in names:
@@ -37,7 +37,7 @@ def profiles(loaded: LoadedSettings) -> CheckVerdict:
 
 @with_settings
 def aliases(loaded: LoadedSettings) -> CheckVerdict:
-    """The file of aliases can be read, if there is one."""
+    """Check that the file of aliases can be read, if it exists."""
     from elt_llm_query.understanding.aliases import load_aliases
 
     try:
@@ -49,7 +49,7 @@ def aliases(loaded: LoadedSettings) -> CheckVerdict:
 
 @with_settings
 def reranker(loaded: LoadedSettings) -> CheckVerdict:
-    """The reranker of the settings can be opened: its model exists, is allowed and is intact."""
+    """Check that the configured reranker can be opened: its model exists, is allowed and is intact."""
     from elt_llm_core.models.factory import create_llm
     from elt_llm_core.models.model_files import with_models_dir
     from elt_llm_query.rerank import create_reranker
@@ -73,7 +73,7 @@ SETTINGS_CHECKS = (
 
 
 def network_guard(_: DoctorFacts) -> CheckVerdict:
-    """Processes that read files can be cut off from the network."""
+    """Check that processes that parse files can be denied network access."""
     from elt_llm_ingest.sandbox.guards import can_leave_network
 
     if can_leave_network():
@@ -85,7 +85,7 @@ def network_guard(_: DoctorFacts) -> CheckVerdict:
 
 
 def sandbox_worker(_: DoctorFacts) -> CheckVerdict:
-    """A process that reads files starts and responds."""
+    """Check that a process that parses files starts and responds."""
     from elt_llm_ingest.sandbox.guards import ParseLimits
     from elt_llm_ingest.sandbox.pool import ParsePool
 
@@ -95,7 +95,7 @@ def sandbox_worker(_: DoctorFacts) -> CheckVerdict:
 
 
 def ocr(facts: DoctorFacts) -> CheckVerdict:
-    """Tesseract is installed with the configured languages; only a warning while OCR is off."""
+    """Check that Tesseract is installed with the configured languages; only a warning while OCR is off."""
     from elt_llm_ingest.readers.tesseract import installed_languages, installed_version
 
     settings = _ingest_settings(facts)
@@ -114,7 +114,7 @@ def ocr(facts: DoctorFacts) -> CheckVerdict:
 
 
 def pdf_reader(facts: DoctorFacts) -> CheckVerdict:
-    """The configured PDF reader is installed."""
+    """Check that the configured PDF reader is installed."""
     chosen = _ingest_settings(facts).pdf_reader
     if chosen == "docling" and find_spec("docling") is None:
         return failure("docling is not installed", "Run: uv pip install docling; or set ingest.pdf_reader: pdfium")
@@ -141,7 +141,7 @@ _EXTRAS = (
 
 
 def installed_extra(name: str, distribution: str) -> CheckVerdict:
-    """The installed version of an extra; without the extra the server runs, and reports what is missing on use."""
+    """Report the installed version of an extra. The server runs without it and names the extra when it is needed."""
     try:
         return ok(f"{distribution} {metadata.version(distribution)}")
     except metadata.PackageNotFoundError:
@@ -150,7 +150,7 @@ def installed_extra(name: str, distribution: str) -> CheckVerdict:
 
 @with_settings
 def server_address(loaded: LoadedSettings) -> CheckVerdict:
-    """The server can listen at its configured address. A port in use may belong to a running server."""
+    """Check that the server can listen at its configured address. A port in use may belong to a running server."""
     from elt_llm_api.exposure import bind
 
     serve = loaded.settings.serve
@@ -166,7 +166,7 @@ def server_address(loaded: LoadedSettings) -> CheckVerdict:
 
 @with_settings
 def server_keys(loaded: LoadedSettings) -> CheckVerdict:
-    """The number of keys; without keys and without a token, the server requires none."""
+    """Report the number of keys. Without any key or token, the server accepts requests from everybody."""
     path = loaded.data_dir / STATE_NAME
     count = _number_of_keys(Database(path, for_writing=False)) if path.exists() else 0
     return ok(str(count) if count else "none: without a token every user of this machine may ask")

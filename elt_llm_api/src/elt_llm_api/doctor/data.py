@@ -19,7 +19,7 @@ _OTHER_DIRECTORY_HINT = "Choose another folder: --data-dir DIR or ELT_LLM_DATA_D
 
 
 def data_dir_writable(data_dir: Path) -> CheckVerdict:
-    """The data directory is writable, or can be created."""
+    """Check that the data directory is writable or can be created."""
     present = _nearest_existing(data_dir)
     if not present.is_dir():
         return failure(f"{present} is not a folder", _OTHER_DIRECTORY_HINT)
@@ -29,7 +29,7 @@ def data_dir_writable(data_dir: Path) -> CheckVerdict:
 
 
 def permissions(data_dir: Path) -> CheckVerdict:
-    """Other users cannot read the collections."""
+    """Check that other users cannot read the collections."""
     if not data_dir.exists():
         return ok("does not exist yet")
     status = data_dir.stat()
@@ -41,13 +41,13 @@ def permissions(data_dir: Path) -> CheckVerdict:
 
 
 def file_system(data_dir: Path) -> CheckVerdict:
-    """The disk is local: locks on network file systems are unreliable."""
+    """Check that the disk is local, because locks on network file systems are unreliable."""
     refuse_network_file_system(_nearest_existing(data_dir))
     return ok("local")
 
 
 def free_space(data_dir: Path) -> CheckVerdict:
-    """There is space for another generation."""
+    """Check that there is free disk space for another generation."""
     free = shutil.disk_usage(_nearest_existing(data_dir)).free
     detail = f"{free / 10**9:.1f} GB free"
     if free < _NEEDED_SPACE:
@@ -56,13 +56,13 @@ def free_space(data_dir: Path) -> CheckVerdict:
 
 
 def lock(data_dir: Path) -> CheckVerdict:
-    """The holder of the writer's lock, if any."""
+    """Report which process holds the writer lock, if any."""
     present = lock_holder(data_dir)
     return ok(f"held by {present}" if present else "free")
 
 
 def unfinished_runs(data_dir: Path) -> CheckVerdict:
-    """No ingest was interrupted."""
+    """Check that no ingest was interrupted."""
     if not (data_dir / STORE_NAME).exists():
         return ok("nothing ingested yet")
     if lock_holder(data_dir):
@@ -76,7 +76,7 @@ def unfinished_runs(data_dir: Path) -> CheckVerdict:
 
 
 def collections(data_dir: Path) -> CheckVerdict:
-    """Each published generation exists on disk; `elt-llm verify` compares every byte."""
+    """Check that each published generation exists on disk; `elt-llm verify` compares every byte."""
     if not (data_dir / STORE_NAME).exists():
         return ok("nothing ingested yet")
     with open_store(data_dir) as store:

@@ -14,5 +14,5 @@ _GROUPS = (
 
 
 def examine(facts: DoctorFacts) -> dict[str, CheckVerdict]:
-    """The verdict of each check by its name, in the order of the output."""
+    """Run every check and return its verdict by its name, in the order of the output."""
     return {check.name: check.verdict(facts) for check in chain.from_iterable(_GROUPS)}

@@ -28,7 +28,7 @@ _SYNC_HINT = "Run: uv sync"
 
 
 def sqlite(_: DoctorFacts) -> CheckVerdict:
-    """SQLite is new enough for writing: older versions can corrupt a write-ahead log."""
+    """Check that SQLite is new enough for writing: older versions can corrupt a write-ahead log."""
     found, needed = (".".join(map(str, version)) for version in (sqlite_version(), MIN_SQLITE))
     if sqlite_version() < MIN_SQLITE:
         detail = f"{found}, but {needed} or newer is needed to write"
@@ -37,7 +37,7 @@ def sqlite(_: DoctorFacts) -> CheckVerdict:
 
 
 def library(distribution: str, module: str) -> CheckVerdict:
-    """A library is installed and its module can be imported."""
+    """Check that a library is installed and its module can be imported."""
     try:
         version = metadata.version(distribution)
         found = util.find_spec(module) is not None
@@ -47,7 +47,7 @@ def library(distribution: str, module: str) -> CheckVerdict:
 
 
 def embedding_weights(_: DoctorFacts) -> CheckVerdict:
-    """The weights of the embedded model exist and have the expected hash."""
+    """Check that the weights of the shipped embedding model exist and have the expected hash."""
     from elt_llm_core.models.embedded import MODEL_NAME, WEIGHTS
 
     size = len(WEIGHTS.read()) / 10**6
@@ -55,7 +55,7 @@ def embedding_weights(_: DoctorFacts) -> CheckVerdict:
 
 
 def embedding_vocabulary(_: DoctorFacts) -> CheckVerdict:
-    """The vocabulary of the embedded model exists and has the expected hash."""
+    """Check that the vocabulary of the shipped embedding model exists and has the expected hash."""
     from elt_llm_core.models.embedded import VOCABULARY
 
     VOCABULARY.read()
@@ -63,7 +63,7 @@ def embedding_vocabulary(_: DoctorFacts) -> CheckVerdict:
 
 
 def embedding(_: DoctorFacts) -> CheckVerdict:
-    """The embedded model runs on this processor."""
+    """Check that the shipped embedding model runs on this processor."""
     from elt_llm_core.models.embedded import EmbeddedMiniLm
 
     try:
@@ -92,7 +92,7 @@ _COMFORTABLE_MEMORY = 1.0  # gigabytes: the model, an index and Python itself ne
 
 
 def python(_: DoctorFacts) -> CheckVerdict:
-    """The Python version is one that the packages are tested with."""
+    """Check that the packages are tested with this Python version."""
     version = platform.python_version()
     if sys.version_info < _NEEDED_PYTHON:
         return failure(f"{version} is older than 3.11", "Run: uv python install 3.12 && uv sync")
@@ -100,7 +100,7 @@ def python(_: DoctorFacts) -> CheckVerdict:
 
 
 def processor(_: DoctorFacts) -> CheckVerdict:
-    """The processor has the instructions that make the int8 model fast."""
+    """Check that the processor has the instructions that make the int8 model fast."""
     cores = f"{os.cpu_count() or 1} cores"
     flags = _first_line("/proc/cpuinfo", ("flags", "Features"))
     if not flags or {"avx2", "asimd"} & set(flags.split()):
@@ -109,7 +109,7 @@ def processor(_: DoctorFacts) -> CheckVerdict:
 
 
 def memory(_: DoctorFacts) -> CheckVerdict:
-    """There is enough memory for the model and an index."""
+    """Check that there is enough memory for the model and an index."""
     available = _first_line("/proc/meminfo", ("MemAvailable",))
     if not available:
         return ok("free memory is not known on this system")
@@ -120,7 +120,7 @@ def memory(_: DoctorFacts) -> CheckVerdict:
 
 
 def temporary_files(_: DoctorFacts) -> CheckVerdict:
-    """Temporary files can be written."""
+    """Check that temporary files can be written."""
     try:
         with tempfile.TemporaryFile() as file:
             file.write(b"x")
@@ -130,7 +130,7 @@ def temporary_files(_: DoctorFacts) -> CheckVerdict:
 
 
 def terminal(_: DoctorFacts) -> CheckVerdict:
-    """The terminal can show every character of a document."""
+    """Check that the terminal's encoding can show every character of a document."""
     encoding = sys.stdout.encoding or "unknown"
     if encoding.lower().replace("-", "") != "utf8":
         return warning(f"{encoding}: some characters cannot be shown", "Run: export PYTHONUTF8=1")
@@ -138,7 +138,7 @@ def terminal(_: DoctorFacts) -> CheckVerdict:
 
 
 def _first_line(path: str, names: tuple[str, ...]) -> str:
-    """The value of the first `name : value` line in a file of /proc; empty without such a line."""
+    """Return the value of the first `name : value` line in a file of /proc; empty if no line has the name."""
     file = Path(path)
     if not file.exists():
         return ""

@@ -18,7 +18,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @with_settings
 def ollama(loaded: LoadedSettings) -> CheckVerdict:
-    """A server responds and has the models; checked only if a provider is ollama, or auto may choose it."""
+    """Check that the Ollama server responds and has the models, if a provider is ollama or auto may choose it."""
     settings = loaded.settings
     wanted = _models_in_use(settings)
     if not wanted:
@@ -32,7 +32,7 @@ def ollama(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def ollama_host(facts: DoctorFacts) -> CheckVerdict:
-    """OLLAMA_HOST, which only Ollama's own command reads, agrees with the settings."""
+    """Check that OLLAMA_HOST, which only Ollama's own command reads, agrees with the settings."""
     host = facts.environment.get("OLLAMA_HOST")
     if facts.loaded is None:
         return warning("not checked: the settings cannot be read", "Correct the settings first")
@@ -51,7 +51,7 @@ def ollama_host(facts: DoctorFacts) -> CheckVerdict:
 
 @with_settings
 def openai_like(loaded: LoadedSettings) -> CheckVerdict:
-    """The server responds and has the models; checked only if a provider is openai_like."""
+    """Check that the OpenAI-compatible server responds and has the models, if a provider is openai_like."""
     settings = loaded.settings
     wanted = _openai_like_models_in_use(settings)
     if not wanted:
@@ -70,7 +70,7 @@ def openai_like(loaded: LoadedSettings) -> CheckVerdict:
 
 @with_settings
 def llama_cpp(loaded: LoadedSettings) -> CheckVerdict:
-    """The library and the model file exist; checked only if the provider is llama_cpp."""
+    """Check that the library and the model file exist, if the provider is llama_cpp."""
     from elt_llm_core.models.factory import create_llm
     from elt_llm_core.models.model_files import with_models_dir
 
@@ -81,7 +81,7 @@ def llama_cpp(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def ollama_host_address(host: str) -> str:
-    """The address that a value of OLLAMA_HOST means to a client: localhost for 0.0.0.0.
+    """Return the address that a client connects to for a value of OLLAMA_HOST: localhost for 0.0.0.0.
 
     User name and password are removed. Raises ValueError for an invalid address.
     """
@@ -93,7 +93,7 @@ def ollama_host_address(host: str) -> str:
 
 
 def _without_password(address: str) -> str:
-    """The address with `***` for user name and password."""
+    """Return the address with `***` for user name and password."""
     scheme, rest = _split_scheme(address)
     _, at, host = rest.rpartition("@")
     return f"{scheme}{'://' if scheme else ''}{MASKED_KEY if at else ''}{at}{host}"
@@ -105,7 +105,10 @@ def _split_scheme(address: str) -> tuple[str, str]:
 
 
 def container_advice(base_url: str, *, inside: bool) -> str:
-    """The settings for a command in a container that uses its own loopback address; empty in other cases."""
+    """Return advice for a command in a container that looks for Ollama at the container's own loopback address.
+
+    It is empty outside of containers and for other addresses.
+    """
     if not inside or urlsplit(base_url).hostname not in _LOOPBACK:
         return ""
     return (
@@ -132,7 +135,7 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
 
 
 def _models_in_use(settings: Settings) -> dict[str, str]:
-    """The uses of each Ollama model by its name."""
+    """Return what each Ollama model is used for, by the model's name."""
     wanted: dict[str, str] = {}
     if settings.embedding.provider == "ollama":
         wanted[settings.embedding.model or settings.ollama.embedding_model] = "embedding"
@@ -143,7 +146,7 @@ def _models_in_use(settings: Settings) -> dict[str, str]:
 
 
 def _openai_like_models_in_use(settings: Settings) -> dict[str, str | None]:
-    """The models by their settings keys."""
+    """Return the names of the models by their settings keys."""
     chosen, wanted = settings.openai_like, dict[str, str | None]()
     if settings.llm.provider == "openai_like":
         wanted["openai_like.llm_model"] = settings.llm.model or chosen.llm_model

@@ -49,7 +49,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Questions that the documents do not answer are refused, and the closest chunks are shown.
     """
     if stream and as_json:
-        raise UsageError("--stream and --json do not go together.", hint="Remove one of them.")
+        raise UsageError("--stream and --json cannot be combined.", hint="Remove one of them.")
     from elt_llm_query.synthesis.events import ignore_events
 
     from elt_llm_api.cli.render.answers import StreamPrinter, answer_lines
@@ -75,7 +75,7 @@ def open_engine_for(
 ) -> "Engine":
     """Open the engine for collections and a profile.
 
-    Without `looks_for_model` the provider `auto` looks for no model server and quotes.
+    If `looks_for_model` is false, the provider `auto` does not look for a model server and answers with quotes.
     """
     from elt_llm_core.settings.profiles import load_profile
     from elt_llm_core.store.store import open_store

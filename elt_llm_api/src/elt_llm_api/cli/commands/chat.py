@@ -63,7 +63,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Have a conversation: a follow-up such as "And for juniors?" is rewritten from the turns before and shown.
+    """Have a conversation. A follow-up such as "And for juniors?" is completed from the earlier turns and shown.
 
     Conversations are stored on this machine, beside the collections. Type /help for the commands.
     """
@@ -149,7 +149,7 @@ def _delete_session(sessions: SessionTable, session_id: str, yes: bool, as_json:
 
 
 class ChatSession(Closeable):
-    """The current conversation and its engine, which `close` closes. A conversation starts with its first answer."""
+    """The current conversation and its engine. A conversation is created with its first answer."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class ChatSession(Closeable):
     def last(self) -> ConversationTurn:
         """The last turn. Raises UsageError before the first one."""
         if not (turns := self.turns):
-            raise UsageError("No question was asked yet.", hint="Ask something first.")
+            raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]
 
     @property
@@ -188,7 +188,7 @@ class ChatSession(Closeable):
     def ask(self, question: str, **options: Any) -> QueryResult:
         """Answer a question and store the turn; `options` are those of the engine. Raises EltError.
 
-        Nothing is stored after Ctrl-C.
+        After Ctrl-C nothing is stored.
         """
         from elt_llm_query.conversation.conversation import Conversation
         from elt_llm_query.synthesis.prompts import load_prompts
@@ -219,7 +219,7 @@ class ChatSession(Closeable):
         return (*(stage for stage in stored[:1] if stage.name == "follow up"), *stages, *stored[-1:])
 
     def move(self, collections: Sequence[str], profile: str) -> None:
-        """Switch to these collections and this profile. Nothing changes if they cannot be opened."""
+        """Switch to other collections and another profile. Nothing changes if they cannot be opened."""
         engine = open_engine_for(self.context, tuple(collections), profile)
         self._engine.close()
         self._engine, self.collections, self.profile = engine, tuple(collections), profile
@@ -343,7 +343,7 @@ def _save(room: ChatSession, argument: str) -> Iterator[str]:
     try:
         if not target.parent.is_dir():
             raise UsageError(f"There is no folder {target.parent}.", hint="Name a file in an existing folder.")
-        with target.open("x", encoding="utf-8") as stream:  # "x": do not overwrite a file or follow a link
+        with target.open("x", encoding="utf-8") as stream:  # mode "x" never overwrites a file nor follows a link
             stream.write(conversation_markdown(turns))
     except FileExistsError as error:
         raise UsageError(f"{target} exists and is not overwritten.", hint="Name another file.") from error
@@ -425,7 +425,7 @@ def _converse_at_terminal(room: ChatSession) -> int:
                 click.echo()
         except ChatExit:
             return 0
-        except KeyboardInterrupt:  # stop the current answer only
+        except KeyboardInterrupt:  # Ctrl-C stops the current answer, not the chat
             click.echo("\nStopped.\n")
 
 
@@ -465,7 +465,7 @@ def _answer(room: ChatSession, line: str, printed: set[str]) -> Iterable[str]:
 
 
 def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
-    """Remove the notes that were printed before, and how the question was understood."""
+    """Keep only the notes that were not printed before; without the note on how the question was understood."""
     notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
     printed.update(notes)
     return result.model_copy(update={"notes": notes})

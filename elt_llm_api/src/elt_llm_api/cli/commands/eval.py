@@ -50,7 +50,7 @@ _HINT = "Help: elt-llm eval --help"
 
 
 def answer_mode_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the mode options to a command; a mode runs instead of the command."""
+    """Add the options that measure answers, such as --refusals. Each runs instead of the command itself."""
 
     @wraps(function)
     def command(
@@ -65,11 +65,11 @@ def answer_mode_options(function: Callable[..., int]) -> Callable[..., int]:
         modes = {"--calibrate": calibrate, "--refusals": refusals, "--gold-answers": gold_answers}
         chosen = [name for name, is_chosen in modes.items() if is_chosen]
         if foreign is not None and chosen != ["--refusals"]:
-            raise UsageError("--foreign goes with --refusals.", hint=_HINT)
+            raise UsageError("--foreign needs --refusals.", hint=_HINT)
         if not chosen:
             return function(context, **others)
         if len(chosen) > 1:
-            raise UsageError(f"{' and '.join(chosen)} do not go together.", hint="Run one after the other.")
+            raise UsageError(f"{' and '.join(chosen)} cannot be combined.", hint="Run one after the other.")
         return _run_mode(context, chosen[0], foreign, others)
 
     for option in reversed(_MODE_OPTIONS):
@@ -95,12 +95,12 @@ def _run_mode(context: CommandContext, mode: str, foreign: Path | None, others: 
 
 
 def _reject_other_options(mode: str, foreign: Path | None, others: dict[str, Any]) -> None:
-    """Raise UsageError for options that do not go with a mode."""
+    """Raise UsageError for options that cannot be combined with a mode."""
     named = [f"--{name.replace('_', '-')}" for name in _INCOMPATIBLE if others[name]]
     named += ["--html"] if others["html"] and mode != "--refusals" else []
     named += ["a second --profile"] if len(others["profiles"]) > 1 else []
     if named:
-        raise UsageError(f"{mode} does not go with {', '.join(named)}.", hint=_HINT)
+        raise UsageError(f"{mode} cannot be combined with {', '.join(named)}.", hint=_HINT)
     of_set, of_collection = others["directory"] is not None, others["collection"] is not None
     if mode == "--calibrate" and (of_set or not of_collection):
         raise UsageError("--calibrate needs -c NAME and no DIR.", hint="Run: elt-llm eval --calibrate -c NAME")
@@ -110,7 +110,7 @@ def _reject_other_options(mode: str, foreign: Path | None, others: dict[str, Any
         raise UsageError("--refusals needs a DIR, or -c NAME.", hint="Run: elt-llm eval --refusals -c NAME")
     if foreign is not None and not of_set:
         raise UsageError(
-            "--foreign goes with a DIR.", hint="For -c NAME, the foreign questions come from other collections."
+            "--foreign needs a DIR.", hint="For -c NAME, the foreign questions come from other collections."
         )
 
 
@@ -199,8 +199,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if answers is not None and collection is not None:
         if compare or fail_under or per_query or html or strategies:
             raise UsageError(
-                "--answers does not go with --strategy, --compare, --fail-under, --per-query or --html.",
-                hint="It measures answers; those measure retrieval. --json has every question.",
+                "--answers cannot be combined with --strategy, --compare, --fail-under, --per-query or --html.",
+                hint="These options measure retrieval. Use --json for a result per question.",
             )
         return evaluate_answers(context, context.working_directory / answers, collection, profiles, as_json=as_json)
     files = OutputFiles.of(context.working_directory, per_query, html)
@@ -222,4 +222,4 @@ def _check_source(
             hint="Help: elt-llm eval --help",
         )
     if questions is not None and not from_documents:
-        raise UsageError("--questions goes with --from-documents.", hint="Help: elt-llm eval --help")
+        raise UsageError("--questions needs --from-documents.", hint="Help: elt-llm eval --help")

@@ -30,7 +30,7 @@ def command(context: CommandContext, document: str, collection: str, yes: bool, 
     data_dir = context.load().data_dir
     if not yes:
         _confirm_forget(context, collection, document, as_json=as_json)
-    with writer_lock(data_dir, f"elt-llm forget -c {collection}"):  # without the document's name
+    with writer_lock(data_dir, f"elt-llm forget -c {collection}"):  # the lock file must not contain the document's name
         from elt_llm_core.collection.forgetting import forget
         from elt_llm_core.store.store import open_store
 

@@ -89,7 +89,7 @@ def run_ingest(
 
 
 def _check_arguments(paths: tuple[Path, ...], collection: str | None, job: str | None, output: _OutputOptions) -> None:
-    """Raise UsageError for options that do not go together."""
+    """Raise UsageError for options that cannot be combined."""
     if job is None and collection is None:
         raise UsageError(
             "No collection is named.", hint="Run: elt-llm ingest PATH -c NAME, or elt-llm ingest --job NAME"
@@ -97,13 +97,13 @@ def _check_arguments(paths: tuple[Path, ...], collection: str | None, job: str |
     if job is not None and (paths or collection is not None):
         raise UsageError("A job names its own paths and collection.", hint=f"Run: elt-llm ingest --job {job}")
     if output.watch and (output.dry_run or output.as_json):
-        raise UsageError("--watch does not go with --dry-run or --json.", hint="Remove --watch.")
+        raise UsageError("--watch cannot be combined with --dry-run or --json.", hint="Remove --watch.")
 
 
 def _create_task(
     context: CommandContext, loaded: "LoadedSettings", paths: tuple[Path, ...], collection: str | None, job: str | None
 ) -> "tuple[IngestTask, list[str]]":
-    """Return the task, and its arguments for the lock's command line."""
+    """Return the task to run, and the arguments that the lock file shows as its command line."""
     from elt_llm_ingest.session import CollectionTask, JobTask
 
     if job is not None:
@@ -149,7 +149,7 @@ def _write_report(listed: Any, report_file: Path | None, *, quiet: bool) -> None
 
 
 def _watch(session: "IngestSession", report_file: Path | None) -> int:
-    """Ingest on every change until interrupted."""
+    """Ingest again after every change of the files, until interrupted."""
     from elt_llm_ingest.run.watch import FileWatcher
 
     from elt_llm_api.cli.render.ingest import WatchDisplay

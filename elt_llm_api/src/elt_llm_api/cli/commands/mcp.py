@@ -57,10 +57,10 @@ _BLOCK = 1 << 16  # bytes
 
 @contextmanager
 def reserved_stdout() -> Iterator[TextIO]:
-    """Return a private stream to stdout, and send what everybody else prints to stderr.
+    """Yield a private stream to stdout for the protocol; all other output to stdout goes to stderr.
 
-    The descriptor is replaced too, because libraries may write below Python, and a call that the end of the input
-    abandons may print until its thread ends.
+    The file descriptor is replaced too, because C libraries write to it, and because a tool call that was abandoned
+    when the input ended may still print.
     """
     sys.stdout.flush()
     private = os.dup(_OUTPUT)
@@ -75,19 +75,19 @@ def reserved_stdout() -> Iterator[TextIO]:
 
 @dataclass
 class StopSignal:
-    """The signals that ended the input."""
+    """The signals that were received, the first of which ended the input."""
 
     signals: list[int] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
-        """0 if the input ended by itself, else 128 plus the signal's number."""
+        """The exit code: 0 if the input ended by itself, else 128 plus the number of the first signal."""
         return 128 + self.signals[0] if self.signals else 0
 
 
 @contextmanager
 def interruptible_input() -> Iterator[StopSignal]:
-    """Let SIGTERM and SIGINT end the standard input, and a second signal the process. Main thread only."""
+    """Make the first SIGTERM or SIGINT end the standard input, and the second end the process. Main thread only."""
     ending = StopSignal()
     real = os.dup(_INPUT)
     reading, writing = os.pipe()
@@ -113,7 +113,7 @@ def interruptible_input() -> Iterator[StopSignal]:
 
 
 def _copy_input(writing: int, real: int, wakeup: int) -> None:
-    """Copy until the real input ends, `wakeup` becomes readable, or the reader is gone."""
+    """Copy the real input until it ends, `wakeup` becomes readable, or the reader has closed its end."""
     try:
         while wakeup not in select.select([real, wakeup], [], [])[0]:
             data = os.read(real, _BLOCK)

@@ -15,8 +15,8 @@ from elt_llm_api.display.text import print_json
 def command(context: CommandContext, receipt: Path, as_json: bool) -> int:
     """Compare a receipt with the current output, quotes, documents, settings and program.
 
-    Nothing is generated. Exit code 0 if a run now would write the same output, else 1. Other versions of libraries are
-    reported, but do not count as a difference.
+    Nothing is generated. Exit code 0 if a run now would write the same output, else 1. Changed versions of libraries
+    are reported, but do not count as a difference.
     """
     from elt_llm_consumer.runner.replay import replay
 

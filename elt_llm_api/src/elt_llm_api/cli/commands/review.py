@@ -47,7 +47,7 @@ def import_command(context: CommandContext, file: Path, job: str, kind: str | No
 @json_option
 @pass_command_context
 def stale_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
-    """List each row with a quote that moved or vanished, or whose document changed around a quote."""
+    """List each row whose quote moved, vanished, or has changed text around it in its document."""
     from elt_llm_consumer.review.stale import read_sources, stale_rows
 
     from elt_llm_api.cli.render.jobs import print_stale_rows

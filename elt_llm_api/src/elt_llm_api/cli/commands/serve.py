@@ -55,7 +55,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 
 def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "LoadedSettings":
-    """Return the settings with the options that are not None in place of those of the section."""
+    """Return the settings with a section's values replaced by the options that are not None."""
     chosen = {name: value for name, value in options.items() if value is not None}
     section = loaded.settings.serve.model_copy(update=chosen)
     return replace(loaded, settings=loaded.settings.model_copy(update={"serve": section}))

@@ -1,4 +1,4 @@
-"""`elt-llm show`: print a document's parsed text, one page or one span."""
+"""`elt-llm show`: print the parsed text of a document, of one page, or of one span."""
 
 import re
 import sys

@@ -46,7 +46,7 @@ def unsupported_lines(result: QueryResult) -> Iterator[str]:
 
 
 def chunk_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Iterator[str]:
-    """Return every chunk with its location, score and excerpt."""
+    """Return the lines of every chunk: its location, score and excerpt."""
     several = len({chunk.collection for chunk in chunks}) > 1
     for number, chunk in enumerate(chunks, start=1):
         location = location_of(chunk, several=several)
@@ -58,14 +58,14 @@ def chunk_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Itera
 
 
 def citation_lines(citation: Citation, *, several: bool = False) -> Iterator[str]:
-    """Return a citation: its reference, location, score and excerpt."""
+    """Return the lines of a citation: its number, location, score and excerpt."""
     location = location_of(citation, several=several)
     yield f"{click.style(citation.reference, bold=True)} {location}  {citation.relevance_score:.2f}"
     yield from _wrap(f"“{_excerpt(citation.excerpt)}”", indent="    ")
 
 
 def note_lines(notes: Sequence[str]) -> Iterator[str]:
-    """Return the notes, dimmed, after an empty line."""
+    """Return the lines of the notes, in grey, after an empty line."""
     if notes:
         yield ""
     for note in notes:
@@ -73,9 +73,9 @@ def note_lines(notes: Sequence[str]) -> Iterator[str]:
 
 
 def location_of(source: Citation | RetrievedChunk, *, several: bool = False) -> str:
-    """Describe document, page and section; the collection too if there are `several`.
+    """Return document, page and section of a chunk, and its collection if there are `several`.
 
-    A part of a file also gets its title, for `model.drawio#entity/3c51` means nothing to a reader.
+    A part of a file also gets its title, because `model.drawio#entity/3c51` means nothing to a reader.
     """
     collection = [source.collection] if several else []
     title = [source.source_title] if "#" in source.source else []
@@ -112,7 +112,7 @@ _RESTART_NOTES = MappingProxyType(
 
 
 class StreamPrinter:
-    """Prints answer events as they arrive; lines are as long as the model writes them."""
+    """Prints the events of a streamed answer as they arrive, without wrapping lines."""
 
     def __init__(self) -> None:
         self._written = ""
@@ -147,7 +147,7 @@ class StreamPrinter:
         yield from _remaining_lines(result, with_refusal=not result.answered and not self._refused(result))
 
     def _refused(self, result: "QueryResult") -> bool:
-        """Whether the streamed text is a refusal, shipped or in the model's words."""
+        """Return whether the streamed text is a refusal, the standard one or one in the model's words."""
         from elt_llm_query.synthesis.refusals import is_blank, is_refusal
 
         if is_blank(self._written):

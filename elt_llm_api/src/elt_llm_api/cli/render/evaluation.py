@@ -57,7 +57,7 @@ class OutputFiles:
 
 
 def print_evaluation(evaluated: "EvaluationOutcome", files: OutputFiles, *, as_json: bool) -> int:
-    """Print and write the results; return 1 if a figure is below its threshold, else 0."""
+    """Print and write the results; return 1 if a metric is below its threshold, else 0."""
     if files.per_query is not None:
         write_output(files.per_query, "".join(_result_lines(evaluated)))
     if files.html is not None:
@@ -86,7 +86,7 @@ def evaluation_lines(evaluated: "EvaluationOutcome") -> Iterator[str]:
 
 
 def profile_note_lines(reports: "Sequence[ProfileReport]") -> Iterator[str]:
-    """Return the first notes of each profile; there may be one per question."""
+    """Return the first few notes of each profile, because there may be one per question."""
     for report in reports:
         for note in report.notes[:MOST_NOTES]:
             yield f"{report.profile}: {note}"
@@ -101,7 +101,7 @@ def comparison_lines(compared: "ProfileComparison") -> Iterator[str]:
 
 
 def _comparison_rows(compared: "ProfileComparison") -> list[list[str]]:
-    """Return a header and a row for each figure."""
+    """Return a header row and a row for each metric."""
     rows = [["figure", "difference", "95 % interval", "p", "better", "worse", ""]]
     for it in compared.differences:
         difference = [f"{it.mean:+.4f}", f"{it.low:+.4f} to {it.high:+.4f}", f"{it.p_value:.4f}"]
@@ -222,7 +222,7 @@ def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
 
 
 def _rank_shares(report: "ProfileReport") -> list[float]:
-    """Return the share of questions by rank of the first relevant chunk, questions without one last."""
+    """Return the shares of questions by the rank of their first relevant chunk; those without one come last."""
     counts = [0] * (len(RANK_STEPS) + 1)
     for result in report.results:
         rank = _first_relevant_rank(result)
@@ -271,7 +271,7 @@ WEIGHTS = {"shipped": "as shipped", "calibrated": "as calibrated", "stale": "as 
 
 
 def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> int:
-    """Print the figures of `--refusals`; return 0."""
+    """Print the results of `--refusals`; return 0."""
     if html is not None:
         write_output(html, refusal_page(report))
     if as_json:
@@ -283,7 +283,7 @@ def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: P
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
-    """Return the figures by kind, and risk by coverage."""
+    """Return the lines with refusal rates by kind of question, and with risk by coverage."""
     from elt_llm_query.evaluate.refusals import points_at_coverages
 
     yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"
@@ -308,7 +308,7 @@ def _refusal_rows(report: "RefusalReport") -> list[list[str]]:
 
 
 def refusal_page(report: "RefusalReport") -> str:
-    """Return the page with the figures and the risk-coverage curve of each kind."""
+    """Return the HTML page with refusal rates and the risk-coverage curve of each kind of question."""
     header, *rows = _refusal_rows(report)
     title = "Risk (upwards) by coverage: the share answered wrong of the share answered"
     lines = [(kind, [(at.coverage, at.risk) for at in one.curve]) for kind, one in report.by_kind.items()]
@@ -327,7 +327,7 @@ def refusal_page(report: "RefusalReport") -> str:
 
 
 def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
-    """Print the figures of `--gold-answers`; return 0."""
+    """Print the results of `--gold-answers`; return 0."""
     if as_json:
         print_json(report.to_json())
         return 0
@@ -355,7 +355,7 @@ def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: 
 
 
 def calibration_lines(fitted: "FittedCalibration", collection: str) -> Iterator[str]:
-    """Return the figures of held-out questions before and after, and which weights are used."""
+    """Return the quality on held-out questions before and after calibration, and which weights are used."""
     questions = ", ".join(f"{number} {kind}" for kind, number in fitted.questions.items())
     yield f"{collection}: {questions or 'no questions'}"
     if fitted.before and fitted.after:

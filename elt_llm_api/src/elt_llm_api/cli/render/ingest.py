@@ -27,7 +27,7 @@ _ORDER = (
     *("renamed", "changed", "new", "ok", "unchanged"),
 )
 _UNREMARKABLE = "unchanged"
-_UNREAD_PAGES = re.compile("no text layer(?!; (?:OCR|tesseract))")  # after OCR, the reason has its result
+_UNREAD_PAGES = re.compile("no text layer(?!; (?:OCR|tesseract))")  # after OCR, the reason contains the result of OCR
 _OCR_HINT = "Pages without a text layer are images. To read them by OCR, set ingest.ocr to true."
 _MOST_SHOWN = 40
 
@@ -88,7 +88,7 @@ def problem_lines(reports: "Iterable[IngestReport | JobReport]") -> list[str]:
 
 
 def exit_code_of(reports: "Iterable[IngestReport | JobReport]") -> int:
-    """Return 1 if any of them failed, else 0."""
+    """Return exit code 1 if a report contains a failure, else 0."""
     return max((report.exit_code for report in reports), default=0)
 
 
@@ -123,7 +123,7 @@ def _print_job(report: "JobReport") -> None:
 
 
 def _files_of_job(report: "JobReport") -> list[tuple[str, str, str]]:
-    """Return every file once, with the chunks of all its collections."""
+    """Return every file once, with its number of chunks in all collections of the job."""
     chunks_of: dict[FileOutcome, list[int]] = {}
     for file in (*report.files, *(file for one in report.reports for file in one.files)):
         chunks_of.setdefault(replace(file, chunks=0), []).append(file.chunks)
@@ -221,7 +221,7 @@ class WatchDisplay:
         print_error(expected, as_json=False)
 
     def busy(self, error: "LockHeld") -> None:
-        """Print which process holds the lock."""
+        """Print which process holds the writer lock."""
         click.echo(f"{_time_of_day()}  Waiting: {strip_control_characters(str(error))}", err=True)
 
 

@@ -36,7 +36,7 @@ def cost_lines(cost: "RunCost", *, dry_run: bool) -> list[str]:
 
 
 def print_run_report(report: "RunReport", here: Path) -> None:
-    """Print figures, notes, failed rows, totals and files."""
+    """Print the results of a run: statistics, notes, failed rows, totals and written files."""
     rows = [
         (one_line(name), f"{value:,}" if isinstance(value, int) else one_line(str(value)))
         for name, value in report.figures.items()
