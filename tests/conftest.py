@@ -1,4 +1,4 @@
-"""Fixtures of every test: no network, no developer's home folder, real data if available."""
+"""Fixtures of every test: no network, an empty home folder, real data if available."""
 
 import os
 import runpy

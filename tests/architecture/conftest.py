@@ -1,4 +1,4 @@
-"""The files the guards look at."""
+"""Fixtures: the files that the guards examine."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ _NOT_OURS = {"node_modules", "__pycache__", "build", "dist"}
 
 
 def _written_files() -> list[Path]:
-    """Every file people wrote: no caches, no environments, nothing hidden but the CI scripts."""
+    """Return every file that people wrote: no caches, no virtual environments, no hidden files except .ci."""
     found = [path for path in PROJECT.rglob("*") if path.is_file()]
     return sorted(path for path in found if _is_written(path.relative_to(PROJECT)))
 

@@ -23,7 +23,7 @@ def domain_words() -> re.Pattern[str]:
 
 
 def without_format_names(line: str) -> str:
-    """A line without the names of a product's file format in imports and choices."""
+    """Return a line without the product name where it names a file format."""
     return re.sub(r"elt_llm_ingest\.leanix\b|\"leanix_(model|inventory)\"", "", line)
 
 

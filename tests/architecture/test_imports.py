@@ -1,4 +1,4 @@
-"""Importing does nothing but import, and asking for help imports nothing heavy."""
+"""Importing a module has no side effects, and `--help` imports no heavy library."""
 
 import ast
 import subprocess
@@ -11,7 +11,7 @@ from optional import needs
 HEAVY = ("llama_index", "chromadb", "numpy", "onnxruntime", "bm25s", "tokenizers", "pydantic", "yaml", "pypdfium2")
 NEVER = ("nltk", "tiktoken", "torch", "transformers", "openai")
 
-# Imports what it is given and tells whether that changed anything outside the process's own memory.
+# Imports the given modules and reports any effect outside of the memory of the process.
 WATCH = """
 import os, sys, threading
 before = dict(os.environ), os.getcwd(), threading.active_count()
@@ -24,7 +24,7 @@ assert before[1:] == after[1:], (before[1:], after[1:])
 
 
 def imported_by(*arguments: str, cwd: Path) -> set[str]:
-    """The modules Python imports on the way."""
+    """Return the modules that a Python program imports."""
     shown = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments], cwd=cwd, capture_output=True, text=True, check=False
     )
@@ -33,22 +33,20 @@ def imported_by(*arguments: str, cwd: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("doctor", "--help"), ("init", "--help"), ("--version",)])
-def test_help_imports_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_help_imports_no_heavy_library(arguments: tuple[str, ...], tmp_path: Path) -> None:
     imported = imported_by("-m", "elt_llm_api.cli", *arguments, cwd=tmp_path)
     assert "click" in imported
     assert sorted(name for name in imported if name.startswith(HEAVY)) == []
 
 
-def test_importing_every_module_has_no_effect_and_imports_nothing_that_phones_home(
-    modules: list[str], tmp_path: Path
-) -> None:
+def test_importing_our_modules_has_no_side_effect_and_imports_no_telemetry(modules: list[str], tmp_path: Path) -> None:
     needs("gradio", "mcp")
     loaded = imported_by("-c", WATCH, *modules, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert sorted(name for name in loaded if name.split(".")[0] in NEVER) == []
 
 
-def test_package_folders_import_nothing_heavy(sources: list[Path]) -> None:
+def test_package_init_files_import_no_heavy_library(sources: list[Path]) -> None:
     for path in (path for path in sources if path.name == "__init__.py"):
         statements = ast.parse(path.read_text(encoding="utf-8")).body
         assert isinstance(statements[0], ast.Expr), f"{path} lacks a docstring"

@@ -84,7 +84,7 @@ def test_systemd_accepts_the_unit(unit_file: Path, tmp_path: Path) -> None:
     if program is None:
         pytest.skip("needs systemd-analyze: apt-get install systemd")
     told = unit_file.read_text(encoding="utf-8")
-    # It looks whether the program is there; here it is another one.
+    # systemd-analyze checks that the program exists, so another existing program is named here.
     told = told.replace("/opt/elt-llm/.venv/bin/elt-llm serve", "/bin/true").replace(
         "=/opt/elt-llm\n", f"={tmp_path}\n"
     )

@@ -1,4 +1,4 @@
-"""The packages stay small enough to enter: few files, few rooms, one name for one class, and short paths."""
+"""The packages stay small: limits on files, lines, top-level entries, functions, and modules imported by a question."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Docstrings, comments and messages use the field's words, one for each thing: docs/glossary-of-terms.md."""
+"""Docstrings, comments and messages use the vocabulary of docs/glossary-of-terms.md."""
 
 import ast
 import io

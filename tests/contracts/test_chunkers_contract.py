@@ -1,4 +1,4 @@
-"""The contract of every chunker: spans of the text, nothing lost, nothing over the limit, always the same result."""
+"""The contract of every chunker: chunks are spans of the text, none over the limit; no text is lost; results repeat."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sampling import sampled
 
 STRATEGIES = get_args(ChunkingSettings.model_fields["strategy"].annotation)
-REAL_FILES = 1  # of each format
+REAL_FILES = 1  # documents of each format
 
 
 @dataclass(frozen=True)

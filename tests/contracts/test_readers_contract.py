@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 DATASETS = os.environ.get("ELT_LLM_DATASETS", "")
-# Their probes quote the page's table of contents, which is navigation and left out on purpose.
+# The probes of these files quote the table of contents, which readers leave out on purpose as navigation.
 NAVIGATION_PROBES = ("wiki_duck.html",)
-# Sheets and slides that are pages, pages that Word counted; and where the probe stands if not on the first.
+# The expected number of pages (sheets and slides count as pages), and the page of the probe if it is not the first.
 PAGES = {"xlsx_01.xlsx": 4, "xlsx_06_edge_cases_.xlsx": 3}
 PAGES |= {"powerpoint_sample.pptx": 3, "fake-power-point-table.pptx": 1, "unit_test_headers_numbered.docx": 2}
 PROBE_PAGES = {"xlsx_01.xlsx": 2, "unit_test_headers_numbered.docx": 2}
@@ -141,7 +141,7 @@ def test_a_real_file_has_the_content_of_its_manifest(entry: dict[str, Any]) -> N
     assert len(document.pages) == (entry.get("pages", 0) if path.suffix == ".pdf" else PAGES.get(path.name, 0))
     if entry["file"] in NAVIGATION_PROBES:
         return
-    # The probe is the beginning of another parser's text; a running header in it may rightly be gone.
+    # The probe is the beginning of another parser's text; readers may leave out a running header in it.
     wanted = _words(entry["probe"])
     assert len(wanted & _words(_page(document, PROBE_PAGES.get(path.name, 1)))) >= 0.75 * len(wanted)
 

@@ -21,7 +21,7 @@ COLLECTIONS, NODES, DIMENSION, MOST = 18, 12, 16, 3
 
 
 class Shelf(Closeable):
-    """Eighteen Chroma indexes without a common vector, and the pool that opens them."""
+    """Eighteen Chroma indexes that share no vector, and the pool that opens them."""
 
     def __init__(self, folder: Path, most_open: int) -> None:
         self.indexes = VectorIndexPool(most_open, exact_below=0)
@@ -48,7 +48,7 @@ class Shelf(Closeable):
         )
 
     def best(self, place: int, node: int) -> Sequence[str]:
-        """The results of one collection that are nearest to one of its own vectors."""
+        """Return the search results of one collection for one of its own vectors."""
         asked = VectorStoreQuery(query_embedding=self.vectors[place][node].tolist(), similarity_top_k=1)
         return self.stores[place].query(asked).ids or []
 

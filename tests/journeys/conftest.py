@@ -1,4 +1,4 @@
-"""The demo, run once for all workers with the real embedding model, in monitored processes of its own."""
+"""Fixtures that are built once for all workers: the demo with the real embedding model, in separate processes."""
 
 import fcntl
 import json
@@ -41,7 +41,7 @@ def made_once(folder: Path, name: str, make: Callable[[], Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def demo(shared_folder: Path) -> Demo:
-    """`elt-llm demo`, twice."""
+    """Return the results of two runs of `elt-llm demo`."""
     seen, watcher = shared_folder / "sockets", shared_folder / "watcher"
 
     def make() -> dict[str, Any]:

@@ -106,7 +106,7 @@ def test_a_second_writer_is_refused_while_readers_continue(library: Path) -> Non
     assert run_process("ingest", "note.md", "-c", "note", folder=library, **FAKE).code == 0
     with started(library, "ingest", "files", "-c", "all") as process:
         wait_for_line(process, "Embedding chunks")
-        process.send_signal(signal.SIGSTOP)  # however long the others take, it holds the lock
+        process.send_signal(signal.SIGSTOP)  # it holds the lock until it is killed
         refused = run_process("ingest", "note.md", "-c", "second", folder=library, **FAKE)
         answered = run_process("ask", "How tall is the mast?", "-c", "note", "--json", folder=library, **FAKE)
         status = run_process("status", folder=library, **FAKE)

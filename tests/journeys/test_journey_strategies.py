@@ -80,7 +80,7 @@ def test_each_retrieval_strategy_finds_the_rule_by_its_retrievers(strategy: str,
     assert found
     legs = {leg for chunk in found for leg in ("dense_rank", "keyword_rank") if chunk[leg] is not None}
     assert legs == RETRIEVING[strategy]
-    if strategy != "dense":  # the embedding of the tests knows nothing of meaning
+    if strategy != "dense":  # the fake embedding of the tests does not represent meaning
         assert any("borrowed for four weeks" in chunk["text"] for chunk in found[:3])
 
 
@@ -94,7 +94,7 @@ def test_each_answer_strategy_gives_citations_of_the_same_form(strategy: str, as
         headers={"accept": "text/event-stream"},
     ) as told:
         assert "event: piece" in told.read().decode()
-    result = asker.ask(QUESTION, profile=strategy)  # remembered by now, and the same
+    result = asker.ask(QUESTION, profile=strategy)  # the answer comes from the cache and is the same
     assert result["metadata"]["cached"]
     numbers = re.findall(r"\[\d{1,3}\]", result["answer"])
     cited = by_number(result)

@@ -78,7 +78,7 @@ def test_a_true_sentence_is_supported_however_it_names_its_source(reply: str, li
 
 
 def test_the_timeout_covers_all_model_calls_of_an_answer(library: Library) -> None:
-    reply = f"1. It is asked how long.\nAnswer: {TRUE}"  # 14 pieces, a tenth of a second each
+    reply = f"1. It is asked how long.\nAnswer: {TRUE}"  # 14 pieces, each delayed by a tenth of a second
     ended = replied(library, reply, fault=Fault.SLOW, ANSWER__STRATEGY="tot", LLM__ANSWER_TIMEOUT="2.5")
     assert ended.code == 1
     assert ended.json["error"]["type"] == "ModelTimeout"

@@ -189,7 +189,7 @@ def test_every_strategy_reaches_the_true_answer(strategy: str, library: Library)
     assert bool(result["reasoning_steps"]) == (strategy != "simple")
 
 
-def test_an_answer_cut_at_its_longest_is_flagged(library: Library) -> None:
+def test_an_answer_cut_at_the_token_limit_is_flagged(library: Library) -> None:
     with model_server_with(TRUE) as server:
         server.faults.always("/api/chat", Fault.LENGTH)
         result = library.ask(written_by("ollama", server), "--json").json
@@ -206,7 +206,7 @@ def test_a_server_that_is_down_ends_the_command_with_the_cure(provider: str, lib
 
 
 def _is_complete(result: dict[str, object]) -> None:
-    """A small model may write anything; its text is checked and counted, and never replaced by quotes."""
+    """Check that the text of a small model is verified and counted, and never replaced by quotes."""
     assert result["question"] == QUESTION
     assert isinstance(result["metadata"], dict)
     assert result["metadata"]["model"] != "extractive"

@@ -1,6 +1,6 @@
 """Every fault of a model server in `elt-llm ask`: a typed error with its cure, or a degradation with a note.
 
-Whatever happens, nothing is quoted in place of the answer that was to be written, and the command ends in time.
+No fault makes the command quote documents in place of a written answer, and the command always ends in time.
 """
 
 import time
@@ -15,7 +15,7 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from processes.command_line import CommandResult
 from served.scripted_answers import CHATS, LONG_TEXT, QUESTION, TRUE, Library, ingested, written_by
 
-AT_MOST = 30.0  # seconds, where the answer may take two
+AT_MOST = 30.0  # seconds for the whole command; the answer may take two
 IMPATIENT = {
     "LLM__ANSWER_TIMEOUT": "2",
     "OLLAMA__REQUEST_TIMEOUT": "0.5",
@@ -42,7 +42,7 @@ ERRORS = {
     Fault.PROMPT_CUT: ("PromptTooLong", "context_window"),
     Fault.CUT_50: ("PromptTooLong", "context_window"),
 }
-# No server has a window so small that it would cut a little off a short prompt.
+# No server has a window so small that it would truncate a short prompt slightly.
 OF_LONG_PROMPTS = (Fault.CUT_5, Fault.CUT_10, Fault.CUT_20, Fault.CUT_50)
 BORNE = {
     Fault.SLOW: (True, ""),
