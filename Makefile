@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test faults bench docker-build docker-up docker-down fuzz-http
+.PHONY: help setup demo serve check lint format test faults properties bench docker-build docker-up docker-down fuzz-http
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -33,6 +33,9 @@ test: ## Run the tests with the command of the README
 
 faults: ## Run the long fault tests: kills, full disks, damage and malformed files
 	FULL=1 KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
+
+properties: ## Run the property tests with ten times as many generated examples
+	FULL=1 $(ALL) pytest -m hypothesis
 
 fuzz-http: ## Send the server thousands of requests generated from its OpenAPI description
 	FUZZED=$${FUZZED:-150} FUZZED_REPORT=fuzz-http.txt $(ALL) pytest tests/api/serve/routes/test_api_description.py -n 0 -s

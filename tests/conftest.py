@@ -8,10 +8,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 from optional import OptionalFile
+from sampling import FULL
 
 NO_NETWORK = Path(__file__).parent / "no_network"
 
-hypothesis.settings.register_profile("project", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("project", deadline=None, print_blob=True, max_examples=300 if FULL else 30)
 hypothesis.settings.load_profile("project")
 
 

@@ -23,10 +23,11 @@ from elt_llm_core.settings.tree import EmbeddingSettings, QuerySettings, Setting
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
 from model_servers.tiny_cross_encoder import write_tiny_cross_encoder
+from sampling import FULL
 from stored.filtered_library import FISH, fill
 from stored.shelf import writing
 
-QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(24)]
+QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 24)]
 THREADS = 4
 OWN_THREADS = {"ThreadPoolExecutor.__init__": 1}  # those that ask
 # Functions that make a model, an index, a client or a connection, wherever they stand in our packages.
