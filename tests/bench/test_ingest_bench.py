@@ -1,4 +1,4 @@
-"""The cost of an ingest: besides embedding, without changes, and with one changed document."""
+"""The duration of an ingest: without the embedding, without changes, and with one changed document."""
 
 import subprocess
 import sys
@@ -29,21 +29,21 @@ pytestmark = pytest.mark.bench
 
 
 class StageClock(SilentListener):
-    """Seconds by stage."""
+    """Measures the seconds of each stage."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._name, self._since = "", time.perf_counter()
 
     def stage(self, name: str, total: int) -> None:
-        """End one stage and start the next."""
+        """End the current stage and start the next one."""
         now = time.perf_counter()
         self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._since
         self._name, self._since = name, now
 
 
 class NearbyEmbedding(FakeEmbedding):
-    """Vectors of 384 dimensions near a subspace of twelve, as vectors of real texts are near one of few dimensions."""
+    """Returns vectors of 384 dimensions near a subspace of twelve dimensions, like vectors of real texts."""
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
@@ -51,7 +51,7 @@ class NearbyEmbedding(FakeEmbedding):
         return replace(super().fingerprint, dimension=384)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Shape (len(texts), 384)."""
+        """Return vectors, shape (len(texts), 384)."""
         plane = np.random.default_rng(0).normal(size=(12, 384)).astype(np.float32)
         seeds = [int.from_bytes(sha256(text)[:8], "big") for text in texts]
         vectors = np.stack([np.random.default_rng(seed).normal(size=12) for seed in seeds]).astype(np.float32) @ plane

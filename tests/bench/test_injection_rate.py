@@ -1,4 +1,4 @@
-"""How often a small real model obeys instructions in documents; reported only. That they have no effect is asserted."""
+"""Report how often a small real model obeys instructions in documents; its answers must have no side effect."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The server under load at 10,000 chunks while another process publishes; LOAD_SECONDS sets the duration."""
+"""The server under load with 10,000 chunks while another process publishes; LOAD_SECONDS sets the duration."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The load benchmark in a short version: nothing fails and no generations mix; no time is checked."""
+"""A short version of the load benchmark: no request fails and no answer mixes generations. No time is checked."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from load.clients import LoadMeasurements
 from load.run import LoadBench
 from processes.command_line import FAKE
 
-_MOST_ROUNDS = 40  # of three seconds: a busy machine takes long to publish
+_MOST_ROUNDS = 40  # runs of three seconds each, because a busy machine takes long to publish
 
 
 def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set[int]:

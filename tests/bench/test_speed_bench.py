@@ -10,7 +10,7 @@ from benchmarking.run import SpeedBench
 from elt_llm_core.models.factory import create_embedding
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-SIZES = {5_000: 200, 20_000: 100, 100_000: 40}  # passages: questions to LlamaIndex, which takes its time
+SIZES = {5_000: 200, 20_000: 100, 100_000: 40}  # number of chunks: number of questions to LlamaIndex, which is slow
 QUESTIONS = 500
 LARGEST = max(SIZES)
 

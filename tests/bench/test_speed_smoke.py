@@ -1,4 +1,4 @@
-"""The speed benchmark in a small version without data sets: it runs completely, and no time is checked."""
+"""A small version of the speed benchmark without data sets: it runs completely, and no time is checked."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Refuses every connection beyond loopback. Python imports a module of this name at its start, so that programs which
-tests start are kept on this machine too; tests/conftest.py loads it for the tests' own process."""
+"""Refuses every connection beyond loopback. Python imports a module of this name at its start, so that programs started
+by tests are restricted too; tests/conftest.py loads it for the tests' own process."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ class NetworkRefused(Exception):
 
 
 def refuse_to_leave_the_machine(event: str, arguments: tuple[object, ...]) -> None:
-    """Install an audit hook that sees every socket of Python, whichever library opens it, without patching."""
+    """Install an audit hook, which sees every socket that any library opens in Python."""
     if event in {"socket.connect", "socket.sendto"}:
         address = arguments[1]
     elif event == "socket.getaddrinfo":

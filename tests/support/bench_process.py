@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ProcessTimings:
-    """Milliseconds to open, of the first question and of the median one; megabytes at the end."""
+    """Milliseconds to open the collection, for the first question and for the median question; megabytes at the end."""
 
     open_ms: float
     first_ms: float
@@ -25,7 +25,7 @@ class ProcessTimings:
 
 
 def run(what: str, folder: Path, collection: str, provider: str, questions: list[str]) -> ProcessTimings:
-    """Open, ask every question, measure."""
+    """Open the collection, ask every question, and measure."""
     started = time.perf_counter()
     close, search = _open(what, folder, collection, provider)
     opened = time.perf_counter()
@@ -57,7 +57,7 @@ def _open(what: str, folder: Path, collection: str, provider: str) -> tuple[Call
 
 
 def _memory() -> tuple[float, float]:
-    """Megabytes of this process: anonymous ones, which no file backs, and all that are resident."""
+    """Return the memory of this process in megabytes: anonymous (not backed by a file) and resident."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     kilobytes = {line.split(":")[0]: line.split()[1] for line in status.splitlines() if line.startswith(("Rss", "VmR"))}
     return int(kilobytes["RssAnon"]) / 1024, int(kilobytes["VmRSS"]) / 1024

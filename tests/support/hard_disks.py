@@ -1,7 +1,7 @@
-"""Run as a program: what a collection does on a disk that is full or may only be read. Prints one JSON document.
+"""A program that checks how a collection behaves on a full or read-only disk, and prints one JSON document.
 
 `python hard_disks.py KIND SOURCE PLACE` copies the data directory SOURCE and its folder `docs` to PLACE, which the
-caller has mounted as a small disk, or else a limit on the size of files imitates one.
+caller has mounted as a small disk; otherwise a limit on file sizes imitates a full disk.
 """
 
 import json
@@ -27,7 +27,7 @@ QUESTIONS = ("anchor and basin", "a reef", "ferry harbour island")
 
 
 def answers(generation: Generation) -> list[Any]:
-    """Cosines of what is nearest to each question, and the best place by words; every text is read."""
+    """Read every text, and return the nearest cosines and the best keyword match of each question."""
     model = FakeEmbedding()
     found: list[Any] = []
     for question in QUESTIONS:
@@ -40,7 +40,7 @@ def answers(generation: Generation) -> list[Any]:
 
 
 def ask_in_new_process(data_dir: Path) -> dict[str, Any]:
-    """What a new process answers, or the error it refuses with."""
+    """Return the answers of a new process, or its error."""
     try:
         with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
             told = {"answers": answers(generation), "notes": list(generation.notes)}
@@ -90,12 +90,12 @@ def _ingest(data_dir: Path, folder: Path) -> dict[str, Any]:
 
 
 def main(kind: str, source: Path, place: Path) -> dict[str, Any]:
-    """Ask before, on the hard disk and after."""
+    """Ask before the disk is full or read-only, while it is, and afterwards."""
     shutil.copytree(source, place / "data")
     folder = write_files(place / "docs", {"new.md": "A new note of the tide.\n"})
     data_dir = place / "data"
     told: dict[str, Any] = {"before": ask_in_new_process(data_dir)["answers"]}
-    if kind != "readonly":  # a disk cannot be made so while a file is open for writing
+    if kind != "readonly":  # a disk cannot become read-only while a file is open for writing
         with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
             _harden(kind, place)
             told["still"] = answers(generation)

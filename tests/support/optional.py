@@ -32,7 +32,7 @@ class OptionalFile(pytest.Module):
     """A test file that is skipped if it imports a module of an extra or group that is not installed."""
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """The tests of the file. Any other failed import is an error."""
+        """Collect the tests of the file. Any other failed import is an error."""
         try:
             return list(super().collect())
         except self.CollectError as error:

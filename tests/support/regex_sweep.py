@@ -1,7 +1,7 @@
-"""Times every compiled pattern of a package against texts made to be slow; run as a process of its own.
+"""Measure every regular expression of a package on texts that provoke backtracking; run as a separate process.
 
 `python regex_sweep.py PACKAGE LENGTH LIMIT TEXTS` prints a JSON list of what took longer than LIMIT seconds.
-With TEXTS, each pattern meets a seeded sample of so many texts instead of all of them.
+With TEXTS, each pattern is tried on a seeded sample of that many texts.
 """
 
 import ast
@@ -26,11 +26,11 @@ Found = dict[str, Any]
 
 
 class _TookTooLong(Exception):
-    """The alarm, which the engine of patterns lets through."""
+    """The alarm signal, which interrupts a running regular expression."""
 
 
 def patterns_of(package: str) -> Iterator[tuple[str, "re.Pattern[str]"]]:
-    """Each pattern that a module of the package holds when it is imported, with its place, once."""
+    """Return each pattern that a module of the package defines at import, with its location."""
     seen: set[tuple[str, int]] = set()
     root = importlib.import_module(package)
     for info in pkgutil.walk_packages(root.__path__, f"{package}."):
@@ -54,7 +54,7 @@ def _held(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
 
 
 def _written(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
-    """The patterns that are compiled as they are used."""
+    """Return the patterns that functions compile when they are called."""
     for node in ast.walk(ast.parse(inspect.getsource(module) or "")):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
             continue
@@ -86,7 +86,7 @@ def _ways(place: str, pattern: "re.Pattern[str]", used: str) -> Iterable[tuple[s
     name = re.escape(place.rpartition(".")[2])
     anchored = re.search(rf"\b{name}\.(?:match|fullmatch)\b", used)
     searched = re.search(rf"\b{name}\.(?:search|finditer|findall|sub|subn|split)\b", used)
-    if searched or not anchored:  # what is only ever held against the beginning of a line is not looked for in one
+    if searched or not anchored:  # patterns that are only matched at the start of a line are not searched for
         yield "finditer", lambda text: sum(1 for _ in pattern.finditer(text))
 
 
@@ -106,7 +106,7 @@ def _slow(
 
 
 def sweep(package: str, length: int, limit: float, sample: int) -> tuple[int, list[Found]]:
-    """How many patterns there are, and those that took longer than `limit` seconds of computing for a text."""
+    """Return the number of patterns, and those that took longer than `limit` CPU seconds for a text."""
 
     def too_long(*_: object) -> None:
         raise _TookTooLong

@@ -1,4 +1,4 @@
-"""Samples of long suites: a few cases, always the same, in an ordinary run, and all of them with `make faults`."""
+"""Sample long test suites: a fixed selection of cases in an ordinary run, and all cases with `make faults`."""
 
 import os
 import random
@@ -11,7 +11,7 @@ Case = TypeVar("Case")
 
 
 def sampled(cases: Iterable[Case], count: int) -> list[Case]:
-    """Return `count` of the cases in their order, chosen by a fixed seed, or all of them where FULL is 1."""
+    """Return `count` of the cases in their order, chosen by a fixed seed, or all of them if FULL is 1."""
     every = list(cases)
     if FULL or len(every) <= count:
         return every

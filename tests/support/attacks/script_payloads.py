@@ -1,4 +1,4 @@
-"""Eighty texts that try to run a script, load a frame or go elsewhere where they are shown."""
+"""Eighty texts that try to run a script, load a frame or navigate to another page when they are shown."""
 
 IN_HTML = [
     "<script>alert(1)</script>",

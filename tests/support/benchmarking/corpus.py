@@ -1,8 +1,8 @@
 """Generated chunks for benchmarks, made of sentences of real ones, with vectors that need no embedding.
 
-A generated chunk has three sentences or more of one real chunk and two of another. Its vector is .85 of the first
-one's and .15 of the other's, a little noise added, brought to length 1. So words are as frequent as in real texts, and
-vectors lie in clusters as those of real texts do. The questions are real, and embedded by the model while timed.
+A generated chunk has at least three sentences of one real chunk and two of another. Its vector is .85 of the first
+vector plus .15 of the second plus a little noise, normalized. So word frequencies and clusters of vectors are like
+those of real texts. The questions are real, and embedding them is part of the measured time.
 """
 
 import json
@@ -21,7 +21,10 @@ from pydantic import PrivateAttr
 SETS = ("squad2", "hotpotqa-100", "scifact")
 WORDS_A_PASSAGE = 100
 PASSAGES_A_FILE = 20
-YEARS = (*range(2000, 2025), *range(1975, 2000))  # of the files in turn: one is 2 % of them, those from 2000 on 50 %
+YEARS = (
+    *range(2000, 2025),
+    *range(1975, 2000),
+)  # years of the files in turn: one year selects 2 % of the files, year>=2000 selects 50 %
 NOISE = 0.015
 _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 _NUMBER = re.compile(r"\b\d{7}\b")
@@ -115,15 +118,15 @@ class GeneratedVectors(EmbeddingModel):
         return self._model.fingerprint
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of generated chunks, shape (len(texts), dimension)."""
+        """Return the vectors of generated chunks, shape (len(texts), dimension)."""
         return np.stack([self._vector(text) for text in texts])
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """As the wrapped model."""
+        """Call the wrapped model."""
         return self._model.embed_question(text)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """As the wrapped model."""
+        """Call the wrapped model."""
         return self._model.token_spans(text)
 
     def _vector(self, text: str) -> NDArray[np.float32]:

@@ -26,21 +26,21 @@ from elt_llm_ingest.sandbox.guards import ParseLimits
 from elt_llm_ingest.sandbox.pool import ParsePool
 
 CACHE_VARIABLE = "BENCH_CACHE"
-MADE_BY = 1  # to be raised whenever this file or bench_corpus makes other data
+MADE_BY = 1  # increase it whenever this file or corpus.py generates other data
 MANY, EACH = 50, 500
-BUILDS = 5  # of a graph, until one passes
+BUILDS = 5  # attempts to build a Chroma graph until one passes its check
 BENCH_SETTINGS = Settings(query=QuerySettings(cache_size=0))
 _LIBRARIES = ("chromadb", "bm25s", "llama-index-core")
 
 
 def cache_folder() -> Path:
-    """Where data are kept: the folder that BENCH_CACHE names, else one below the system's folder for such things."""
+    """Return the folder for benchmark data: BENCH_CACHE, else a folder in the user's cache folder."""
     return Path(os.environ.get(CACHE_VARIABLE) or Path(tempfile.gettempdir()) / "elt-llm-bench")
 
 
 @dataclass(frozen=True)
 class BenchData:
-    """One data directory with its collections, and the same in LlamaIndex's stores."""
+    """A data directory with its collections, and the same chunks in the stores of LlamaIndex."""
 
     data_dir: Path
     stock_dir: Path
@@ -48,7 +48,7 @@ class BenchData:
 
 
 def bench_data(folder: Path, source: Source, model: EmbeddingModel, sizes: Sequence[int], *, stock: bool) -> BenchData:
-    """Collections of these sizes in one data directory, built unless they are there."""
+    """Return collections of these sizes in one data directory; build those that do not exist."""
     key = (MADE_BY, KeywordTokeniser().fingerprint, model.fingerprint.key.hex(), *map(version, _LIBRARIES))
     name = f"{len(sizes)}x{sizes[0]}-{sha256(repr(key)).hex()[:12]}"
     data = BenchData(
@@ -68,7 +68,7 @@ def bench_data(folder: Path, source: Source, model: EmbeddingModel, sizes: Seque
 
 @contextmanager
 def opened(data: BenchData, model: EmbeddingModel) -> Iterator[list[Generation]]:
-    """Its generations, open."""
+    """Open the generations of the collections."""
     with ExitStack() as stack:
         store = stack.enter_context(open_store(data.data_dir))
         yield [stack.enter_context(open_generation(store, name, model.fingerprint)) for name in data.collections]
@@ -93,7 +93,7 @@ def _build(data: BenchData, source: Source, model: EmbeddingModel, sizes: Sequen
 
 
 def _searched_by_chroma(store: Store, name: str) -> None:
-    """Build the collection again if its graph, which is different each time, failed the check."""
+    """Build the collection again while its graph, which differs in each build, fails the check."""
     for _ in range(BUILDS):
         record = store.collections.get(name)
         with open_generation(store, name) as generation:

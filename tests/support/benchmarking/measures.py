@@ -1,4 +1,4 @@
-"""Latencies of many questions, measured for several engines in turn so that all have the same conditions."""
+"""Measure the latencies of several engines in turn, so that all have the same conditions."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Latency:
-    """Milliseconds of one thing over all questions."""
+    """The latencies of one engine for all questions, in milliseconds."""
 
     milliseconds: tuple[float, ...]
 
@@ -36,7 +36,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Threads:
-    """Results of several threads: questions a second, failures, and answers that differ from those of one thread."""
+    """Results of several threads: questions per second, failures, and answers that differ from one thread's."""
 
     threads: int
     a_second: float
@@ -45,17 +45,17 @@ class Threads:
 
 
 def answer_of(found: SearchResult) -> Answer:
-    """Ids and scores in order: what two answers to one question must share."""
+    """Return ids and scores in order, which must be equal for two answers to one question."""
     return tuple((chunk.node_id, chunk.score) for chunk in found.chunks)
 
 
 def measure(
     questions: Sequence[str], engine: Engine, raw: RawParts, stock: Stock | None, *, stock_questions: int
 ) -> dict[str, Latency]:
-    """By name the latency of the raw parts, of ours and, if given, of LlamaIndex as it comes.
+    """Return the latencies by name: the raw libraries, our engine and, if given, LlamaIndex with its defaults.
 
-    All are asked in turn; each is asked something else than the one before it, so that none profits from what another
-    has just read. LlamaIndex gets the first `stock_questions` alone.
+    The engines are called in turn, each with another question than the one before, so that no engine profits from
+    data that another has just read. LlamaIndex gets only the first `stock_questions`.
     """
     taken: dict[str, list[float]] = {}
     for question in questions[:WARM_UP]:
@@ -79,7 +79,7 @@ def measure(
 
 
 def measure_alone(questions: Sequence[str], engines: Sequence[Engine]) -> list[Latency]:
-    """The latency of each engine, asked in turn."""
+    """Return the latency of each engine, called in turn."""
     taken: list[list[float]] = [[] for _ in engines]
     for engine in engines:
         for question in questions[:WARM_UP]:
@@ -91,7 +91,7 @@ def measure_alone(questions: Sequence[str], engines: Sequence[Engine]) -> list[L
 
 
 def _asked(questions: Sequence[str], engine: Engine, raw: RawParts, stock: Stock | None) -> Iterator[tuple[str, float]]:
-    """Name and milliseconds of each thing that is measured, for one question each of the raw parts, ours and stock."""
+    """Yield name and milliseconds of each engine for one question: raw libraries, our engine and LlamaIndex."""
     first, second, third = questions
     vector, took = _timed(lambda: raw.embed(first))
     yield "embed", took
@@ -113,7 +113,7 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 def measure_threads(questions: Sequence[str], engine: Engine, counts: Sequence[int]) -> list[Threads]:
-    """Every question asked by so many threads at once, each answer compared with that of one thread."""
+    """Ask every question in several threads at once, and compare each answer with that of one thread."""
     expected = {question: answer_of(engine.search(question)) for question in questions}
     return [_by_threads(expected, engine, count) for count in counts]
 

@@ -46,7 +46,7 @@ model, 50 hits per retriever, 8 in the end. Other work on the same machine slows
 
 @dataclass
 class BenchFigures:
-    """All figures of one run, by the number of chunks where they depend on it."""
+    """All results of one run, by the number of chunks if they depend on it."""
 
     questions: int
     latencies: dict[int, Mapping[str, Latency]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class BenchFigures:
 
 
 def ratios(measured: BenchFigures) -> dict[str, float]:
-    """The promised ratios, each by its sentence."""
+    """Return the promised ratios by the sentence that promises them."""
     found = {}
     for size, by_name in sorted(measured.latencies.items()):
         p50 = {name: latency.p50 for name, latency in by_name.items()}
@@ -76,7 +76,7 @@ def ratios(measured: BenchFigures) -> dict[str, float]:
 
 
 def page(measured: BenchFigures) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     now = dt.datetime.now(tz=dt.UTC)
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     parts = [

@@ -29,7 +29,7 @@ _PLAIN = ("file", "title", "year", "section", "content_hash", "chunk_index", "ch
 
 
 class RawParts(Closeable):
-    """Chroma and bm25s asked directly, over the very indexes that our retrieval uses; ids and scores come back."""
+    """Calls Chroma and bm25s directly on the indexes that our retrieval uses; returns ids and scores."""
 
     def __init__(self, generation: Generation, model: EmbeddingModel) -> None:
         bm25 = generation.keyword.bm25
@@ -48,11 +48,11 @@ class RawParts(Closeable):
         return vector
 
     def chroma(self, vector: Sequence[float]) -> Any:
-        """The 50 nearest: ids and distances."""
+        """Return the ids and distances of the 50 nearest chunks."""
         return self._collection.query(query_embeddings=[vector], n_results=self._top_k, include=["distances"])
 
     def bm25(self, question: str) -> Any:
-        """The 50 best by bm25s: row numbers and scores."""
+        """Return the row numbers and scores of the 50 best chunks of bm25s."""
         return self._bm25.retrieve([self._tokeniser.stems(question)], k=self._top_k, show_progress=False)
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class RawParts(Closeable):
 
 
 def build_stock(folder: Path, generation: Generation) -> None:
-    """Build LlamaIndex's own stores with the same chunks and vectors, text and metadata, as in its guides."""
+    """Build LlamaIndex's own stores with the same chunks, vectors and metadata, as its guides describe."""
     nodes = _stock_nodes(generation)
     client = _client(folder)
     collection = client.create_collection(_COLLECTION, embedding_function=None)
@@ -93,7 +93,7 @@ def _stock_nodes(generation: Generation) -> list[BaseNode]:
 
 
 class Stock(Closeable):
-    """LlamaIndex's QueryFusionRetriever over its BM25Retriever and ChromaVectorStore; close it when done."""
+    """LlamaIndex's QueryFusionRetriever over its BM25Retriever and ChromaVectorStore."""
 
     def __init__(self, folder: Path, model: EmbeddingModel, *, filtered: bool = True) -> None:
         self._client = _client(folder)
@@ -106,7 +106,7 @@ class Stock(Closeable):
         self._retrievers = {where: self._fusion(filters) for where, filters in wanted.items()}
 
     def search(self, question: str, where: str = "") -> list[NodeWithScore]:
-        """The 8 best, with text and metadata."""
+        """Return the 8 best chunks with text and metadata."""
         return self._retrievers[where].retrieve(question)
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class Stock(Closeable):
             mode=FUSION_MODES.RECIPROCAL_RANK,
             similarity_top_k=TOP_K,
             num_queries=1,
-            use_async=False,  # its "async" asks one leg after the other all the same, in a new event loop
+            use_async=False,  # with use_async it still calls the retrievers one after the other
         )
 
 

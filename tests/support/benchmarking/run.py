@@ -1,4 +1,4 @@
-"""The speed bench from data to figures, at any size: the bench runs it large, its smoke test small."""
+"""The speed benchmark at any size, from building the data to the results."""
 
 import json
 import os
@@ -22,7 +22,7 @@ THREADS = (1, 4, 16)
 
 
 class SpeedBench:
-    """Measures what it is asked for with one source and one model; data are kept below `cache`."""
+    """Runs the parts of the speed benchmark with one source and one model; data are kept below `cache`."""
 
     def __init__(self, source: Source, model: EmbeddingModel, cache: Path, *, questions: int) -> None:
         self._source, self._model, self._cache = source, model, cache
@@ -30,7 +30,7 @@ class SpeedBench:
         self.measured = BenchFigures(len(self._questions))
 
     def one_collection(self, size: int, *, stock_questions: int) -> None:
-        """Raw parts, ours and LlamaIndex over one collection, filtered and not."""
+        """Measure the raw libraries, our engine and LlamaIndex on one collection, with and without filters."""
         data = self._data([size], stock=True)
         self.measured.stock_questions = stock_questions
         with ExitStack() as stack:
@@ -42,12 +42,12 @@ class SpeedBench:
         self.measured.latencies[size] = found
 
     def threads(self, size: int) -> None:
-        """Several threads at once."""
+        """Measure several threads at once."""
         with self._engine(self._data([size], stock=True)) as engine:
             self.measured.threads = measure_threads(self._questions, engine, THREADS)
 
     def many_collections(self, count: int, each: int) -> None:
-        """Measure many small collections together, and one with as many chunks."""
+        """Measure many small collections together, and one collection with as many chunks."""
         found: list[Latency] = []
         with ExitStack() as stack:
             sizes = ([each] * count, [each * count])
@@ -56,7 +56,7 @@ class SpeedBench:
         self.measured.many = found[0], found[1]
 
     def own_process(self, size: int, provider: str) -> None:
-        """The first question and the memory of a process that does nothing else."""
+        """Measure the first question and the memory of a process that does nothing else."""
         data = self._data([size], stock=True)
         questions = self._cache / "questions.txt"
         questions.write_text("\n".join(self._questions), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A real browser without a window, for tests of what a browser shows."""
+"""Open a real headless browser, for tests of what a browser shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    """The machine's Chromium; without one the test is skipped with the command that installs it."""
+    """Open the installed Chromium. Without it the test is skipped with the command that installs it."""
     needs("playwright")
     from playwright.sync_api import sync_playwright
 
@@ -26,7 +26,7 @@ def open_browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
-        # As root, as in a container, Chromium has no sandbox to offer.
+        # Run as root, for example in a container, Chromium cannot use its sandbox.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         try:
             yield browser

@@ -1,4 +1,4 @@
-"""Calls the browser interface's handlers like a script: any value, any handler, any session."""
+"""Call the handlers of the browser interface without a browser, with any value and any session."""
 
 import json
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ import httpx
 
 @dataclass(frozen=True)
 class Events:
-    """A caller and the session it claims to be."""
+    """A caller of handlers, and the session id that it sends."""
 
     client: httpx.Client
     session: str
 
     def join(self, handler: str, data: list[Any], event_data: Any = None) -> httpx.Response:
-        """Call the first handler of a name."""
+        """Call the first handler with this name."""
         told = {"data": data, "fn_index": self._number(handler), "session_hash": self.session, "event_data": event_data}
         return self.client.post("/gradio_api/queue/join", json=told)
 
     def outcome(self, handler: str, data: list[Any], event_data: Any = None) -> list[dict[str, Any]]:
-        """All messages of the handler until it ends."""
+        """Return all messages of the handler until it ends."""
         joined = self.join(handler, data, event_data)
         assert joined.status_code == 200, joined.text
         said: list[dict[str, Any]] = []

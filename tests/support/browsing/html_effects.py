@@ -1,4 +1,4 @@
-"""What a piece of HTML would do: its tags, and the attributes that load, link, run or style."""
+"""Collect what a piece of HTML would do: its tags, and the attributes that load, link, run scripts or style."""
 
 import re
 from html.parser import HTMLParser
@@ -8,7 +8,7 @@ _ALIGNED = re.compile(r"text-align: ?(left|right|center)")
 
 
 class ShownHtml(HTMLParser):
-    """Reads HTML as a browser does, character references in attributes included."""
+    """Parses HTML like a browser, including character references in attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 from processes.command_line import FAKE
 from served.server import RunningServer, served
 
-PATIENCE_MS = 150_000  # models in tests may say an answer character by character
+PATIENCE_MS = 150_000  # models in tests may stream an answer character by character
 _SETTLED_MS = 500
 _GRADIOS_SCRIPTS = "/assets/"
 
@@ -25,12 +25,12 @@ class PageTraffic:
 
     @property
     def elsewhere(self) -> list[str]:
-        """Addresses that are not of the server."""
+        """The requested addresses that do not belong to the server."""
         own = (f"{self.address}/", "data:", f"blob:{self.address}/")
         return [url for url in self.requests if not url.startswith(own)]
 
     def watch(self, page: Page) -> None:
-        """Follow a page from now on."""
+        """Record the requests and errors of a page from now on."""
 
         def heard(message: ConsoleMessage) -> None:
             if message.type == "error" or "Content Security Policy" in message.text:
@@ -40,7 +40,7 @@ class PageTraffic:
             self.requests.append(request.url)
 
         def failed(error: Error) -> None:
-            """A script failed; Gradio's own do at times, such as its table when the page is left while it is drawn."""
+            """Record a script error. Errors of Gradio's table on a page that is being left are ignored."""
             if _GRADIOS_SCRIPTS not in (error.stack or ""):
                 self.complaints.append(str(error))
 
@@ -60,7 +60,7 @@ class Interface:
     def visited(
         self, tab: str = "Ask", *, width: int = 1280, height: int = 900, dark: bool = False, token: str | None = None
     ) -> Iterator[tuple[Page, PageTraffic]]:
-        """A page of its own that shows this tab; `token` is sent with every request."""
+        """Open a new page that shows this tab; `token` is sent with every request."""
         context: BrowserContext = self.browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
@@ -68,7 +68,9 @@ class Interface:
             extra_http_headers={"authorization": f"Bearer {token}"} if token else {},
         )
         context.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)  # of all pages: else tests are as patient as those before them
+        expect.set_options(
+            timeout=PATIENCE_MS
+        )  # set for each page, because the timeout of an earlier test would remain
         page, seen = context.new_page(), PageTraffic(self.server.address)
         seen.watch(page)
         try:
@@ -83,7 +85,7 @@ class Interface:
 def interface(
     folder: Path, *, token: str | None = None, environment: Mapping[str, str] = FAKE, **serve: str
 ) -> Iterator[Interface]:
-    """The project in `folder` served, and a browser; as in `served`. Skips without Chromium."""
+    """Serve the project in `folder` and open a browser; the arguments are those of `served`. Skips without Chromium."""
     with open_browser() as browser, served(folder, token=token, environment=environment, **serve) as server:
         yield Interface(server, browser)
 

@@ -1,4 +1,4 @@
-"""The example page served from an origin of its own, and what a browser shows of it."""
+"""Serve the example page from an origin of its own, and inspect it in a browser."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class _Silent(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served_page() -> Iterator[str]:
-    """The origin that the files of the page are served from."""
+    """Serve the files of the page and yield their origin."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Silent, directory=str(FOLDER))) as http:
         thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -55,13 +55,13 @@ class WebChat:
 
     @property
     def elsewhere(self) -> list[str]:
-        """Addresses asked for that are neither of the page nor of the server."""
+        """The requested addresses that belong neither to the page nor to the server."""
         own = (f"{self.origin}/", f"{self.server}/", "data:,")
         return [url for url in self.seen.requests if not url.startswith(own)]
 
     @property
     def leading_away(self) -> list[str]:
-        """Every attribute that loads or leads somewhere, but to places on the page and what the page itself needs."""
+        """Return every attribute that loads or links to an address that the page itself does not need."""
         found: list[str] = self.page.evaluate(
             """() => [...document.querySelectorAll("#turns *")].flatMap((it) => [...it.attributes]
                 .filter((one) => !["class", "id", "tabindex", "title", "data-verdict", "open"].includes(one.name))
@@ -72,13 +72,13 @@ class WebChat:
 
     @property
     def tags(self) -> set[str]:
-        """The names of all elements in questions, answers and sources."""
+        """Return the names of all HTML elements in questions, answers and sources."""
         return set(self.page.evaluate("() => [...document.querySelectorAll('#turns *')].map((it) => it.tagName)"))
 
 
 @contextmanager
 def web_chat(browser: Browser, origin: str, server: str, width: int = 1000, height: int = 800) -> Iterator[WebChat]:
-    """The page of `origin`, asking `server`."""
+    """Open the page of `origin` with `server` as its API."""
     context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
     context.set_default_timeout(60_000)
     page, seen = context.new_page(), PageTraffic(server)

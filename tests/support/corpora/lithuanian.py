@@ -1,4 +1,4 @@
-"""A dozen short Lithuanian texts and thirty questions, each with the text that answers it."""
+"""A dozen short Lithuanian texts, and thirty questions with the text that answers each."""
 
 TEXTS = {
     "sveikata": "Sveikatos priežiūros įstaigos privalo saugoti pacientų duomenis penkiolika metų. "

@@ -1,4 +1,4 @@
-"""A corpus of news, the same for the same seed: three desks, towns and years, each report with a figure of its own."""
+"""A reproducible corpus of news: three desks, towns and years; each report has a unique number."""
 
 import random
 from dataclasses import dataclass

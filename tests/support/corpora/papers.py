@@ -1,4 +1,4 @@
-"""Research papers that do not exist, the same for the same seed: sections of a few sentences, figures of their own."""
+"""A reproducible corpus of invented research papers: sections of a few sentences with unique numbers."""
 
 import random
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Paper:
 
     @property
     def finding(self) -> str:
-        """The sentence of its results that matters."""
+        """The sentence that states the main result."""
         return f"With {self.subject} the loss fell by {self.effect} percent against the control."
 
 

@@ -18,12 +18,12 @@ ENTERPRISE = SAMPLES / "enterprise"
 
 @cache
 def script(name: str) -> ModuleType:
-    """A script of the samples as a module, under the name by which the scripts find each other."""
+    """Load a script of the samples as a module, under the name by which other scripts import it."""
     full = f"samples_{name}"
     spec = importlib.util.spec_from_file_location(full, SAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    # Dataclasses look their module up by name while the class is being made.
+    # A dataclass looks up its module by name while the class is created.
     sys.modules[full] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -37,21 +37,21 @@ def read(path: Path, reader: str = "auto") -> ParsedDocument:
 
 
 def expected(name: str) -> dict[str, Any]:
-    """What the generator wrote down beside its files."""
+    """Return the expected values that the generator stored beside its files."""
     value: dict[str, Any] = json.loads((ENTERPRISE / name).read_text(encoding="utf-8"))
     return value
 
 
 def model_of(document: ParsedDocument) -> EnterpriseModel:
-    """The model a document was read as."""
+    """Return the enterprise model that was read from a document."""
     return EnterpriseModel.from_json(document.artefacts["enterprise_model"])
 
 
 def inventory_of(document: ParsedDocument) -> Inventory:
-    """The inventory a document was read as."""
+    """Return the inventory that was read from a document."""
     return Inventory.from_json(document.artefacts["inventory"])
 
 
 def without_notes(value: dict[str, Any]) -> dict[str, Any]:
-    """An artefact but for its notes, which only a reader can write."""
+    """Return an artefact without its notes, which only a reader can write."""
     return {key: inner for key, inner in value.items() if key != "notes"}

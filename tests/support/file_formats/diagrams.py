@@ -21,7 +21,7 @@ def cell(identifier: str, parent: str = "1", *, x: str = "", **values: str) -> s
 
 
 def shape(identifier: str, value: str = "", parent: str = "1", **values: str) -> str:
-    """A shape that is no fact sheet."""
+    """Return a shape that is no fact sheet."""
     return cell(identifier, parent, value=value, vertex="1", **values)
 
 
@@ -45,12 +45,12 @@ def relation(identifier: str, data: Mapping[str, str], **inner: str) -> str:
 
 
 def diagram(*cells: str, number: int = 1, name: str = "One") -> Diagram:
-    """A diagram of these cells and the two that every diagram has."""
+    """Return a diagram of these cells and the two root cells of every diagram."""
     return read_cells(parse_xml(model_xml(*cells).encode()), number, name)
 
 
 def model_xml(*cells: str) -> str:
-    """The bare model of these cells."""
+    """Return the XML of a model with these cells."""
     roots = '<mxCell id="0"/><mxCell id="1" parent="0"/>'
     return f"<mxGraphModel><root>{roots}{''.join(cells)}</root></mxGraphModel>"
 

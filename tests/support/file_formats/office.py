@@ -1,4 +1,4 @@
-"""Word files, presentations and OpenDocument texts for tests, written by hand from the XML a test is about."""
+"""Build Word files, presentations and OpenDocument texts from the XML that a test is about."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,7 +38,10 @@ OPEN_NAMES = " ".join(
 
 
 def relations(targets: Mapping[str, str]) -> str:
-    """A relations part: id and kind of each target are its key, such as `slide` or `rId1:slide`."""
+    """Return a relations part; the key of each target is its kind, such as `slide`, with an optional id:
+
+    `rId1:slide`.
+    """
     written = "".join(
         f'<Relationship Id="{key.partition(":")[0]}" Target="{target}" '
         f'Type="{_CORE if key == "core-properties" else _OFFICE + "/" + key.rpartition(":")[2]}"/>'
@@ -57,7 +60,7 @@ def core(title: str = "", creator: str = "", modified: str = "") -> str:
 
 
 def docx(body: str, *, properties: str = "", pages: int | None = None, **parts: str) -> bytes:
-    """A DOCX of a body; `parts` are the contents of styles, numbering, footnotes, endnotes."""
+    """Return a DOCX with this body; `parts` are the contents of styles, numbering, footnotes and endnotes."""
     members = {
         "_rels/.rels": relations(
             {
@@ -96,7 +99,7 @@ def cell(content: str, properties: str = "") -> str:
 
 
 def pptx(slides: Sequence[str], *, properties: str = "", extra: Mapping[str, str] | None = None) -> bytes:
-    """A PPTX of slides, each given by the shapes in its tree; one that starts with `hidden ` is hidden.
+    """Return a PPTX of slides, each given by its shapes; a slide that starts with `hidden ` is hidden.
 
     `extra` members may name relations of slide n in `ppt/slides/_rels/slide<n>.xml.rels`.
     """
@@ -119,7 +122,7 @@ def pptx(slides: Sequence[str], *, properties: str = "", extra: Mapping[str, str
 
 
 def shape(text: str, *, kind: str = "", top: int = 0, left: int = 0) -> str:
-    """A shape of a slide: a text, or `<a:p>` elements; `kind` is that of its placeholder, top and left are inches."""
+    """Return a shape with a text or `<a:p>` elements; `kind` is its placeholder type, `top` and `left` are inches."""
     held = f'<p:ph type="{kind}"/>' if kind else ""
     inner = text if text.startswith("<a:p>") else f"<a:p><a:r><a:t>{text}</a:t></a:r></a:p>"
     return (
@@ -134,7 +137,7 @@ def frame(inner: str) -> str:
 
 
 def odt(body: str, *, automatic: str = "", styles: str = "", meta: str = "", manifest: str = "") -> bytes:
-    """An OpenDocument text of a body; `automatic` are its own styles, `styles` those of styles.xml."""
+    """Return an OpenDocument text; `automatic` are its automatic styles, `styles` are those of styles.xml."""
     content = (
         f"<office:document-content {OPEN_NAMES}><office:automatic-styles>{automatic}</office:automatic-styles>"
         f"<office:body><office:text>{body}</office:text></office:body></office:document-content>"

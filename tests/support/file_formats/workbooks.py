@@ -1,4 +1,4 @@
-"""Workbooks and books for tests, written by hand so that they contain only what a test needs."""
+"""Build workbooks and e-books that contain only what a test needs."""
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -13,7 +13,7 @@ Value = str | int | float | bool | None
 
 
 def package(members: Mapping[str, str], first: str = "") -> bytes:
-    """A zip package of text members; `first` is stored unpacked at its start as `mimetype`."""
+    """Return a zip package of text members; `first` is stored uncompressed at its start as `mimetype`."""
     target = BytesIO()
     with ZipFile(target, "w") as archive:
         if first:
@@ -24,7 +24,7 @@ def package(members: Mapping[str, str], first: str = "") -> bytes:
 
 
 def column_name(number: int) -> str:
-    """A, B, ..., Z, AA for 0, 1, ..., 25, 26."""
+    """Return the letters of a column: A, B, ..., Z, AA for 0, 1, ..., 25, 26."""
     name = ""
     number += 1
     while number:

@@ -1,4 +1,4 @@
-"""The agreement of two readings of one book: the share of sentences of the one that the other contains."""
+"""Compare two parsed versions of one book: the share of sentences of one that the other contains."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+")
-# Only some formats separate numbers of notes and items from words: "[1]", a raised 1, "1."
+# Only some formats separate footnote numbers and list numbers from words: "[1]", a superscript 1, "1."
 _WORD = re.compile(r"\b(?!\d{1,2}\b)\w+")
 _LEAST_WORDS = 4
 
@@ -40,7 +40,7 @@ def reading(documents: Sequence[ParsedDocument]) -> Reading:
 
 
 def _sections(document: ParsedDocument) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """The title of each section and its blocks, its heading apart."""
+    """Return the title of each section and its blocks without the heading."""
     starts = {section.start: section.title for section in document.sections}
     title, blocks = "", list[tuple[int, int]]()
     for block in document.blocks:
@@ -53,12 +53,12 @@ def _sections(document: ParsedDocument) -> Iterator[tuple[str, list[tuple[int, i
 
 
 def words(text: str) -> str:
-    """Words in lower case with single spaces; what is not a letter or digit parts them."""
+    """Return the words in lower case with single spaces; every other character separates words."""
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def lost(one: Reading, other: Reading, *, same_section: bool = False) -> list[tuple[str, str]]:
-    """Sentences of `one`, with their section, that `other` lacks, or lacks in the section of that title."""
+    """Return the sentences of `one`, with their section, that `other` lacks in the section with that title."""
     whole = f" {other.whole} "
     by_title: Mapping[str, str] = other.words
 
@@ -69,5 +69,5 @@ def lost(one: Reading, other: Reading, *, same_section: bool = False) -> list[tu
 
 
 def share(one: Reading, other: Reading, *, same_section: bool = False) -> float:
-    """The share of sentences of `one` that `other` contains, from 0 to 1."""
+    """Return the share of sentences of `one` that `other` contains, from 0 to 1."""
     return 1 - len(lost(one, other, same_section=same_section)) / max(1, len(one.sentences))

@@ -1,4 +1,4 @@
-"""Sentences made untrue by code: another number, another name, a negation, two names that change places."""
+"""Make sentences untrue by rules: replace a number or a name, add a negation, or exchange two names."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ _CONTRARY = (
 
 
 def another_number(sentence: str, random: Random) -> str | None:
-    """One number, in figures or as a word, becomes another; None where there is none."""
+    """Replace one number, in digits or as a word, by another; None if the sentence has no number."""
     found = [*_NUMBER.finditer(sentence), *_words_in(sentence, _COUNTS), *_words_in(sentence, _ZAHLEN)]
     if not found:
         return None
@@ -35,7 +35,7 @@ def another_number(sentence: str, random: Random) -> str | None:
 
 
 def another_name(sentence: str, names: Sequence[str], random: Random) -> str | None:
-    """One name becomes one of `names` that the sentence does not have; None if it has no name or there is no other."""
+    """Replace one name by one of `names` that the sentence lacks; None if that is impossible."""
     found = names_in(sentence)
     others = [name for name in names if not set(name.split()) & set(sentence.replace(",", " ").split())]
     if not found or not others:
@@ -45,7 +45,7 @@ def another_name(sentence: str, names: Sequence[str], random: Random) -> str | N
 
 
 def negated(sentence: str, random: Random) -> str | None:
-    """Add or remove a "not"; None without a verb that takes one."""
+    """Add or remove a "not"; None if no verb can take it."""
     if there := [*_NEGATED.finditer(sentence)]:
         place = random.choice(there)
         return _put(sentence, place, place.group(1) or "can")
@@ -58,7 +58,7 @@ def negated(sentence: str, random: Random) -> str | None:
 
 
 def contrary(sentence: str, random: Random) -> str | None:
-    """One word becomes its contrary; None where no such word is found."""
+    """Replace one word by its opposite; None if the sentence has no such word."""
     pairs = [*_CONTRARY, *((right, left) for left, right in _CONTRARY)]
     found = [(place, right) for left, right in pairs for place in re.finditer(rf"\b{left}\b", sentence)]
     if not found:
@@ -68,7 +68,7 @@ def contrary(sentence: str, random: Random) -> str | None:
 
 
 def names_exchanged(sentence: str, random: Random) -> str | None:
-    """Two different names of the sentence change places; None if it has fewer, or if they are only listed."""
+    """Exchange two different names of the sentence; None if it has fewer names, or if they are only listed."""
     found = names_in(sentence)
     pairs = [
         (left, right)
@@ -85,7 +85,7 @@ def names_exchanged(sentence: str, random: Random) -> str | None:
 
 
 def names_in(text: str) -> list[re.Match[str]]:
-    """The capitalised words within sentences."""
+    """Return the capitalised words that do not start a sentence."""
     return [one for one in _NAME.finditer(text) if one.group() not in _NO_NAMES]
 
 

@@ -1,4 +1,4 @@
-"""Altered and honestly paraphrased sentences of a dataset's paragraphs, each with the chunks to compare it with."""
+"""Altered and correctly paraphrased sentences of a dataset's paragraphs, each with the chunks to compare it with."""
 
 import json
 from collections import defaultdict
@@ -44,7 +44,7 @@ def grounding_cases(folder: Path, random: Random) -> list[GroundingCase]:
 
 
 def sample(cases: Sequence[GroundingCase], count: int, *, honest: bool, random: Random) -> list[GroundingCase]:
-    """About `count` cases, as many of each kind as there are."""
+    """Return about `count` cases, evenly distributed over the kinds."""
     by_kind: dict[str, list[GroundingCase]] = defaultdict(list)
     for case in cases:
         if case.honest is honest and case.kind not in _UNTOUCHED:
@@ -54,7 +54,7 @@ def sample(cases: Sequence[GroundingCase], count: int, *, honest: bool, random: 
 
 
 def foreign_sentences(folder: Path, title: str) -> list[str]:
-    """Sentences of the paragraphs under other titles."""
+    """Return sentences of the paragraphs under other titles."""
     paragraphs, titles = _paragraphs(folder)
     texts = [text for name, text in paragraphs.items() if titles[name] != title]
     return [
@@ -95,7 +95,7 @@ def _altered(sentence: str, text: str, random: Random) -> dict[str, str]:
 
 
 def _around(paragraph: str, paragraphs: dict[str, str], titles: dict[str, str]) -> tuple[RetrievedChunk, ...]:
-    """The paragraph as a chunk, and the next ones under the same title."""
+    """Return the paragraph and the next paragraphs under the same title as chunks."""
     same = [name for name in paragraphs if titles[name] == titles[paragraph]]
     place = same.index(paragraph)
     chosen = [paragraph, *(same[place + 1 :] + same[:place])[: _SOURCES - 1]]
@@ -111,7 +111,7 @@ def _paragraphs(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _questions(folder: Path) -> list[tuple[str, str, str]]:
-    """Question, first answer, and the paragraph that holds it."""
+    """Yield each question, its first answer, and the paragraph that contains the answer."""
     judged: dict[str, str] = {}
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
         fields = [field for field in line.split("\t") if field != "Q0"]

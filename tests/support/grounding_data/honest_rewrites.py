@@ -1,4 +1,4 @@
-"""Sentences put in other words by rules, true as before: reordered, shortened, merged, in the other voice."""
+"""Paraphrase sentences by rules without changing their truth: reordered, shortened, merged, active or passive."""
 
 import re
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _PRONOUN = re.compile(r"^(?:It|He|She|They|Es|Er|Sie) ")
 
 
 def synonyms(sentence: str, random: Random) -> str | None:
-    """Up to three words replaced by words of the same meaning; None where none is known."""
+    """Replace up to three words by synonyms; None if no synonym is known."""
     found = [word for word in _SAME if re.search(rf"\b{word}\b", sentence)]
     for word in random.sample(found, min(3, len(found))):
         sentence = re.sub(rf"\b{word}\b", _SAME[word], sentence, count=1)
@@ -55,7 +55,7 @@ def reordered(sentence: str, random: Random) -> str | None:
 
 
 def other_voice(sentence: str, random: Random) -> str | None:
-    """Passive into active or the other way; None where neither is found."""
+    """Turn passive into active voice or active into passive; None if neither is possible."""
     if found := _PASSIVE.match(sentence):
         subject, _, verb, doer, rest = found.groups()
         return f"{_raised(doer)} {verb} {_lowered(subject)}{rest or ''}."
@@ -66,19 +66,19 @@ def other_voice(sentence: str, random: Random) -> str | None:
 
 
 def shortened(sentence: str, random: Random) -> str | None:
-    """Brackets and relative clauses left out; None where there is neither."""
+    """Leave out brackets and relative clauses; None if there are none."""
     short = _ASIDE.sub("", sentence)
     return short if short != sentence else None
 
 
 def first_half(sentence: str, random: Random) -> str | None:
-    """The part before ", and", ", but" or ";", if that is a sentence of some length."""
+    """Return the part before ", and", ", but" or ";", if it is long enough to be a sentence."""
     parts = re.split(r", (?:and|but|while|und|aber) |; ", sentence, maxsplit=1)
     return f"{parts[0]}." if len(parts) > 1 and len(parts[0].split()) >= 7 else None
 
 
 def merged(sentence: str, following: str, random: Random) -> str | None:
-    """Two neighbouring sentences made one."""
+    """Merge two neighbouring sentences into one."""
     if not sentence.endswith(".") or not following:
         return None
     joint = random.choice([", and ", "; ", ", while "])
@@ -86,7 +86,7 @@ def merged(sentence: str, following: str, random: Random) -> str | None:
 
 
 def numbers_respelled(sentence: str, random: Random) -> str | None:
-    """3,000 as 3000, seven as 7, percent as %; None where nothing of the kind is found."""
+    """Write 3,000 as 3000, seven as 7, percent as %; None if the sentence has no number."""
     other = re.sub(r"(\d),(\d{3})\b", r"\1\2", sentence)
     other = re.sub(r"(\d) ?percent\b", r"\1%", re.sub(r"(\d)%", r"\1 percent", other) if "%" in other else other)
     other = re.sub(rf"\b({'|'.join(_NUMBER_WORDS)})\b", lambda found: str(_NUMBER_WORDS[found.group()]), other)
@@ -99,13 +99,13 @@ def named(sentence: str, title: str, random: Random) -> str | None:
 
 
 def introduced(sentence: str, random: Random) -> str:
-    """The sentence with an opening that names the sources."""
+    """Return the sentence with an introduction that names the sources."""
     opening = random.choice(["According to the documents, ", "The text says that ", "As stated in the source, "])
     return f"{opening}{_lowered(sentence)}"
 
 
 def statement(question: str, answer: str) -> str | None:
-    """A question and its answer as one sentence, roughly: "When did it burn?" and "1900" as "It burn in 1900."."""
+    """Join a question and its answer to one rough sentence: "When did it burn?" and "1900" to "It burn in 1900."."""
     asked = " ".join(question.strip().rstrip("?").split())
     if found := re.match(r"(?:Who|What|Which)\s+((?!did|do|does|is|are|was|were)\w+(?:ed|s)\b.{6,})", asked):
         return f"{_raised(answer)} {found.group(1)}."
@@ -132,7 +132,7 @@ def _lowered(text: str) -> str:
 
 
 def rewrites(sentence: str, following: str, title: str, random: Random) -> dict[str, str]:
-    """Every rewrite that applies, by its name."""
+    """Return every possible paraphrase by its name."""
     made: Sequence[tuple[str, str | None]] = (
         ("synonyms", synonyms(sentence, random)), ("reordered", reordered(sentence, random)),
         ("other voice", other_voice(sentence, random)), ("shortened", shortened(sentence, random)),

@@ -1,13 +1,13 @@
-"""Rules of an imaginary club and library, each with an honest paraphrase and a false version.
+"""Rules of an imaginary club and library, each with a correct paraphrase and a false version.
 
-`HELD_OUT` of `rule_pairs_held_out` was written before anything was made to fit `DEVELOPMENT`, and nothing since.
+`HELD_OUT` of `rule_pairs_held_out` was written before the grounding rules were fitted to `DEVELOPMENT`.
 """
 
 from typing import NamedTuple
 
 
 class RulePair(NamedTuple):
-    """A rule, the same rule in other words, and what contradicts it or goes beyond it."""
+    """A rule, a paraphrase of it, and a statement that contradicts it or goes beyond it."""
 
     source: str
     honest: str

@@ -1,4 +1,4 @@
-"""The rules that no rule of grounding was made with; see `rule_pairs`."""
+"""Held-out rules that were not used to develop grounding; see `rule_pairs`."""
 
 from grounding_data.rule_pairs import RulePair
 

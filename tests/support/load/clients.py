@@ -1,4 +1,4 @@
-"""Load clients: paced, as fast as possible, flooding and slow ones; and what they measured."""
+"""Clients that put load on a server: at a pace, as fast as possible, or slowly; and their measurements."""
 
 import http.client
 import json
@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 from load.corpus import editions_in
 
-_LATEST = 20.0  # seconds that clients who could not keep their pace go on after the end
-QUERY_SHARE = 0.1  # of the questions are to be answered, the rest are searches
+_LATEST = 20.0  # seconds that clients behind schedule continue after the end
+QUERY_SHARE = 0.1  # share of requests that are answers; the others are searches
 
 
 @dataclass
 class LoadMeasurements:
-    """Measurements: milliseconds by kind of request and status, and answers that mixed editions."""
+    """Milliseconds by kind of request and HTTP status, and the number of answers that mixed editions."""
 
     times: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     mixed: list[str] = field(default_factory=list)
@@ -31,19 +31,19 @@ class LoadMeasurements:
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def add(self, kind: str, status: int, milliseconds: float) -> None:
-        """One answer."""
+        """Record one response."""
         with self.lock:
             self.times.setdefault((kind, status), []).append(milliseconds)
 
     def of(self, kind: str, *statuses: int) -> list[float]:
-        """The times of a kind with one of these statuses, or with any."""
+        """Return the times of a kind of request with one of these statuses, or with any status."""
         found = [
             values for (of, status), values in self.times.items() if of == kind and (not statuses or status in statuses)
         ]
         return sorted(value for values in found for value in values)
 
     def count(self, kind: str, *statuses: int) -> int:
-        """The number of measurements."""
+        """Return the number of measurements."""
         return len(self.of(kind, *statuses))
 
     @property
@@ -57,18 +57,18 @@ class LoadMeasurements:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of the sorted values lie at or below; 0 without values."""
+    """Return the smallest value that is at least as large as `share` of the values; 0 without values."""
     return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
 
 
 def reported(values: Sequence[float]) -> str:
-    """The times as a short text."""
+    """Format the times as a short text."""
     shares = ", ".join(f"p{share * 100:g} {percentile(values, share):.1f}" for share in (0.5, 0.95, 0.99))
     return f"{len(values)}: {shares}, most {values[-1] if values else 0:.1f} ms"
 
 
 class Connection:
-    """One kept connection: the client does little work, so that the server is measured."""
+    """A keep-alive connection whose client does little work, so that the server is what is measured."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -76,7 +76,7 @@ class Connection:
         self._connection.connect()
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, http.client.HTTPResponse, bytes]:
-        """Status, answer and body. Raises OSError and HTTPException."""
+        """Send one request and return status and body. Raises OSError and HTTPException."""
         self._connection.request(method, path, body, {"content-type": "application/json"} if body else {})
         answer = self._connection.getresponse()
         return answer.status, answer, answer.read()
@@ -87,13 +87,13 @@ class Connection:
 
 
 class Clients:
-    """Clients of one server, each with a connection and questions of its own; all stop when `seconds` are over."""
+    """Clients of one server, each with its own connection and questions; all stop after `seconds`."""
 
     def __init__(self, address: str, questions: Sequence[str], seed: int = 1) -> None:
         self._address, self._questions, self._seed = address, questions, seed
 
     def at_a_pace(self, clients: int, seconds: float, each: float = 1.0) -> LoadMeasurements:
-        """One question every `each` seconds; times count from when it was due, waiting for the last one included."""
+        """Send a question every `each` seconds; its time counts from when it was due, not when it was sent."""
 
         def ask(met: LoadMeasurements, number: int, client: Connection, until: float) -> None:
             chance, due = self._chance(number), time.monotonic() + each * number / clients
@@ -105,7 +105,7 @@ class Clients:
         return self._run(clients, seconds, ask)
 
     def closed_loop(self, clients: int, seconds: float) -> LoadMeasurements:
-        """The next question as soon as the last is answered."""
+        """Send the next question as soon as the last one is answered."""
 
         def ask(met: LoadMeasurements, number: int, client: Connection, until: float) -> None:
             chance = self._chance(number)
@@ -115,7 +115,7 @@ class Clients:
         return self._run(clients, seconds, ask)
 
     def health(self, met: LoadMeasurements, client: Connection) -> None:
-        """Look once whether the server lives."""
+        """Request /health once."""
         started = time.monotonic()
         status, _, _ = client.ask("GET", "/health")
         met.add("health", status, (time.monotonic() - started) * 1000)
@@ -137,7 +137,7 @@ class Clients:
             self._wait(met, answer.getheader("retry-after"))
 
     def _wait(self, met: LoadMeasurements, seconds: str | None) -> None:
-        """Wait as long as Retry-After asks."""
+        """Wait for the seconds in Retry-After."""
         if seconds is None:
             met.without_retry_after += 1
         time.sleep(min(float(seconds or 1), 5))
@@ -171,7 +171,7 @@ class Clients:
 
 @contextmanager
 def slow_clients(address: str, senders: int, deaf: int) -> Iterator[None]:
-    """Connections that send one byte a second, and others that ask and never read the answer."""
+    """Open connections that send one byte per second, and others that ask and never read the answer."""
     parts, stopped = urlsplit(address), threading.Event()
     head = f"POST /v1/search HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
     body = b'{"question": "what is there?"}'
@@ -200,5 +200,5 @@ def _drip(connections: Sequence[socket.socket], stopped: threading.Event) -> Non
         for one in tuple(living):
             try:
                 one.send(b" ")
-            except OSError:  # the server has given up on it, as it may
+            except OSError:  # the server has closed the slow connection, which is allowed
                 living.remove(one)

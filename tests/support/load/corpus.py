@@ -1,4 +1,4 @@
-"""A seeded library for load: many files that stay, and some that change together, each change with its number in it."""
+"""A reproducible library for load tests: many constant files, and some that change together to numbered editions."""
 
 import random
 import re
@@ -17,7 +17,7 @@ _EDITION = re.compile(r"\bedition number (\d{1,9})\b")
 
 
 class Library:
-    """Makes text of the words of the samples, the commoner the more often; the same for the same seed."""
+    """Generates reproducible text from the words of the samples with their frequencies."""
 
     def __init__(self, seed: int = 1) -> None:
         self._chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
@@ -45,7 +45,7 @@ class Library:
             (folder / f"news-{number:03}.md").write_text(f"# News {number}\n\n" + "\n".join(parts), encoding="utf-8")
 
     def text(self, words: int) -> str:
-        """So many words."""
+        """Return a text with this number of words."""
         return " ".join(self._chance.choices(self._words, cum_weights=self._weights, k=words))
 
     def question(self) -> str:
@@ -55,5 +55,5 @@ class Library:
 
 
 def editions_in(texts: list[str]) -> set[int]:
-    """The edition numbers in the texts."""
+    """Return the edition numbers in the texts."""
     return {int(number) for text in texts for number in _EDITION.findall(text)}

@@ -17,7 +17,7 @@ UNHINDERED = {"ELT_LLM_SERVE__REQUESTS_PER_MINUTE": "10000000", "ELT_LLM_LLM__PR
 
 @dataclass
 class LoadBench:
-    """Measurements of one server. `passages` is the number of chunks; `environment` is that of server and writer."""
+    """The load benchmark of one server. `passages` is the number of chunks; server and writer get `environment`."""
 
     folder: Path
     passages: int
@@ -26,7 +26,7 @@ class LoadBench:
     library: Library = field(default_factory=Library)
 
     def prepared(self) -> Writer:
-        """Ingest the library; some minutes for 10,000 chunks."""
+        """Ingest the library, which takes some minutes for 10,000 chunks."""
         writer = Writer(self.folder, {**self.environment, **UNHINDERED}, self.library)
         self.library.write(self.folder / "corpus", self.passages)
         writer.ingest()
@@ -35,7 +35,7 @@ class LoadBench:
 
     @contextmanager
     def server(self) -> Iterator[tuple[ServerProcess, Clients]]:
-        """A server of its own process, warm, and clients for it."""
+        """Start a server in a process of its own, warm it up, and yield clients for it."""
         with serving(self.folder, {**self.environment, **UNHINDERED}) as process:
             clients = Clients(process.address, [self.library.question() for _ in range(QUESTIONS)])
             clients.closed_loop(2, 1.0)
@@ -44,7 +44,7 @@ class LoadBench:
     def paced(
         self, process: ServerProcess, clients: Clients, number: int, seconds: float
     ) -> tuple[LoadMeasurements, LoadMeasurements]:
-        """Run this many clients with a question a second each, and one that checks /health."""
+        """Run this many clients with one question per second each, and one client that checks /health."""
         living = LoadMeasurements()
         with closing(Connection(process.address)) as client, repeatedly(lambda: clients.health(living, client), 0.25):
             met = clients.at_a_pace(number, seconds)
@@ -52,21 +52,21 @@ class LoadBench:
         return met, living
 
     def closed(self, clients: Clients, number: int, seconds: float) -> LoadMeasurements:
-        """As fast as so many clients can."""
+        """Run this many clients as fast as they can."""
         met = clients.closed_loop(number, seconds)
         rate = sum(map(len, met.times.values())) / seconds
         self._say(f"{number} clients as fast as they can, {seconds:g} s: {rate:.1f} a second", met)
         return met
 
     def beside_slow_ones(self, process: ServerProcess, clients: Clients, slow: int, seconds: float) -> LoadMeasurements:
-        """Clients at their pace while others send a byte a second, and others do not read."""
+        """Run paced clients while other clients send one byte per second or never read."""
         with slow_clients(process.address, slow, slow):
             met = clients.at_a_pace(4, seconds)
         self._say(f"4 clients, 1/s each, beside {slow} that send slowly and {slow} that do not read", met)
         return met
 
     def memory(self, process: ServerProcess, clients: Clients, warm: float, seconds: float) -> float:
-        """Megabytes that memory grows in ten minutes, by least squares, under a steady load after a warm one."""
+        """Return the growth of memory in megabytes per ten minutes under constant load, by least squares."""
         clients.at_a_pace(16, warm)
         seen: list[tuple[float, float]] = []
         with repeatedly(lambda: seen.append((time.monotonic(), process.memory_mb)), 2.0):
@@ -98,7 +98,7 @@ class LoadBench:
 
 
 def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """How much y grows for each x, by least squares; 0 for fewer than two points."""
+    """Return the slope of a least-squares line; 0 for fewer than two points."""
     middle_x = sum(x for x, _ in points) / max(1, len(points))
     middle_y = sum(y for _, y in points) / max(1, len(points))
     spread = sum((x - middle_x) ** 2 for x, _ in points)

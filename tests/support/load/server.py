@@ -1,4 +1,4 @@
-"""The server as a process of its own, with its memory, and a writer that publishes beside it."""
+"""Start the server as a process, measure its memory, and publish from another process."""
 
 import os
 import socket
@@ -39,7 +39,7 @@ class ServerProcess:
 
 @contextmanager
 def serving(folder: Path, environment: Mapping[str, str]) -> Iterator[ServerProcess]:
-    """`elt-llm serve` over the project in `folder`, until the block ends."""
+    """Run `elt-llm serve` on the project in `folder` until the block ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -70,7 +70,7 @@ def _wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
 
 @dataclass
 class Writer:
-    """Publishes one edition after the other by the command, with a pause between."""
+    """Publishes one edition after the other with the command, with a pause in between."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -102,7 +102,7 @@ class Writer:
 
 @contextmanager
 def repeatedly(work: Callable[[], None], pause: float) -> Iterator[None]:
-    """Do something again and again in a thread until the block ends."""
+    """Call a function repeatedly in a thread until the block ends."""
     stopped = threading.Event()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Ways to damage a file: from outside, as disks and networks do, and inside its members, streams and tags."""
+"""Ways to damage a file: its bytes, as disks and networks do, or its members, streams and tags."""
 
 import base64
 import re
@@ -117,7 +117,7 @@ INSIDE: tuple[Damage, ...] = (
 
 
 def damage_package(random: Random, members: Members) -> tuple[str, bytes]:
-    """Build a zip package with correctly packed members that are damaged inside; return the damage and the bytes."""
+    """Build a valid zip package whose members are damaged; return the kind of damage and the bytes."""
     damaged = dict(members)
     names = [name for name in members if name.endswith((".xml", ".rels", ".xhtml", ".opf")) and members[name]]
     action = random.randrange(10)
@@ -161,7 +161,7 @@ def damage_html(random: Random) -> tuple[str, bytes]:
 
 
 def damage_drawio(random: Random) -> tuple[str, bytes]:
-    """Damage the model of a diagram before or after it is deflated into a file."""
+    """Damage the model of a diagram before or after it is compressed into a file."""
     way = random.choice(INSIDE)
     if random.random() < 0.3:
         packer = compressobj(9, wbits=-15)

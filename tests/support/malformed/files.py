@@ -9,7 +9,7 @@ from malformed.damage import OUTSIDE, damage_drawio, damage_html, damage_package
 from malformed.seeds import good_files, packages_by_suffix
 from malformed.traps import traps
 
-# Of every 25 files 19 are of the six main kinds, and six of the others.
+# Of every 25 files, 19 have one of the six main formats and six another format.
 _KINDS = (".pdf", ".docx", ".pptx", ".xlsx", ".html", ".drawio")
 _OTHERS = (".csv", ".md", ".txt", ".odt", ".epub", ".xml")
 _NOTHING_INSIDE = (".csv", ".md", ".txt")
@@ -17,7 +17,7 @@ _NOTHING_INSIDE = (".csv", ".md", ".txt")
 
 @dataclass(frozen=True)
 class MalformedFile:
-    """A file whose name is its damage; `inside` if the damage is not visible from outside."""
+    """A file whose name describes its damage; `inside` if the damage is only inside of a valid container."""
 
     name: str
     data: bytes
@@ -25,7 +25,7 @@ class MalformedFile:
 
 
 def malformed_files(count: int, seed: int) -> Iterator[MalformedFile]:
-    """Yield `count` different files: damaged ones, and every sixth a trap while there are more of those."""
+    """Yield `count` different files: damaged files, and as every sixth file a trap until all traps are used."""
     random = Random(seed)  # noqa: S311 - repeatable, not secret
     traps_left = sorted(traps().items())
     random.shuffle(traps_left)

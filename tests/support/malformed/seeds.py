@@ -1,4 +1,4 @@
-"""Sound files of every format, generated: the sources of the malformed ones, and the good ones beside them."""
+"""Generate valid files of every format, from which malformed files are made."""
 
 import base64
 import zlib
@@ -14,7 +14,7 @@ WORDS = "The keeper of the lighthouse writes down every ship that passes, by nam
 
 
 def pdf(objects: list[bytes], *, offsets_off_by: int = 0, trailer: bytes = b"") -> bytes:
-    """A PDF of these objects, of which the first is the catalogue; `trailer` goes into the trailer's dictionary."""
+    """Return a PDF of these objects, the first of which is the catalogue; `trailer` is added to its trailer."""
     data, offsets = b"%PDF-1.7\n", []
     for number, content in enumerate(objects, 1):
         offsets.append(len(data) + offsets_off_by)
@@ -26,7 +26,7 @@ def pdf(objects: list[bytes], *, offsets_off_by: int = 0, trailer: bytes = b"") 
 
 
 def stream(content: bytes, entries: bytes = b"", *, packed: bool = True) -> bytes:
-    """A stream object, deflated unless its entries define another encoding."""
+    """Return a stream object, compressed with deflate unless its entries define another encoding."""
     if packed:
         content, entries = zlib.compress(content), entries + b"/Filter/FlateDecode"
     return b"<</Length %d%s>>\nstream\n%s\nendstream" % (len(content), entries, content)
@@ -149,7 +149,7 @@ MODEL = f'<mxGraphModel><root><mxCell id="0"/><mxCell id="1" parent="0"/>{CELLS}
 
 
 def drawio(model: str | bytes = MODEL, *, deflated: bool = False) -> bytes:
-    """A draw.io file of one diagram, deflated or not; without deflating, the diagram can be any bytes."""
+    """Return a draw.io file of one diagram, compressed or not; an uncompressed diagram can be any bytes."""
     if deflated:
         text = model if isinstance(model, bytes) else quote(model, safe="").encode()
         packer = zlib.compressobj(9, wbits=-15)
@@ -170,7 +170,7 @@ def members_of(data: bytes) -> Members:
 
 
 def packages_by_suffix() -> dict[str, Members]:
-    """One package of each kind that is a zip."""
+    """Return one file of each format that is a zip package."""
     return {
         ".docx": docx_members(),
         ".pptx": pptx_members(),
@@ -181,7 +181,7 @@ def packages_by_suffix() -> dict[str, Members]:
 
 
 def plain_files() -> dict[str, bytes]:
-    """One file of each kind that is no zip."""
+    """Return one file of each format that is no zip package."""
     return {
         ".pdf": pdf(pdf_objects()),
         ".html": HTML.encode(),
@@ -194,12 +194,12 @@ def plain_files() -> dict[str, bytes]:
 
 
 def good_files() -> dict[str, bytes]:
-    """One whole file of each kind, by suffix."""
+    """Return one valid file of each format, by suffix."""
     return plain_files() | {suffix: packed(members) for suffix, members in packages_by_suffix().items()}
 
 
 def packed(members: Members) -> bytes:
-    """Pack the members as a zip package, always with the same bytes; `mimetype` is stored unpacked."""
+    """Compress the members to a zip package, always with the same bytes; `mimetype` is stored uncompressed."""
     target = BytesIO()
     with ZipFile(target, "w") as archive:
         for name, content in members.items():

@@ -1,4 +1,4 @@
-"""Hostile files: bombs, loops, false sizes and endless nesting. Each is small on the disk."""
+"""Hostile files: decompression bombs, loops, false sizes and endless nesting. Each file is small."""
 
 import zlib
 
@@ -118,7 +118,7 @@ def _odd_files() -> dict[str, bytes]:
 
 
 def _lying(data: bytes) -> bytes:
-    """A package whose directory declares that every member unpacks to ten bytes."""
+    """Return a zip package whose directory declares a size of ten bytes for every member."""
     place, changed = 0, bytearray(data)
     while (place := changed.find(b"PK\x01\x02", place)) >= 0:
         changed[place + 24 : place + 28] = (10).to_bytes(4, "little")
@@ -127,7 +127,7 @@ def _lying(data: bytes) -> bytes:
 
 
 def _flagged(data: bytes) -> bytes:
-    """A package whose directory declares every member as encrypted."""
+    """Return a zip package whose directory declares every member as encrypted."""
     place, changed = 0, bytearray(data)
     while (place := changed.find(b"PK\x01\x02", place)) >= 0:
         changed[place + 8] |= 1
@@ -136,7 +136,7 @@ def _flagged(data: bytes) -> bytes:
 
 
 def _overlapping(data: bytes) -> bytes:
-    """A package whose members all start at the same offset."""
+    """Return a zip package whose members all start at the same offset."""
     place, changed = 0, bytearray(data)
     while (place := changed.find(b"PK\x01\x02", place)) >= 0:
         changed[place + 42 : place + 46] = bytes(4)

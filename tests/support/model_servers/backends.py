@@ -1,4 +1,4 @@
-"""Backends of the test model server: they write, count and embed."""
+"""Backends of the test model server, which generate answers, count tokens and embed."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ Message = Mapping[str, str]
 
 @dataclass(frozen=True)
 class AnswerEnd:
-    """The end of an answer: token counts and the reason ("stop" or "length")."""
+    """The end of an answer: token counts and the finish reason ("stop" or "length")."""
 
     prompt_tokens: int
     answer_tokens: int
@@ -23,15 +23,15 @@ class AnswerEnd:
 
 
 class TooLong(Exception):
-    """The text is longer than the model reads."""
+    """The text is longer than the context window of the model."""
 
 
 @dataclass(frozen=True)
 class WindowBehaviour:
     """How a server treats prompts above its window.
 
-    `loaded`: the window, whatever `num_ctx` is sent; `reports`: whether it reports its window; `refuses`: whether it
-    respects `truncate: false`, as Ollama since its version 0.12.6; `cuts`: what it keeps of a truncated prompt.
+    `loaded` is the window in tokens, whatever `num_ctx` is sent. `reports`: the server reports its window. `refuses`:
+    it respects `truncate: false`, like Ollama since 0.12.6. `cuts` is the part that it keeps of a truncated prompt.
     """
 
     loaded: int | None = None
@@ -52,13 +52,13 @@ class Backend(Protocol):
 
     @property
     def loaded(self) -> int | None:
-        """The window of the model as it is loaded."""
+        """The window of the loaded model in tokens; None if the server does not report it."""
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
-        """Pieces of the answer, then the end."""
+        """Yield the pieces of the answer, then its end."""
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
-        """Vectors, and the tokens of all texts. Raises TooLong."""
+        """Return the vectors and the number of tokens of all texts. Raises TooLong."""
 
 
 class ScriptedBackend:
@@ -80,7 +80,10 @@ class ScriptedBackend:
         self._embedding = FakeEmbedding(32)
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
-        """The next answer. A prompt above the window is refused if `truncate` is false, else truncated as by Ollama."""
+        """Yield the next answer.
+
+        A prompt above the window is refused if `truncate` is false, else truncated like Ollama does.
+        """
         read = self._read([len(_TOKEN.findall(message.get("content") or "")) for message in messages], options)
         pieces = re.findall(r"\S+\s*", next(self._answers))
         allowed = int(options.get("num_predict") or len(pieces))
@@ -94,7 +97,7 @@ class ScriptedBackend:
         return self._window if self._behaviour.reports else None
 
     def _read(self, sizes: Sequence[int], options: Mapping[str, Any]) -> int:
-        """The tokens read of messages of these sizes; the first message is kept."""
+        """Return the number of tokens that the model reads of messages of these sizes; the first message is kept."""
         self._window = self._behaviour.loaded or int(options.get("num_ctx") or self.context_length)
         if sum(sizes) <= self._window:
             return sum(sizes)
@@ -106,7 +109,7 @@ class ScriptedBackend:
         return min(sum(kept), self._window // 2 + 2 if self._behaviour.cuts == "to half of it" else self._window)
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
-        """Vectors of 32 dimensions, deliberately not of length 1."""
+        """Return vectors of 32 dimensions, deliberately not normalized."""
         counts = [len(_TOKEN.findall(text)) for text in texts]
         if max(counts, default=0) > self.context_length:
             raise TooLong

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """One fault. Faults of streams and vectors apply only to such replies."""
+    """A fault of a server. Faults of streams and vectors apply only to replies of that kind."""
 
     NONE = "answers as it should"
     CLOSE = "closes the connection without a word"
@@ -45,7 +45,7 @@ class Fault(StrEnum):
 
 
 class FaultScript:
-    """Faults of the next requests, by path; afterwards requests are answered correctly."""
+    """The faults of the next requests by path; later requests are answered correctly."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ class FaultScript:
             self._always.clear()
 
     def next(self, path: str) -> Fault:
-        """The fault of the request that has just arrived."""
+        """Return the fault of the request that has just arrived."""
         with self._lock:
             coming = self._coming.get(path)
             return coming.popleft() if coming else self._always.get(path, Fault.NONE)

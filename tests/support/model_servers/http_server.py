@@ -1,4 +1,4 @@
-"""A model server on loopback: speaks Ollama's protocol and OpenAI's, and fails as its script demands."""
+"""A model server on loopback with the protocols of Ollama and OpenAI; a script defines its faults."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ _STATUSES: Mapping[Fault, tuple[int, str]] = {
 }
 _KEPT = {Fault.PROMPT_CUT: 0.25, Fault.CUT_5: 0.95, Fault.CUT_10: 0.9, Fault.CUT_20: 0.8, Fault.CUT_50: 0.5}
 _PAUSE = 0.02  # seconds between the pieces of an endless answer
-_LONG_PAUSE = 0.1  # of a slow one
+_LONG_PAUSE = 0.1  # seconds between the pieces of a slow answer
 
 
 class Abandoned(Exception):
@@ -47,16 +47,16 @@ class ModelHttpServer:
 
     @property
     def address(self) -> str:
-        """Where Ollama's protocol is spoken."""
+        """The address of the Ollama API."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def openai_address(self) -> str:
-        """Where OpenAI's is."""
+        """The address of the OpenAI API."""
         return f"{self.address}/v1"
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
-        """The bodies sent to a path, oldest first."""
+        """Return the bodies sent to a path, oldest first."""
         return [body for asked, body in self.requests if asked == path]
 
 
@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def log_message(self, *arguments: Any) -> None:
-        """Silent."""
+        """Log nothing."""
 
     def _answer(self, body: dict[str, Any]) -> None:
         state = self.server_state
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._amid(fault)
 
     def _amid(self, fault: Fault) -> None:
-        """Apply faults that follow the first piece."""
+        """Apply the faults that occur after the first piece."""
         if fault is Fault.STALL:
             self.server_state.released.wait()
         if fault in {Fault.DROP, Fault.STALL}:
@@ -218,7 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _chunk(self, content: bytes) -> None:
-        """A chunk of the stream; an empty one ends it."""
+        """Send a chunk of the HTTP stream; an empty chunk ends the stream."""
         self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
         self.wfile.flush()
 
@@ -233,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def spoilt(vectors: Sequence[Sequence[float]], fault: Fault) -> list[list[float]]:
-    """The vectors with the fault applied."""
+    """Return the vectors with the fault applied."""
     whole = [list(vector) for vector in vectors]
     first, last = whole[0], whole[-1]
     wrong = {

@@ -1,4 +1,4 @@
-"""The JSON of the two protocols that the model server of the tests speaks, after their published references."""
+"""The JSON of the Ollama and OpenAI protocols, according to their published references."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ def error_body(path: str, message: str) -> bytes:
 
 
 def messages_of(body: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What is to be answered: the messages of a chat, or the prompt of /api/generate."""
+    """Return the messages of a chat request, or the prompt of /api/generate as one message."""
     if "messages" in body:
         return [{"role": one["role"], "content": one.get("content") or ""} for one in body["messages"]]
     system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
@@ -94,7 +94,7 @@ def messages_of(body: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def options_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Ollama's options, from either protocol."""
+    """Return the options of a request of either protocol under Ollama's names."""
     if "options" in body:
         return {**body["options"], "truncate": body.get("truncate")}
     return {"num_predict": body.get("max_tokens"), "temperature": body.get("temperature"), "seed": body.get("seed")}

@@ -1,4 +1,4 @@
-"""Numbered sources, a scripted model, and a check by code that knows the truth."""
+"""Numbered sources, a scripted model, and a checker that knows which sentences are false."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ def chunk(text: str, score: float, collection: str = "library", title: str = "Li
 
 
 def check(text: str, _: Sequence[PromptSource]) -> DraftCheck:
-    """Sentences with a known lie are problems."""
+    """Return a problem for each sentence with a known false statement."""
     sentences = [one.strip() for one in text.split(".") if one.strip()]
     lies = [one for one in sentences if any(lie in one for lie in LIES)]
     share = 1.0 - len(lies) / len(sentences) if sentences else 0.0

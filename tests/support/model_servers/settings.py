@@ -31,7 +31,7 @@ def settings_of(
 ) -> Settings:
     """Settings for both models of `provider`; without a server, with the address of a closed port.
 
-    `patience`: seconds between two pieces. `sections`, or keywords of their names, override the rest.
+    `patience` is the timeout in seconds between two pieces. `sections`, or keywords of their names, override the rest.
     """
     model = server.backend.name if server else "scripted:latest"
     waiting = {"request_timeout": patience, "num_predict": 24}

@@ -30,7 +30,7 @@ def smollm_file() -> Path:
 
 
 class SmolLmBackend:
-    """Writes and embeds. One thread computes: threads that wait for each other on a busy machine are far slower."""
+    """Generates answers and embeds, in one thread: several threads are far slower on a busy machine."""
 
     name = "smollm2:135m"
     context_length = _WINDOW
@@ -41,7 +41,7 @@ class SmolLmBackend:
         self.digest = hashlib.sha256(self.path.name.encode()).hexdigest()
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
-        """The model's answer, with the tokens that llama.cpp counted."""
+        """Yield the model's answer, with the tokens that llama.cpp counted."""
         request = {
             "messages": [dict(message) for message in messages],
             "max_tokens": int(options.get("num_predict") or 32),
@@ -62,7 +62,7 @@ class SmolLmBackend:
                 yield AnswerEnd(usage["prompt_tokens"], usage["completion_tokens"], reason)
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
-        """Means over the model's last layer, 576 dimensions."""
+        """Return the mean of the model's last layer, 576 dimensions."""
         reply = self._embedder.handle_embeddings({"input": list(texts), "model": self.name})
         if "error" in reply:
             raise TooLong

@@ -1,6 +1,6 @@
 """A cross-encoder with a few hundred random weights in a folder, written byte by byte in the ONNX format.
 
-Its score is the sum of the weights of a chunk's words: scores differ between chunks and are the same in each run.
+The score of a chunk is the sum of the weights of its words, so scores differ between chunks and are reproducible.
 """
 
 import json
@@ -29,7 +29,7 @@ def write_tiny_cross_encoder(
     seed: int = 7,
     nested: bool = False,
 ) -> Path:
-    """Writes model.onnx (below onnx/ if nested), tokenizer.json of these texts' words and config.json."""
+    """Write model.onnx (in onnx/ if nested), tokenizer.json with the words of these texts, and config.json."""
     weights = folder / "onnx" if nested else folder
     weights.mkdir(parents=True, exist_ok=True)
     (weights / "model.onnx").write_bytes(model_bytes(logits, inputs, seed))
@@ -39,7 +39,7 @@ def write_tiny_cross_encoder(
 
 
 def _tokenizer(texts: Iterable[str]) -> Tokenizer:
-    """The words of the test chunks; all others are one unknown word."""
+    """Return a tokenizer that knows the words of the test chunks; every other word is the unknown token."""
     special = ["[UNK]", "[CLS]", "[SEP]"]
     words = sorted({word for text in texts for word in text.lower().replace(".", " ").split()})[: SIZE - len(special)]
     tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate([*special, *words])}, unk_token="[UNK]"))

@@ -11,7 +11,7 @@ from stored.shelf import COLLECTION
 
 
 def hash_seen(store: Store) -> str | None:
-    """The hash of the published collection, after reading every text."""
+    """Return the hash of the published collection, after reading every text."""
     try:
         generation = open_generation(store, COLLECTION)
     except (UnknownCollection, UsageError):
@@ -32,7 +32,7 @@ def check_what_is_left(work: Work, scene: Scene) -> str | None:
         return None
     try:
         store = open_store(work.data_dir)
-    except StoreError as error:  # killed while the store was being made
+    except StoreError as error:  # killed while the store was created
         if scene.before is None and "no data" in str(error):
             return None
         raise

@@ -1,4 +1,4 @@
-"""The command called as its users call it: within this process, or as a process of its own."""
+"""Run the command line within this process, or as a process of its own."""
 
 import io
 import json
@@ -42,7 +42,7 @@ class CommandLine:
     environment: Mapping[str, str] = field(default_factory=lambda: FAKE)
 
     def __call__(self, *arguments: str | Path, typed: str = "") -> CommandResult:
-        """Run it to its end; `typed` is its standard input, which is no terminal."""
+        """Run a command; `typed` is its standard input, which is no terminal."""
         self.capsys.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             if typed:
@@ -64,7 +64,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def run_process(*arguments: str | Path, folder: Path, typed: str = "", **environment: str) -> CommandResult:
-    """Run it as a process to its end; `typed` is its standard input, the rest is added to the environment."""
+    """Run a command as a process; `typed` is its standard input, `environment` is added to the environment."""
     ended = subprocess.run(
         command(*arguments),
         cwd=folder,

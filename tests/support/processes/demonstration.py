@@ -1,4 +1,4 @@
-"""The demo as it was run for the journeys, and the watch that was kept on it."""
+"""The demo that the journeys run, and the Internet connections recorded during its run."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Work in a process that a failpoint kills, or that the disk refuses to write for."""
+"""Run work in a process that a failpoint kills."""
 
 import os
 import signal

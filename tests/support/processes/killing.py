@@ -1,4 +1,4 @@
-"""Work done in a process that can be killed: at a moment of the parent's choice, or exactly before some step of it.
+"""Run work in a process that is killed after a time, or exactly before one of its steps.
 
 The processes are forked from one that has the heavy libraries imported, so that a kill costs little.
 """
@@ -53,9 +53,9 @@ HEAVY = (
 
 @dataclass(frozen=True)
 class Work:
-    """One command on one data directory; `folder` is what an ingest or an import reads.
+    """One command on one data directory; `folder` is the input of an ingest or an import.
 
-    `document` is what is forgotten, `failpoint` where to fail, see `elt_llm_core.utilities`.
+    `document` is the document to forget, `failpoint` the name of a step to fail at; see `elt_llm_core.utilities`.
     """
 
     action: Action
@@ -67,9 +67,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Scene:
-    """One ingest to kill: the data directory it starts from (None: none yet), its folder, and what it must come to.
+    """One ingest to kill: the data directory it starts from (None: a new one), its folder, and the expected result.
 
-    `hashes` are of what readers see before and after; `seconds` is about how long it takes.
+    `hashes` are those of the published collection before and after; `seconds` is roughly its duration.
     """
 
     before: Path | None
@@ -78,7 +78,7 @@ class Scene:
     seconds: float
 
     def set_up(self, place: Path) -> Work:
-        """The ingest, in a data directory of its own."""
+        """Prepare the ingest in a data directory of its own."""
         if self.before is not None:
             shutil.copytree(self.before, place)
         return Work("ingest", place, self.folder)
@@ -94,7 +94,7 @@ class Moment:
 
 
 class SlowEmbedding(FakeEmbedding):
-    """Takes a hundredth of a second a batch, so that kills fall into embedding too."""
+    """A fake embedding that takes a hundredth of a second per batch, so that kills also happen while embedding."""
 
     def embed_texts(self, texts: Any) -> NDArray[np.float32]:
         """Embed like the fake, after a pause."""
@@ -103,7 +103,7 @@ class SlowEmbedding(FakeEmbedding):
 
 
 def do(work: Work, listener: Listener | None = None) -> None:
-    """Do the work as its command would, in this process; `listener` gets each SQL statement before it runs."""
+    """Do the work of the command in this process; `listener` gets each SQL statement before it runs."""
     if work.failpoint:
         os.environ[FAILPOINT_VARIABLE] = work.failpoint
     if work.action == "create":
@@ -117,7 +117,7 @@ def do(work: Work, listener: Listener | None = None) -> None:
 
 
 def _create(data_dir: Path, listener: Listener | None) -> None:
-    """What opening a store for the first time does."""
+    """Create a store, as the first opening does."""
     with writer_lock(data_dir, "test"):
         database = Database(data_dir / STORE_NAME, for_writing=True)
         database._connection.set_trace_callback(listener)
@@ -147,7 +147,7 @@ def _change(store: Store, work: Work) -> None:
 
 @cache
 def processes() -> ForkServerContext:
-    """Where processes come from: a server with the heavy libraries imported."""
+    """Return the context that forks processes from a server with the heavy libraries imported."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(HEAVY))
     return context
@@ -231,7 +231,7 @@ def ask(data_dir: str, questions: list[str], start: Any, answers: Any) -> None:
 def read_repeatedly(data_dir: str, stop: Any, answers: Any) -> None:
     """Open and read the published generation until the stop event; report the generations seen, and the errors.
 
-    Generation n must hold the n documents of four chunks that were put into it.
+    Generation n must contain n documents of four chunks each.
     """
     seen: set[int] = set()
     faults: list[str] = []
@@ -250,7 +250,7 @@ def read_repeatedly(data_dir: str, stop: Any, answers: Any) -> None:
 
 
 def ingest_within(data_dir: str, folder: str, most_bytes: int, answers: Any) -> None:
-    """Ingest in a process that cannot write a file longer than `most_bytes`; answer what became of it."""
+    """Ingest in a process that cannot write a file longer than `most_bytes`; return the outcome."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     try:
         report = run_ingest(Path(data_dir), Path(folder))

@@ -1,4 +1,4 @@
-"""What tests ask about the processes that read files."""
+"""Inspect the processes that parse files."""
 
 import threading
 import time
@@ -17,13 +17,13 @@ ENDLESS_PDF = pdf(one_page(stream(b"/X Do"), stream(b"/X Do /X Do", _FORM)))
 
 
 def workers_of(pool: ParsePool) -> set[int]:
-    """Ids of the processes that a pool has now."""
+    """Return the ids of the current processes of a pool."""
     with pool._lock:
         return {worker.identifier for worker in pool._alive}
 
 
 def reason_for(pool: ParsePool, path: Path) -> str:
-    """Why a file cannot be read; empty if it can."""
+    """Return the reason why a file cannot be read; empty if it can be read."""
     try:
         pool.read(ParseRequest(path))
     except UnreadableDocument as error:
@@ -32,7 +32,7 @@ def reason_for(pool: ParsePool, path: Path) -> str:
 
 
 def wait_until(told: Callable[[], object], seconds: float = 20.0) -> bool:
-    """Whether a condition becomes true within the time."""
+    """Wait for a condition and return whether it became true in time."""
     end = time.monotonic() + seconds
     while not told():
         if time.monotonic() > end:
@@ -43,7 +43,7 @@ def wait_until(told: Callable[[], object], seconds: float = 20.0) -> bool:
 
 @contextmanager
 def in_the_middle_of(pool: ParsePool, path: Path, reasons: list[str]) -> Iterator[None]:
-    """While a thread reads a file; why it could not be read is in `reasons` afterwards."""
+    """Run the block while a thread reads a file; afterwards `reasons` contains why the file could not be read."""
     thread = threading.Thread(target=lambda: reasons.append(reason_for(pool, path)))
     thread.start()
     assert wait_until(lambda: pool._alive and all(worker._ready for worker in pool._alive))
@@ -56,7 +56,7 @@ def in_the_middle_of(pool: ParsePool, path: Path, reasons: list[str]) -> Iterato
 
 
 def runs(process: int) -> bool:
-    """Whether a process is there and not merely waiting to be buried."""
+    """Return whether a process runs and is no zombie."""
     try:
         status = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
     except (FileNotFoundError, ProcessLookupError):

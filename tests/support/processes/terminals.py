@@ -1,4 +1,4 @@
-"""Commands run in a terminal, and what they show there."""
+"""Run commands in a pseudo terminal and read their output."""
 
 import os
 import pty
@@ -18,7 +18,7 @@ from processes.command_line import FAKE
 def in_terminal(
     folder: Path, line: Sequence[str], columns: int = 100, environment: Mapping[str, str] = FAKE
 ) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
-    """The program of a command line in a terminal; the number is where its words come out and ours go in."""
+    """Start a program in a pseudo terminal; yield the descriptor of the terminal and the process."""
     mine, its = pty.openpty()
     settings = {"ELT_LLM_EMBEDDING__BATCH_SIZE": "1", "TERM": "xterm-256color", "COLUMNS": str(columns)}
     process = subprocess.Popen(
@@ -40,13 +40,13 @@ def in_terminal(
 
 
 def read_until(terminal: int, what: str, seconds: float = 60) -> str:
-    """The output of a terminal up to these words or to its end, without colours."""
+    """Read the output of a terminal up to these words or its end, without colours."""
     text, deadline = b"", time.monotonic() + seconds
     while time.monotonic() < deadline:
         if select.select([terminal], [], [], 0.2)[0]:
             try:
                 text += os.read(terminal, 65536)
-            except OSError:  # the end of a terminal nobody holds any more
+            except OSError:  # Linux reports the end of a closed terminal as an error
                 break
         if what and what in _plain(text):
             break

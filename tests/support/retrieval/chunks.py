@@ -32,5 +32,5 @@ def make_chunk(
 
 
 def make_answerer(*, abstain: bool, cite: bool = True) -> ExtractiveAnswerer:
-    """An answerer that needs no model files; one that never abstains shows what it would choose."""
+    """Return an answerer that needs no model files; `abstain=False` shows the sentences that it would choose."""
     return ExtractiveAnswerer(FakeEmbedding(256), KeywordTokeniser(), abstain=abstain, cite=cite)

@@ -1,4 +1,4 @@
-"""Recompute the ranking from a printed trace alone, by the formulas of docs/explain.md."""
+"""Recompute the ranking from a printed trace by the formulas of docs/explain.md."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ ORDER_SHARE, CURVE = 0.8, 0.7
 
 
 def stage(printed: Trace, name: str) -> dict[str, Any]:
-    """Details of the one stage of that name."""
+    """Return the details of the only stage of that name."""
     [found] = [one["details"] for one in printed["trace"]["stages"] if one["name"] == name]
     return dict(found)
 
 
 def best_first(scores: Scores) -> list[Key]:
-    """By score, ties by node id."""
+    """Return the ids sorted by score, then by node id."""
     return sorted(scores, key=lambda key: (-scores[key], key[1]))
 
 
@@ -39,7 +39,7 @@ def reranked_scores(printed: Trace) -> Scores:
 
 
 def _stretched(parts: Mapping[Key, Any], collections: Mapping[str, Any]) -> Scores:
-    """Cosines of one embedding model stretched to 0..1 together; equal ones are 1, missing ones 0."""
+    """Scale the cosines of one embedding model to 0..1; equal cosines become 1, missing cosines 0."""
     together: dict[str, list[Key]] = defaultdict(list)
     for key, one in parts.items():
         if one["cosine"] is not None:
@@ -53,7 +53,7 @@ def _stretched(parts: Mapping[Key, Any], collections: Mapping[str, Any]) -> Scor
 
 
 def _keyword_shares(parts: Mapping[Key, Any], collections: Mapping[str, Any]) -> Scores:
-    """BM25 x coverage, of several collections as a share of what each could attain, divided by the greatest."""
+    """Return BM25 x coverage, divided by the largest; for several collections relative to the possible BM25."""
     several = len({collection for collection, _ in parts}) > 1
     shares = {}
     for key, one in parts.items():
@@ -64,7 +64,7 @@ def _keyword_shares(parts: Mapping[Key, Any], collections: Mapping[str, Any]) ->
 
 
 def fused_scores(printed: Trace) -> tuple[Scores, Scores]:
-    """The sum of weight / (60 + rank) for every candidate, and that as a share of what could be attained."""
+    """Return the sum of weight / (60 + rank) of every candidate, and its share of the highest possible sum."""
     legs = stage(printed, "retrieve")["collections"]
     weights = stage(printed, "fuse")["weights"] or {"dense": 1.0, "keyword": 1.0}
     fused: Scores = defaultdict(float)
@@ -91,7 +91,7 @@ def selected_chunks(printed: Trace, scores: Scores) -> list[Key]:
 
 
 def _later(doubles: Mapping[str, str], ranking: Sequence[Key]) -> set[str]:
-    """The duplicates, each behind the chunk that replaced it."""
+    """Return the duplicates, each after the chunk that replaced it."""
     places = {node_id: place for place, (_, node_id) in enumerate(ranking)}
     assert all(places[one] > places[better] for one, better in doubles.items())
     return set(doubles)

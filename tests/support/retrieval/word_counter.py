@@ -1,4 +1,4 @@
-"""A counter of tokens that a reader of a test can follow: one a word."""
+"""A simple token counter for tests: one token per word."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 
 class WordCounter:
-    """Counts one token a word, 200 to a chunk."""
+    """Counts one token per word, with 200 tokens per chunk."""
 
     token_limit = 200
 
@@ -20,7 +20,7 @@ class WordCounter:
 
 
 def word_chunker(strategy: str, **settings: Any) -> SpanChunker:
-    """A chunker that counts words and shares none between chunks unless asked to."""
+    """Return a chunker that counts words; its chunks do not overlap unless requested."""
     values = {"strategy": strategy, "chunk_overlap": 0, **settings}
     return create_chunker(ChunkingSettings.model_validate(values), WordCounter())
 

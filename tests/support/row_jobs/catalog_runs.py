@@ -1,4 +1,4 @@
-"""A real catalog of ten entities over ingested texts, written by a model server that may kill its client."""
+"""A catalog of ten entities, written by a model server that may kill its client."""
 
 import os
 import re
@@ -41,7 +41,7 @@ _PASSAGES = re.compile(r'<passage number="(\d{1,3})" title="[^"]{0,400}">\n([^<]
 class QuotingBackend(ScriptedBackend):
     """Returns the first two sentences of the chunks that name the requested entity, with their numbers.
 
-    The same prompt has the same answer. At the call `at`, from 1, the process whose id is put into `victim` is killed.
+    The same prompt has the same answer. At call number `at` (from 1), the process whose id is in `victim` is killed.
     """
 
     def __init__(self, at: int = 0) -> None:
@@ -82,7 +82,7 @@ def entity_of(prompt: str) -> str:
 
 
 def catalog_project(folder: Path, server: ModelHttpServer) -> LoadedSettings:
-    """A project with rules and a diagram of the entities ingested, the model of which is at the server."""
+    """Build a project with ingested rules and a diagram of the entities, which uses the model server."""
     settings = _SETTINGS.format(address=server.address, model=server.backend.name)
     found = project(folder, {f"{name}.md": _rules(name) for name in ENTITIES}, _JOB, settings)
     sheets = [fact_sheet(str(number), name, f"sheet-{number}") for number, name in enumerate(ENTITIES, start=2)]
@@ -94,14 +94,14 @@ def catalog_project(folder: Path, server: ModelHttpServer) -> LoadedSettings:
 
 
 def run_catalog(loaded: LoadedSettings) -> RunReport:
-    """Run the job to its end, with the models of its settings."""
+    """Run the job with the models of its settings."""
     report = run_job(JobRequest("catalog", job_file(loaded)), loaded)
     assert report is not None
     return report
 
 
 def run_catalog_in_process(folder: Path) -> None:
-    """Run the job of a project; for a process of its own."""
+    """Run the job of a project; the target of a separate process."""
     run_catalog(load(folder))
 
 

@@ -1,4 +1,4 @@
-"""Contexts of jobs made of texts in memory: no store, no files, no model that has to be loaded."""
+"""Build contexts of jobs from texts in memory, without a store, files or models."""
 
 import hashlib
 import re
@@ -30,14 +30,14 @@ def document_of(source: str, text: str, collection: str = "rules") -> CorpusDocu
 
 
 def corpus_of(texts: Mapping[str, str], collection: str = "rules") -> Corpus:
-    """Documents by their names."""
+    """Return a corpus of documents by their names."""
     return Corpus([document_of(source, text, collection) for source, text in texts.items()])
 
 
 def model_of(
     domains: Mapping[str, Sequence[str]], relationships: Sequence[tuple[str, str, str]] = (), kind: str = "DataObject"
 ) -> ModelSource:
-    """A model with entities by domain, and relationships as source, verb, target; each has its document."""
+    """Return a model with entities by domain and relationships (source, verb, target), each with a document."""
     entities = tuple(
         Entity(id=f"id-{name}", name=name, type=kind, domain=domain)
         for domain, names in domains.items()
@@ -58,7 +58,7 @@ def model_of(
 
 
 def inventory_of(sheets: Sequence[FactSheet]) -> InventorySource:
-    """An inventory of these fact sheets; each has its document."""
+    """Return an inventory of these fact sheets, each with a document."""
     told = {f"inventory.xlsx#fact-sheet/{one.id}": f"{one.name}.\n\n{one.description}" for one in sheets}
     return InventorySource(Inventory(fact_sheets=tuple(sheets)), corpus_of(told, "inventory"))
 
@@ -72,7 +72,7 @@ def context_of(
     llm: "LLM | None" = None,
     **sections: object,
 ) -> JobContext:
-    """The context of a job over these texts; `sections` are those of its file, such as `coverage={...}`."""
+    """Return the context of a job over these texts; `sections` are those of a job file, such as `coverage={...}`."""
     spec = ConsumerJob.model_validate(sections)
     return JobContext(
         file=JobFile("trial", Path("trial.yaml"), Path(), spec),

@@ -1,4 +1,4 @@
-"""The definitions found in a text, as short tuples."""
+"""Find the definitions in a text, as short tuples."""
 
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
@@ -7,9 +7,9 @@ from row_jobs.contexts import corpus_of
 
 
 def definitions_in(text: str, settings: GlossarySection | None = None) -> list[Definition]:
-    """The definitions in one document; Markdown headings start sections and form feeds start pages.
+    """Return the definitions in one document; Markdown headings start sections and form feeds start pages.
 
-    Each is checked against the text: its evidence can be read back, and its spans contain its text.
+    Each definition is checked: its evidence can be read back, and its spans contain its text.
     """
     corpus = corpus_of({"text.md": text})
     found = find_definitions(corpus, settings or GlossarySection())
@@ -23,10 +23,10 @@ def definitions_in(text: str, settings: GlossarySection | None = None) -> list[D
 
 
 def defined(text: str, settings: GlossarySection | None = None) -> list[tuple[str, str]]:
-    """Terms and their texts, in order of place."""
+    """Return the terms and their definitions in text order."""
     return [(one.term, one.text) for one in definitions_in(text, settings)]
 
 
 def terms_in(text: str) -> list[str]:
-    """The terms alone."""
+    """Return only the terms."""
     return [one.term for one in definitions_in(text)]

@@ -1,6 +1,6 @@
 """A minimal job over documents of a few lines, and a model that fails on request.
 
-Its rows are the sentences "X means Y." of the documents; a language model, where there is one, shortens each.
+Its rows are the sentences "X means Y." of the documents; a language model, if configured, shortens each.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ UNKEEPABLE = "unkeepable"
 
 
 class MeaningTask(RowTask):
-    """One sentence; its group is the folder of its document."""
+    """The task of one sentence; its group is the folder of the document."""
 
     table = "terms"
 
@@ -46,11 +46,11 @@ class MeaningTask(RowTask):
         self._prompt = f"{prompt}: {self._evidence.quote}"
 
     def material(self) -> RowMaterial:
-        """The sentence and its place."""
+        """Return the sentence and its place."""
         return RowMaterial({"evidence": self._evidence.model_dump(mode="json")}, (self._prompt,))
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Definition from the text, short form from the model."""
+        """Return the row: the definition from the text, and the short form from the model."""
         if UNKEEPABLE in self.key:
             raise StoreError("The disk is full", hint="Free space")
         if FAILING in self.key:
@@ -64,7 +64,7 @@ class MeaningTask(RowTask):
 
 
 class MeaningJob:
-    """All such sentences, with how many there are, and a table that follows from the rows."""
+    """A job over all sentences of the form "X means Y.", with a second table that is computed from the rows."""
 
     kind = KIND
 
@@ -72,7 +72,7 @@ class MeaningJob:
         self._context, self._prompt = context, prompt
 
     def tasks(self) -> Sequence[RowTask]:
-        """In the order of the documents."""
+        """Return the tasks in the order of the documents."""
         return [
             MeaningTask(document, piece.start, piece.end, self._prompt)
             for document in self._context.corpus.documents
@@ -81,7 +81,7 @@ class MeaningJob:
         ]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Terms, and one row for each folder."""
+        """Return the table of terms, and a table with one row for each folder."""
         groups = sorted({row.group[0] for row in rows})
         sums = [
             Row(
@@ -130,19 +130,19 @@ class FaultyLLM(ScriptedLLM):
 
 
 def calls_of(log: Path) -> list[str]:
-    """Every prompt that models were asked, in all processes."""
+    """Return every prompt that the models received, in all processes."""
     return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
 
 def some_terms(count: int, first: int = 0) -> str:
-    """A document that defines so many terms."""
+    """Return a document that defines this number of terms."""
     return "".join(
         f"Term {number:02} means a thing of the number {number}.\n\n" for number in range(first, first + count)
     )
 
 
 def project(folder: Path, documents: dict[str, str], job: str = "", settings: str = "") -> LoadedSettings:
-    """A project with its documents ingested into the collection `library`, and a job file of the name `rules`."""
+    """Build a project with documents ingested into the collection `library`, and a job file named `rules`."""
     write_files(folder / "docs", documents)
     spec = f"sources: {{handbook: [library]}}\noutputs: {{formats: [json, csv, xlsx]}}\n{job}"
     write_files(
@@ -155,19 +155,19 @@ def project(folder: Path, documents: dict[str, str], job: str = "", settings: st
 
 
 def load(folder: Path) -> LoadedSettings:
-    """The settings of a project made before."""
+    """Load the settings of an existing project."""
     return load_settings(None, {}, folder)
 
 
 def job_file(loaded: LoadedSettings) -> JobFile:
-    """Its job."""
+    """Load the job file."""
     return load_job(loaded.config_dir / "consumer" / "rules.yaml", loaded)
 
 
 def run(
     loaded: LoadedSettings, llm: ScriptedLLM | None = None, choice: RowSelection | None = None, **given: Any
 ) -> RunReport:
-    """Run the job to its end."""
+    """Run the job."""
     prompt = given.pop("prompt", "Shorten")
     request = JobRequest(
         KIND,
@@ -184,11 +184,11 @@ def run(
 
 
 def run_in_process(folder: Path, log: Path, dies_at: int) -> None:
-    """Run the job of a project; for a process of its own."""
+    """Run the job of a project; the target of a separate process."""
     run(load(folder), FaultyLLM(log, seconds=0.01, dies_at=dies_at))
 
 
 def outputs_of(loaded: LoadedSettings) -> dict[str, bytes]:
-    """Bytes of every file that the job wrote, without receipts, by name."""
+    """Return the bytes of every file that the job wrote, without receipts, by name."""
     folder = loaded.project / "out"
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.endswith("receipt.json")}

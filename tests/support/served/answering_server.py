@@ -1,4 +1,4 @@
-"""A server over the samples with a scripted model, and the resources that it holds."""
+"""Serve the samples with a scripted model, and inspect the resources that the server uses."""
 
 import shutil
 import threading
@@ -30,12 +30,12 @@ class AnsweringServer:
     model: ModelHttpServer
 
     def asked_of_model(self) -> int:
-        """How many requests the model got so far."""
+        """Return the number of requests to the model so far."""
         return len(self.model.bodies(CHAT))
 
 
 def copied_project(samples: Path, folder: Path) -> Path:
-    """A copy of the project in `samples`, which may be changed; its folder."""
+    """Copy the project in `samples`, so that a test may change it; return the new folder."""
     shutil.copytree(samples, folder)
     return folder
 
@@ -60,7 +60,7 @@ def answering(
 
 @contextmanager
 def every_turn_taken(workers: Workers) -> Iterator[None]:
-    """Hold every turn to compute until the block ends."""
+    """Occupy every compute slot of the server until the block ends."""
     with ExitStack() as taken:
         for _ in range(COMPUTE_THREADS):
             taken.enter_context(workers.computing(threading.Event()))
@@ -68,12 +68,12 @@ def every_turn_taken(workers: Workers) -> Iterator[None]:
 
 
 def threads_named(prefix: str) -> int:
-    """How many threads of that name there are."""
+    """Return the number of running threads with this name."""
     return sum(thread.name.startswith(prefix) for thread in threading.enumerate())
 
 
 def becomes_true(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether the condition comes true within so many seconds."""
+    """Wait for a condition and return whether it became true within these seconds."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

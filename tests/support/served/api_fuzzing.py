@@ -1,4 +1,4 @@
-"""Schemathesis against a running server: requests made from the description of its routes, held to that description."""
+"""Run Schemathesis against a server: generate requests from its OpenAPI description and check the responses."""
 
 import json
 import re
@@ -13,15 +13,15 @@ from typing import Any
 from optional import needs
 from served.server import RunningServer
 
-# What is as described may still be refused for what it says: a filter that is none, a place that is not there. What is
-# not as described may be refused as too large, too. Everything else is as the program has it.
+# A request that fits the description may still be refused for its content, such as an invalid filter or an unknown
+# document. A request that does not fit may also be refused as too large. All other checks are those of Schemathesis.
 _CHECKS = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "400", "401", "403", "404", "409", "413", "415", "422", "429", "503"]
 [checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429"]
 """
-SLOWEST = 20  # seconds that any answer may take, on a busy machine
+SLOWEST = 20  # seconds that a response may take on a busy machine
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class FuzzResult:
 def run_schemathesis(
     server: RunningServer, folder: Path, *, token: str | None, examples: int, seed: int, phases: str
 ) -> FuzzResult:
-    """Run these phases with every check, and so many examples for each route; `folder` takes the program's files."""
+    """Run these phases with every check and this many examples per route; its files go into `folder`."""
     document = _known_names(server)
     if token is None:
         for _, operation in operations(document):
-            operation.pop("security", None)  # it describes a server that demands keys
+            operation.pop("security", None)  # the description is that of a server that requires keys
     (folder / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
     (folder / "schemathesis.toml").write_text(_CHECKS, encoding="utf-8")
     needs("schemathesis")

@@ -1,4 +1,4 @@
-"""`elt-llm serve` as a process, as somebody starts it in a terminal."""
+"""Run `elt-llm serve` as a process, like in a terminal."""
 
 import os
 import re
@@ -27,11 +27,11 @@ class RunningCommand:
 
     @property
     def output(self) -> str:
-        """The whole output so far."""
+        """Return the whole output so far."""
         return self.out.read_text(encoding="utf-8") + self.err.read_text(encoding="utf-8")
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        """Ask it, trusting whatever certificate it has."""
+        """Send a GET request, accepting any certificate."""
         return httpx.get(f"{self.address}{path}", headers=headers, timeout=30, verify=False)  # noqa: S501 - a test's own
 
     def end(self, number: signal.Signals) -> int:
@@ -44,7 +44,7 @@ class RunningCommand:
 def serving(
     folder: Path, logs: Path, *arguments: str | Path, environment: Mapping[str, str] = FAKE, token: str | None = None
 ) -> Iterator[RunningCommand]:
-    """The command over the project in `folder`, on a port of its own unless one is given; ended at the end."""
+    """Run the command on the project in `folder`, on a free port unless one is given, until the block ends."""
     out, err = logs / "out.txt", logs / "err.txt"
     secret = {"ELT_LLM_SERVE_TOKEN": token} if token else {}
     asked = command("serve", *arguments, *(() if "--port" in arguments else ("--port", "0")))

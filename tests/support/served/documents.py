@@ -1,4 +1,4 @@
-"""Bringing documents to a running server, and waiting for the jobs that come of it."""
+"""Upload documents to a running server, and wait for the resulting jobs."""
 
 import time
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _SECONDS = 120
 
 
 def key(server: RunningServer, name: str, read: list[str], write: list[str]) -> dict[str, str]:
-    """The headers of a new key."""
+    """Create a key and return its request headers."""
     with closing(open_state(server.data_dir)) as state:
         return {"authorization": f"Bearer {KeyTable(state).create(name, read, write)}"}
 
@@ -24,7 +24,7 @@ def key(server: RunningServer, name: str, read: list[str], write: list[str]) -> 
 def upload(
     client: httpx.Client, collection: str, files: Mapping[str, str | bytes], headers: Mapping[str, str] | None = None
 ) -> httpx.Response:
-    """Bring files by name."""
+    """Upload files by name and return the response."""
     sent = [("files", (name, data.encode() if isinstance(data, str) else data)) for name, data in files.items()]
     return client.post("/v1/documents", data={"collection": collection}, files=sent, headers=headers)
 
@@ -37,12 +37,12 @@ def uploaded(client: httpx.Client, collection: str, files: Mapping[str, str | by
 
 
 def ended(client: httpx.Client, identity: str) -> dict[str, Any]:
-    """A job when it has ended."""
+    """Wait for the end of a job and return it."""
     return until(client, identity, "done", "failed", "cancelled")
 
 
 def until(client: httpx.Client, identity: str, *statuses: str, notes: str = "") -> dict[str, Any]:
-    """Wait until a job has one of these statuses and a note with this text."""
+    """Wait until a job has one of these statuses and a note that contains this text."""
     deadline = time.monotonic() + _SECONDS
     while True:
         job: dict[str, Any] = client.get(f"/v1/jobs/{identity}").json()
@@ -53,13 +53,13 @@ def until(client: httpx.Client, identity: str, *statuses: str, notes: str = "") 
 
 
 def documents(client: httpx.Client, collection: str) -> dict[str, dict[str, Any]]:
-    """The documents of a collection by source."""
+    """Return the documents of a collection by source."""
     listed = client.get("/v1/documents", params={"collection": collection}).json()["documents"]
     return {one["source"]: one for one in listed}
 
 
 def wait_for_job(queue: JobQueue, identity: str) -> QueuedJob:
-    """A job of a queue when it has ended."""
+    """Wait for the end of a job in a queue and return it."""
     deadline = time.monotonic() + _SECONDS
     while not (job := queue.get(identity)).has_ended:
         assert time.monotonic() < deadline, job

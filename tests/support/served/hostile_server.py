@@ -1,4 +1,4 @@
-"""The forty hostile documents served, with the model that obeys them and the page that asks."""
+"""Serve the forty hostile documents with a model that obeys them, and the example page."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ class HostileServer:
 
 @contextmanager
 def hostile_server(folder: Path, **settings: str) -> Iterator[HostileServer]:
-    """All of it in this folder; `settings` are further values by SECTION__KEY."""
+    """Serve everything from this folder; `settings` are further values by SECTION__KEY."""
     model = ObedientBackend()
     assert run(["ingest", str(write_corpus(folder / "papers")), "-c", "goods", "--json"], FAKE, folder) == 0
     with running_model_server(model) as http, served_page() as origin:

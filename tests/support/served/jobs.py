@@ -1,4 +1,4 @@
-"""A server over a project with jobs: one that was run, one that reads more than every key may, one with a mistake."""
+"""Serve a project with three jobs: one that was run, one that needs more permissions, and one with an error."""
 
 import time
 from collections.abc import Iterator
@@ -40,15 +40,15 @@ class ServedJobs:
     secrets: dict[str, str]
 
     def get(self, path: str, holder: str = "", /, **parameters: Any) -> httpx.Response:
-        """Ask as the holder of the key of that name; without one as the operator."""
+        """Send a GET request with the key of this name; without a name, with the operator's token."""
         return self.server.client.get(path, params=parameters or None, headers=self._headers(holder))
 
     def post(self, path: str, body: object, holder: str = "") -> httpx.Response:
-        """Send JSON, as `get` asks."""
+        """Send a POST request with JSON; the key is chosen as in `get`."""
         return self.server.client.post(path, json=body, headers=self._headers(holder))
 
     def row(self, key: str = "Term 01", table: str = "terms") -> dict[str, Any]:
-        """One row of the job that was run, with all it rests on."""
+        """Return one row of the job that was run, with its evidence."""
         answer = self.get(f"{JOB}/row", table=table, key=key)
         assert answer.status_code == 200, answer.text
         row: dict[str, Any] = answer.json()
@@ -59,7 +59,7 @@ class ServedJobs:
 
 
 def job_project(folder: Path) -> Path:
-    """Six terms in three documents, the job `rules` that was run over them, and three jobs that were not."""
+    """Build a project with six terms in three documents, the job `rules` that was run, and three jobs that were not."""
     documents = {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2), "c/three.md": some_terms(2, first=4)}
     loaded = project(folder, documents, job="description: Terms of the rules.\n")
     write_files(folder / "secret", {"plans.md": "Canary means a bird that nobody may see.\n"})
@@ -74,9 +74,9 @@ def job_project(folder: Path) -> Path:
 
 @contextmanager
 def served_jobs(folder: Path, **serve: str) -> Iterator[ServedJobs]:
-    """The server over a project that `job_project` made, with a key that reads, one that writes, and one elsewhere.
+    """Serve a project of `job_project`, with a key that reads, a key that writes, and a key for another collection.
 
-    `serve` are settings as `served` takes them.
+    `serve` are settings as for `served`.
     """
     with closing(open_state(folder / ".elt_llm")) as state:
         secrets = {name: KeyTable(state).create(name, *scope) for name, scope in _SCOPES.items()}
@@ -85,7 +85,7 @@ def served_jobs(folder: Path, **serve: str) -> Iterator[ServedJobs]:
 
 
 def ended(jobs: ServedJobs, identity: str) -> dict[str, Any]:
-    """The job when it has ended; waits at most two minutes."""
+    """Wait at most two minutes for the end of a job and return it."""
     deadline = time.monotonic() + 120
     while True:
         job: dict[str, Any] = jobs.get(f"/v1/jobs/{identity}").json()

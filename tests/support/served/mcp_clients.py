@@ -1,4 +1,4 @@
-"""Agents as they come: the official client of the protocol, over HTTP or to a process of their own."""
+"""Agents with the official MCP client, over HTTP or with a process of their own."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -18,12 +18,12 @@ from processes.command_line import FAKE, command
 T = TypeVar("T")
 Era = Literal["auto", "legacy"]
 """Which protocol is spoken: the one of single requests where the server has it, or the one of sessions."""
-LONGEST = 120.0  # seconds that a test of agents may take
+LONGEST = 120.0  # seconds that a session of an agent may take
 
 
 @dataclass(frozen=True)
 class HttpAgent:
-    """An agent that calls a server over HTTP, with a key or without one."""
+    """An agent that calls a server over HTTP, with or without a key."""
 
     address: str
     key: str | None = None
@@ -31,16 +31,16 @@ class HttpAgent:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def with_client(self, act: Callable[[Client], Awaitable[T]]) -> T:
-        """Connect, act, and leave."""
+        """Connect, run the function with the client, and disconnect."""
         return _run(self.connected, act)
 
     def call(self, tool: str, /, **arguments: Any) -> CallToolResult:
-        """Call a tool over a connection of its own."""
+        """Call a tool over a new connection."""
         return self.with_client(lambda client: client.call_tool(tool, arguments))
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
-        """The client, connected."""
+        """Yield a connected client."""
         shown = {"authorization": f"Bearer {self.key}"} if self.key else {}
         async with (
             httpx2.AsyncClient(headers={**shown, **self.headers}, timeout=60) as http,
@@ -57,12 +57,12 @@ class ProcessAgent:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def with_client(self, act: Callable[[Client], Awaitable[T]]) -> T:
-        """Start the process, act, and end it."""
+        """Start the process, run the function with a client, and end the process."""
         return _run(self.connected, act)
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
-        """The client, connected."""
+        """Yield a connected client."""
         program, *arguments = command("mcp")
         environment = {**os.environ, **FAKE, **self.environment}
         started = StdioServerParameters(command=program, args=arguments, cwd=self.folder, env=environment)
@@ -71,7 +71,7 @@ class ProcessAgent:
 
 
 def text_of(result: CallToolResult) -> str:
-    """The text that a model reads."""
+    """Return the text of a result, which a model reads."""
     [content] = result.content
     assert isinstance(content, TextContent)
     return content.text

@@ -1,4 +1,4 @@
-"""A project as its users have it: files, a configuration, commands run in it, and a server over it."""
+"""A project folder with files and a configuration, commands that run in it, and a server."""
 
 import json
 import time
@@ -19,7 +19,7 @@ PATIENCE = 120.0  # seconds that a job may take
 
 @dataclass(frozen=True)
 class Project:
-    """A folder. `settings` go into its configuration, where the server, its jobs and the commands find them."""
+    """A project folder. `settings` are written into its configuration for the server, its jobs and commands."""
 
     folder: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -30,34 +30,34 @@ class Project:
         write_files(self.folder, {"config/rag_config.yaml": yaml.safe_dump(given)})
 
     def write(self, files: Mapping[str, str]) -> None:
-        """Write texts by path from the project's folder."""
+        """Write texts to paths relative to the project folder."""
         write_files(self.folder, files)
 
     def run(self, *arguments: str | Path) -> None:
-        """Run a command in the folder, and insist on success."""
+        """Run a command in the folder and require success."""
         assert run([str(argument) for argument in arguments], {}, self.folder) == 0
 
     @contextmanager
     def served(self, **serve: str) -> Iterator["Asker"]:
-        """The server and a client."""
+        """Serve the project and yield a client."""
         with served(self.folder, environment={}, **serve) as server:
             yield Asker(server)
 
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks a running server and holds every answer against the documents."""
+    """Sends requests to a running server and compares every citation with its document."""
 
     server: RunningServer
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """The JSON of an address."""
+        """Return the JSON of a GET request."""
         answer = self.server.client.get(path, params=parameters or None)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON that an address answers to this."""
+        """Return the JSON response to a POST request."""
         answer: httpx.Response = self.server.client.post(path, json=dict(body))
         assert answer.is_success, answer.text
         return answer.json()

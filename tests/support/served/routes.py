@@ -1,4 +1,4 @@
-"""Every route of a server: those in its OpenAPI description, and the others."""
+"""List every route of a server: those of its OpenAPI description, and all others."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _SOME = ("GET", "POST")
 
 @dataclass(frozen=True)
 class Operation:
-    """A route with a method. `path` has `{names}` in it; `parameters` and `body` are as OpenAPI describes them."""
+    """A route with a method. `path` contains `{names}`; `parameters` and `body` are OpenAPI objects."""
 
     method: str
     path: str
@@ -30,7 +30,7 @@ class Operation:
         return f"{self.method.upper()} {self.path}"
 
     def named(self, place: str) -> list[str]:
-        """The names of its parameters in `path` or `query`."""
+        """Return the names of the parameters in `path` or `query`."""
         return [one["name"] for one in self.parameters if one["in"] == place]
 
 
@@ -52,7 +52,7 @@ class FilledRequest:
 
 
 def app_within(app: ASGIApp) -> FastAPI:
-    """The routes behind the guards."""
+    """Return the app with the routes, inside of its middleware."""
     inner: Any = app
     while not isinstance(inner, FastAPI):
         inner = getattr(inner, "_app", None) or inner.app
@@ -71,16 +71,16 @@ def operations(server: RunningServer) -> list[Operation]:
 
 
 def every_path(server: RunningServer) -> set[tuple[str, str]]:
-    """Method and path of every route, those of mounted apps and those in no description included."""
+    """Return method and path of every route, including mounted apps and undocumented routes."""
     return {(method, path) for path, methods in _paths(app_within(server.app).routes, "") for method in methods}
 
 
 def fill(
     operation: Operation, text: str, known: Mapping[str, Any] | None = None, *, sparing: bool = False
 ) -> FilledRequest:
-    """A request with `text` for every text value, except for names in `known`.
+    """Fill a request with `text` for every text value, except for names in `known`.
 
-    `sparing`: parameters of the query that nobody knows and nobody demands are left out.
+    If `sparing` is true, optional query parameters that are not in `known` are left out.
     """
     given = known or {}
     path = operation.path
@@ -116,7 +116,7 @@ def _body_of(known: Mapping[str, Any], description: Mapping[str, Any]) -> Mappin
 
 
 def _example(body: Mapping[str, Any], text: str, given: Mapping[str, Any], depth: int) -> Any:
-    """A value of the schema, with `text` for its texts; `{}` where the schema goes deeper than any request."""
+    """Return a value of the schema, with `text` for its texts; `{}` below the maximum depth."""
     schema, known = _resolved(body["schema"], body["all"]), body["all"]
     if "const" in schema or "enum" in schema:
         return schema.get("const", schema.get("enum", [None])[0])

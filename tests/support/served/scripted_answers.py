@@ -1,4 +1,4 @@
-"""A small library, ingested once, whose questions are answered by the model server of the tests."""
+"""A small library that is ingested once; the test model server answers its questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,27 +53,27 @@ CHATS = {"ollama": "/api/chat", "openai_like": "/v1/chat/completions"}
 
 @dataclass(frozen=True)
 class Library:
-    """A folder with the collection `library`, and the command in it."""
+    """A folder with the collection `library`, and the command line in it."""
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
 
     def ask(self, environment: Mapping[str, str], *options: str, question: str = QUESTION) -> CommandResult:
-        """One question, to its end."""
+        """Ask one question and return the result."""
         return CommandLine(self.folder, self.capsys, environment)("ask", question, "-c", "library", *options)
 
 
 def ingested(folder: Path, text: str = TEXT) -> Path:
-    """The folder, with its collection made."""
+    """Ingest the collection and return the library."""
     (folder / "rules.md").write_text(text, encoding="utf-8")
     assert run(["ingest", str(folder / "rules.md"), "-c", "library"], EMBEDDED, folder) == 0
     return folder
 
 
 def written_by(provider: str, server: ModelHttpServer | None = None, **more: str) -> dict[str, str]:
-    """The environment in which `provider` writes; `more` are values by SECTION__KEY.
+    """Return the environment in which `provider` writes answers; `more` are settings by SECTION__KEY.
 
-    Without a server, it is to be at an address where nobody listens.
+    Without a server, the address is a closed port.
     """
     if provider == "openai_like":
         needs("llama_index.llms.openai_like")

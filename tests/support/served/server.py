@@ -1,4 +1,4 @@
-"""A server as its users meet it: on a port of its own, over a data directory of its own."""
+"""Run the server on a free port in a thread of this process."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server. `client` asks it without a key, or with the one it was started with."""
+    """A running server. `client` sends requests with the server's token, if there is one."""
 
     address: str
     client: httpx.Client
@@ -31,7 +31,7 @@ class RunningServer:
 def served(
     folder: Path, *, token: str | None = None, environment: Mapping[str, str] = FAKE, **serve: str
 ) -> Iterator[RunningServer]:
-    """The app over the project in `folder`; `serve` are settings of that section, such as `workers="2"`."""
+    """Serve the project in `folder`; `serve` are settings of the section `serve`, such as `workers="2"`."""
     overrides = {f"ELT_LLM_SERVE__{name.upper()}": value for name, value in serve.items()}
     loaded = load_settings(None, {**environment, **overrides}, folder)
     app = create_app(loaded, token=token)

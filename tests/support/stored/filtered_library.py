@@ -1,4 +1,4 @@
-"""Two published collections whose chunks have fields of every type, and an oracle that looks at every chunk."""
+"""Two published collections whose chunks have fields of every type, and an oracle that filters every chunk."""
 
 import random
 from calendar import monthrange
@@ -19,7 +19,7 @@ DATES = ["2023", "2023-12", "2023-12-31", "2024-01", "2024-01-01", "2024-01-15",
 MOMENTS = ["2023-12-31T23:59:59", "2024-01-01T00:00:00", "2024-01-15T12:30:00", "2024-02-29"]
 SECTIONS = ["Rules", "Rules > Nets", "Rules > Nets > Mesh", "Rules, old", "Quotas"]
 COLLECTIONS = ("harbour", "market")
-SHARED = "Pike and perch are sold together."  # stands in many documents, word for word
+SHARED = "Pike and perch are sold together."  # a sentence that many documents contain word for word
 _TYPES = {
     "text": ["authors", "kind", "topics", "language", "source", "document"],
     "path": ["section"],
@@ -31,7 +31,7 @@ _OTHER_NAMES = {"type": "kind", "topic": "topics", "doc": "document", "author": 
 
 @dataclass(frozen=True)
 class Row:
-    """One chunk as the oracle sees it: every value of every field."""
+    """One chunk of the oracle: every value of every field."""
 
     collection: str
     node_id: str
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition, as the oracle reads it; `text` is how it is written."""
+    """One condition of a filter; `text` is its written form."""
 
     field: str
     operator: str
@@ -51,12 +51,12 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """The condition as it is written after --where."""
+        """The condition in the syntax of --where."""
         return f"{self.field} {self.operator} {','.join(self.operands)}"
 
 
 def fill(store: Store, embedding: FakeEmbedding, seed: int = 0) -> list[Row]:
-    """Publish both collections, the same for the same seed; returns every chunk of theirs."""
+    """Publish both collections, reproducible by seed; return all their chunks."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     rows: list[Row] = []
     for name, count in zip(COLLECTIONS, (24, 8), strict=True):
@@ -143,7 +143,7 @@ def _listed(values: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def fulfils(row: Row, conditions: Sequence[Condition]) -> bool:
-    """Whether the chunk may be found."""
+    """Return whether the chunk fulfils the condition."""
     return all(_fulfils(row, condition) for condition in conditions)
 
 
@@ -166,7 +166,7 @@ def _holds(name: str, value: Any, operator: str, operand: str) -> bool:
 
 
 def _compares(value: tuple[Any, Any], operator: str, first: tuple[Any, Any], last: tuple[Any, Any]) -> bool:
-    """Spans of time or numbers, which are no longer than a point."""
+    """Compare spans of time, or numbers, which are spans of length zero."""
     return bool(
         {
             "<": value[1] < first[0],
@@ -178,14 +178,14 @@ def _compares(value: tuple[Any, Any], operator: str, first: tuple[Any, Any], las
 
 
 def _seconds(date: str) -> tuple[str, str]:
-    """The first and the last second of a year, a month, a day or a moment."""
+    """Return the first and the last second of a year, month, day or time."""
     month_end = f"-{monthrange(int(date[:4]), int(date[5:7]))[1]}" if len(date) == 7 else ""
     last = date + month_end
     return date + "-01-01T00:00:00"[len(date) - 4 :], last + "-12-31T23:59:59"[len(last) - 4 :]
 
 
 def conditions() -> st.SearchStrategy[list[Condition]]:
-    """Up to three conditions of every operator on fields of every type, on values that are there and that are not."""
+    """Generate up to three conditions with every operator and type of field, on existing and missing values."""
     texts = {
         "authors": ["Ann", "Bo", "Ann;Bo", "Zoe"],
         "kind": ["table", "text", "none"],

@@ -1,4 +1,4 @@
-"""Folders of small files, and the ingest as a command runs it: lock, store, pipeline."""
+"""Write folders of small files, and ingest them like the command does: with lock, store and pipeline."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from stored.shelf import COLLECTION, WORDS, writing
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write texts by relative path; returns the folder."""
+    """Write texts to relative paths and return the folder."""
     for relative, text in files.items():
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,13 +28,13 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def generated_files(count: int, seed: int = 0, sections: int = 3) -> dict[str, str]:
-    """Markdown files of a few short sections, the same for the same seed."""
+    """Generate Markdown files of a few short sections, reproducible by seed."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     return {f"part-{number % 5}/note-{number:02}.md": _note(chance, number, sections) for number in range(count)}
 
 
 def _note(chance: random.Random, number: int, sections: int) -> str:
-    parts = [  # each a chunk of its own
+    parts = [  # each section becomes one chunk
         f"## Section {number}.{place}\n\n" + " ".join(chance.choices(WORDS, k=12)).capitalize() + "."
         for place in range(sections)
     ]
@@ -53,7 +53,7 @@ def run_ingest(
     llm: LLM | None = None,
     **flags: Any,
 ) -> IngestReport:
-    """Ingest as `elt-llm ingest` does."""
+    """Ingest like `elt-llm ingest`."""
     settings = Settings(
         embedding=EmbeddingSettings(provider="fake", batch_size=batch_size),
         chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0, enrichment="llm" if llm else "none"),
@@ -66,5 +66,5 @@ def run_ingest(
 
 
 def statuses(report: IngestReport) -> dict[str, str]:
-    """Status of each file by its path."""
+    """Return the status of each file by its path."""
     return {file.path: file.status for file in report.files}

@@ -1,4 +1,4 @@
-"""A project with a configuration and jobs, run as `elt-llm ingest --job` runs them, but in this process."""
+"""A project with a configuration and jobs, which run like with `elt-llm ingest --job`, but in this process."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from stored.shelf import writing
 
 
 class CountingParser:
-    """Reads in this process, and remembers what it was asked to read."""
+    """Parses files in this process, and records which files were parsed."""
 
     def __init__(self) -> None:
         self.read: list[str] = []
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """The outcome of each file."""
+        """Return the outcome of each file."""
         listed = list(requests)
         self.read += [request.path.name for request in listed]
         yield from DirectParser().read_all(listed)
@@ -34,7 +34,7 @@ class CountingParser:
 
 @dataclass
 class JobProject:
-    """A folder with `config/`; jobs are written as YAML and run by name."""
+    """A folder with `config/`, in which jobs are written as YAML and run by name."""
 
     folder: Path
     settings: str = "embedding: {provider: fake}\n"
@@ -46,34 +46,34 @@ class JobProject:
 
     @property
     def loaded(self) -> LoadedSettings:
-        """The settings as the command loads them."""
+        """Load the settings like the command."""
         return load_settings(None, {}, self.folder)
 
     def write(self, files: Mapping[str, str]) -> None:
-        """Write texts by path from the project's folder."""
+        """Write texts to paths relative to the project folder."""
         write_files(self.folder, files)
 
     def job(self, name: str, yaml: str) -> Path:
-        """Write a job down."""
+        """Write a job file."""
         self.write({f"config/ingest/{name}.yaml": yaml})
         return self.folder / "config" / "ingest" / f"{name}.yaml"
 
     def load(self, name: str) -> LoadedJob:
-        """The job of this name."""
+        """Load the job of this name."""
         [job] = load_jobs(find_job_file(name, self.loaded, self.folder), self.loaded)
         assert isinstance(job, LoadedJob)
         return job
 
     def load_text(self, name: str, paths: list[str]) -> LoadedJob:
-        """A job that fills the collection `all` from these paths, whatever they are."""
+        """Return a job that fills the collection `all` from these paths, valid or not."""
         return LoadedJob(name, self.folder, IngestJob(collection="all", paths=tuple(paths)))
 
     def run(self, name: str, **flags: Any) -> JobReport:
-        """Run one job of this name; raises what makes it impossible."""
+        """Run the job of this name. Raises the error that prevents it."""
         return self.run_job(self.load(name), **flags)
 
     def run_job(self, job: LoadedJob, **flags: Any) -> JobReport:
-        """Run one job; raises what makes it impossible."""
+        """Run one job. Raises the error that prevents it."""
         with writing(self.loaded.data_dir) as store:
             return JobRunner(
                 self.loaded,
@@ -91,7 +91,7 @@ class JobProject:
             return JobRunner(self.loaded, FakeEmbedding(), store, self.parser, SilentListener(), {}).run_all(jobs)
 
     def plan(self, name: str, **flags: Any) -> IngestPlan:
-        """The plan of a job."""
+        """Return the plan of a job."""
         if not self.loaded.data_dir.exists():
             return plan_job(self.load(name), self.loaded, FakeEmbedding(), None, flags)  # type: ignore[arg-type]
         with open_store(self.loaded.data_dir) as store:
@@ -103,7 +103,7 @@ class JobProject:
             return [record.name for record in store.collections.all()]
 
     def texts(self, collection: str) -> dict[str, str]:
-        """The text of each document of a collection by its path."""
+        """Return the text of each document of a collection by its path."""
         with open_store(self.loaded.data_dir) as store:
             record = store.collections.get(collection)
             documents = store.documents.in_generation(record.id, record.published or 0)
@@ -111,5 +111,5 @@ class JobProject:
 
 
 def outcomes(report: JobReport) -> dict[str, dict[str, str]]:
-    """Status of each file by path, by collection."""
+    """Return the status of each file by collection and path."""
     return {one.collection: {file.path: file.status for file in one.files} for one in report.reports}

@@ -7,7 +7,7 @@ Contents = dict[str, str]
 
 @dataclass
 class LibraryModel:
-    """`files` by path are what lies in the folder; `generations` what readers of each must see, by its number."""
+    """`files` are the files in the folder by path; `generations` are the expected documents by generation number."""
 
     files: Contents = field(default_factory=dict)
     generations: dict[int, Contents] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class LibraryModel:
 
     @property
     def wanted(self) -> Contents:
-        """The expected result of the next ingest."""
+        """Return the expected result of the next ingest."""
         return {
             path: text
             for path, text in self.files.items()
@@ -28,11 +28,11 @@ class LibraryModel:
 
     @property
     def seen(self) -> Contents:
-        """What readers should see now."""
+        """Return the documents that readers should see now."""
         return {} if self.published is None else self.generations[self.published]
 
     def forget(self, path: str) -> set[str]:
-        """Remove a published document and every one with its text; return their paths."""
+        """Remove a published document and every document with the same text; return their paths."""
         text = self.seen[path]
         paths = {other for other, its in self.seen.items() if its == text}
         self.forgotten_paths |= paths

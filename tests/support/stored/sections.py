@@ -1,4 +1,4 @@
-"""The sections of documents as collections of their own."""
+"""Split documents into sections that become collections of their own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ Section = list[StoredNode]
 
 
 def chunks_of(data_dir: Path, *paths: Path) -> list[StoredNode]:
-    """The chunks of documents with the shipped settings, in text order."""
+    """Return the chunks of documents with the default settings, in text order."""
     model, settings = FakeEmbedding(256), Settings(embedding=EmbeddingSettings(provider="fake"))
     with writing(data_dir) as store:
         ingest(IngestRequest("all", paths), settings, model, store, SilentListener(), DirectParser())
@@ -26,9 +26,9 @@ def chunks_of(data_dir: Path, *paths: Path) -> list[StoredNode]:
 
 
 def sections_of(passages: Sequence[StoredNode], count: int) -> list[Section]:
-    """The chunks of documents in order, grouped into runs of whole sections; small neighbours are joined.
+    """Group the chunks of documents into whole sections; small neighbouring sections are joined.
 
-    A section is the text below one heading, of the least depth that gives enough sections.
+    A section is the text below one heading. The depth of headings is the smallest that gives enough sections.
     """
     by_depth = [_below_headings(passages, depth) for depth in range(1, 7)]
     sections = next((found for found in by_depth if len(found) >= count), by_depth[-1])
@@ -50,7 +50,7 @@ def _below_headings(passages: Sequence[StoredNode], depth: int) -> list[Section]
 
 
 def _join_smallest(sections: list[Section]) -> None:
-    """Join the two neighbours that are smallest together, of one document if there are such."""
+    """Join the two smallest neighbouring sections, within one document if possible."""
 
     def size(place: int) -> tuple[bool, int]:
         left, right = sections[place], sections[place + 1]

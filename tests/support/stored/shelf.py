@@ -1,4 +1,4 @@
-"""Documents put into a store by hand, without reading files, and published."""
+"""Put documents into a store without parsing files, and publish them."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ WORDS = [
 
 @dataclass(frozen=True)
 class StoredLibrary:
-    """A data directory and the hashes of its two generations, oldest first."""
+    """A data directory, and the hashes of its two generations, oldest first."""
 
     data_dir: Path
     hashes: tuple[str, str]
@@ -72,26 +72,26 @@ class Notes(SilentListener):
         self.notes: list[str] = []
 
     def note(self, message: str) -> None:
-        """Store a note."""
+        """Record a note."""
         self.notes.append(message)
 
 
 @contextmanager
 def writing(data_dir: Path, listener: Callable[[str], None] | None = None) -> Iterator[Store]:
-    """The store, locked and open for writing; `listener` gets each SQL statement before it runs."""
+    """Open the store for writing under its lock; `listener` gets each SQL statement before it runs."""
     with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
         store.database._connection.set_trace_callback(listener)
         yield store
 
 
 def sentence(number: int, length: int = 6) -> str:
-    """A sentence that no other number gives."""
+    """Return a sentence that is unique for this number."""
     chosen = [WORDS[(number * 7 + place * (number % 5 + 3)) % len(WORDS)] for place in range(length)]
     return f"Entry {number}: {' '.join(chosen)}."
 
 
 def some_documents(count: int, chunks: int = 4, first: int = 0) -> dict[str, list[str]]:
-    """Texts of chunks by path; all chunks differ."""
+    """Return texts of chunks by path; all texts differ."""
     return {
         f"page-{number:03}.md": [sentence(number * chunks + place) for place in range(chunks)]
         for number in range(first, first + count)
@@ -101,7 +101,7 @@ def some_documents(count: int, chunks: int = 4, first: int = 0) -> dict[str, lis
 def new_document(
     path: str, texts: Sequence[str], collection: str = COLLECTION, tokeniser: KeywordTokeniser | None = None
 ) -> NewDocument:
-    """A document whose chunks are `texts`, one a line; node ids depend on path and text alone."""
+    """Return a document whose lines are the chunks `texts`; node ids depend only on path and text."""
     using = tokeniser or KeywordTokeniser()
     identity = document_id(collection, "shelf", path)
     nodes, start = [], 0
@@ -141,14 +141,14 @@ def new_document(
 
 
 def recipe_of(embedding: EmbeddingModel, chroma: ChromaSettings | None = None) -> GenerationRecipe:
-    """What `put` publishes with."""
+    """Return the recipe that `put` publishes with."""
     return GenerationRecipe(embedding.fingerprint, "line-1", KeywordTokeniser(), chroma or ChromaSettings())
 
 
 def stored_versions(
     store: Store, documents: Mapping[str, Sequence[str]], embedding: EmbeddingModel, name: str = COLLECTION
 ) -> list[int]:
-    """The versions of these documents, stored and embedded if they were not."""
+    """Return the versions of these documents; new versions are stored and embedded."""
     record = store.collections.create(name)
     versions = []
     for path, texts in documents.items():
@@ -170,7 +170,7 @@ def put(
     name: str = COLLECTION,
     afresh: bool = False,
 ) -> PublishedGeneration:
-    """Make `documents` the whole of a collection."""
+    """Publish a generation with exactly these documents."""
     model = embedding or FakeEmbedding()
     versions = stored_versions(store, documents, model, name)
     return publish(store, name, versions, recipe_of(model), SilentListener(), afresh=afresh)
