@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from elt_llm_core.errors import ModelBroken, ModelRefused, ModelTimeout, UnusableReply
@@ -17,7 +16,7 @@ from elt_llm_core.models.completion import complete_prompt
 from elt_llm_core.models.ollama import OllamaServer
 from elt_llm_core.models.openai_like import OpenAiLikeServer, describe_openai_like
 from elt_llm_core.settings.tree import Settings
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import LLM, ChatMessage
 from model_servers.settings import open_llm, settings_of
 from openai import OpenAIError
 
@@ -130,19 +129,21 @@ def test_the_key_of_the_hosted_service_is_not_sent(monkeypatch: pytest.MonkeyPat
 
 
 def _request_asynchronously(settings: Settings) -> None:
-    """Send a request through the asynchronous client and close it in the same loop."""
+    with open_llm(settings) as llm:
+        asyncio.run(llm.achat([ChatMessage(role="user", content="How many?")]))
 
-    async def asking_it() -> None:
-        with open_llm(settings) as llm:
-            try:
-                await llm.achat([ChatMessage(role="user", content="How many?")])
-            finally:
-                # Each integration stores its client in another attribute.
-                kept: Any = getattr(llm, "_async_client", None) or getattr(llm, "_aclient", None)
-                client: Any = getattr(kept, "_client", kept)
-                await client.aclose()
 
-    asyncio.run(asking_it())
+def test_asynchronous_calls_return_the_answer_whole_and_in_pieces() -> None:
+    async def answers(llm: LLM) -> list[str]:
+        chat = await llm.astream_chat([ChatMessage(role="user", content="How many?")])
+        pieces = [str(piece.delta) async for piece in chat]
+        streamed = await llm.astream_complete("How many?")
+        texts = [piece.text async for piece in streamed]
+        return ["".join(pieces), texts[-1], (await llm.acomplete("How many?")).text]
+
+    said = json.dumps({"message": {"role": "assistant", "content": "four"}, "done": True}).encode()
+    with serving(lambda: iter([said])) as (address, _), open_llm(asking(address)) as llm:
+        assert asyncio.run(answers(llm)) == ["four"] * 3
 
 
 def test_an_asynchronous_client_does_not_send_the_key_of_the_hosted_service(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from elt_llm_core.errors import EltError, ModelTimeout, UnusableReply
+from elt_llm_core.errors import ModelTimeout, UnusableReply
 from elt_llm_core.models.server import (
     ANSWER_TIMEOUT,
-    FIRST_PAUSE,
-    MAX_ATTEMPTS,
     MAX_PAUSE,
-    HasServer,
     ModelServer,
+    call_with_retries,
     client_errors,
     prompt_too_long,
     to_model_error,
 )
-from elt_llm_core.models.token_counts import HasPromptVerifier, is_truncated, min_tokens
+from elt_llm_core.models.token_counts import is_truncated, min_tokens
 from elt_llm_core.models.transport import CancellableStream, StreamTimeout
 from elt_llm_core.text.normalise import replace_surrogates
 
@@ -219,17 +217,9 @@ def complete(
     PromptTooLong (refused, or truncated by the server), UnusableReply; each with a hint.
     Role markers are escaped in all messages but the system's, because those quote documents.
     """
-    from tenacity import Retrying, retry_if_exception, wait_random_exponential
-
     plain = [_escape_message(message) for message in messages]
     run = _CompletionRun(llm, plain, on_piece or (lambda _: None), cancelled or (lambda: False))
-    retrying = Retrying(
-        retry=retry_if_exception(run.may_retry),
-        stop=lambda state: state.attempt_number >= MAX_ATTEMPTS or run.is_out_of_time(),
-        wait=wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE),
-        reraise=True,
-    )
-    return retrying(run.attempt)
+    return call_with_retries(run.attempt, run.may_retry)
 
 
 def complete_prompt(llm: "LLM", prompt: str, cancelled: Callable[[], bool] | None = None) -> LlmCompletion:
@@ -264,14 +254,9 @@ class _CompletionRun:
         self._deliver(reply.end())
         return self._checked(reply)
 
-    def may_retry(self, error: BaseException) -> bool:
-        """Whether another attempt may succeed and would not deliver the same text twice."""
-        retryable = isinstance(error, EltError) and error.retryable
-        return retryable and not self._delivered and not self.cancelled()
-
-    def is_out_of_time(self) -> bool:
-        """Whether no further attempt could end before the deadline."""
-        return time.monotonic() + MAX_PAUSE >= self._deadline
+    def may_retry(self) -> bool:
+        """Whether another attempt could end before the deadline and would not deliver the same text twice."""
+        return not self._delivered and not self.cancelled() and time.monotonic() + MAX_PAUSE < self._deadline
 
     def _next(self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...]) -> "ChatResponse | None":
         """The next piece; errors of the model are converted, errors of the caller are not."""
@@ -291,14 +276,15 @@ class _CompletionRun:
             self.on_piece(text)
 
     def _checked(self, reply: ModelReply) -> LlmCompletion:
-        if self.cancelled():
-            return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, "cut off", reply.thinking)
-        if not reply.pieces:
-            raise UnusableReply(
-                f"{self._server} sent an empty reply", hint=f"Is {self._server.address} the right address?"
-            )
-        self._check_prompt_tokens(reply.prompt_tokens)
-        return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, reply.finish, reply.thinking)
+        finish: FinishReason = "cut off"
+        if not self.cancelled():
+            if not reply.pieces:
+                raise UnusableReply(
+                    f"{self._server} sent an empty reply", hint=f"Is {self._server.address} the right address?"
+                )
+            self._check_prompt_tokens(reply.prompt_tokens)
+            finish = reply.finish
+        return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish, reply.thinking)
 
     def _check_prompt_tokens(self, prompt_tokens: int | None) -> None:
         """Raise PromptTooLong if the count shows a truncated prompt; servers that do not count are trusted."""
@@ -311,14 +297,14 @@ class _CompletionRun:
                 f"{self._server} read {prompt_tokens} tokens of a longer prompt, which has {least} words or more",
                 self._server,
             )
-        if isinstance(self.llm, HasPromptVerifier):
-            self.llm.prompt_verifier.check(self.messages, prompt_tokens, self.cancelled)
+        if verifier := getattr(self.llm, "prompt_verifier", None):
+            verifier.check(self.messages, prompt_tokens, self.cancelled)
 
 
 def model_server_of(llm: "LLM") -> ModelServer:
     """The server of a model: its own description, else the name in its metadata."""
-    if isinstance(llm, HasServer):
-        return llm.server
+    if isinstance(server := getattr(llm, "server", None), ModelServer):
+        return server
     model = str(llm.metadata.model_name)
     return ModelServer("The language model", model, model, "llm", "Start it", "Correct llm.model", ANSWER_TIMEOUT)
 

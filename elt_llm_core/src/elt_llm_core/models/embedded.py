@@ -119,19 +119,15 @@ class EmbeddedMiniLm(EmbeddingModel):
         return ids
 
     def _loaded_tokenizer(self) -> "Tokenizer":
-        if self._tokenizer is None:
-            with self._lock:
-                if self._tokenizer is None:
-                    self._tokenizer = open_tokenizer(VOCABULARY.read().decode())
-        return self._tokenizer
+        with self._lock:
+            self._tokenizer = self._tokenizer or open_tokenizer(VOCABULARY.read().decode())
+            return self._tokenizer
 
     def _loaded_session(self) -> "InferenceSession":
-        if self._session is None:
-            with self._lock:
-                if self._session is None:
-                    # Fusing takes a tenth of a second to load and gives a quarter more tokens a second.
-                    self._session = open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
-        return self._session
+        with self._lock:
+            # Fusing takes a tenth of a second to load and gives a quarter more tokens a second.
+            self._session = self._session or open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
+            return self._session
 
 
 def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":

@@ -23,20 +23,13 @@ from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelBroken, ModelError, ModelMissing, ModelTimeout
 from elt_llm_core.models.model_files import model_folders
+from elt_llm_core.models.served_llm import ServedLlm
 from elt_llm_core.models.server import ModelServer, error_from_status
 from elt_llm_core.settings.tree import LlamaCppSettings, Settings
 
 MAX_THREADS = 8
 _LIBRARY = "xllamacpp"
 _SILENT = -1
-
-
-def require_library() -> None:
-    """Raise ModelError, with the install command, if the extra llama-cpp is missing."""
-    if util.find_spec(_LIBRARY) is None:
-        raise ModelError(
-            "llm.provider is llama_cpp, and llama.cpp is not installed", hint="Run: uv sync --inexact --extra llama-cpp"
-        )
 
 
 def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
@@ -118,11 +111,10 @@ def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> 
 _ENDING = ".gguf"
 
 
-class LlamaCppLlm(CustomLLM):
+class LlamaCppLlm(ServedLlm, CustomLLM):
     """Chats with the model's own template. The file is loaded once, at first use; answers are written one at a time."""
 
     _settings: Settings = PrivateAttr()
-    _server: ModelServer = PrivateAttr()
     _path: Path = PrivateAttr()
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _engine: Any = PrivateAttr(default=None)
@@ -141,11 +133,6 @@ class LlamaCppLlm(CustomLLM):
             answer_timeout=settings.llm.answer_timeout,
             context_window=settings.llama_cpp.context_window,
         )
-
-    @property
-    def server(self) -> ModelServer:
-        """The model and its settings, as messages name them."""
-        return self._server
 
     def close(self) -> None:
         """Release the model and its memory; the next request loads it again."""
@@ -166,7 +153,8 @@ class LlamaCppLlm(CustomLLM):
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """Return the whole answer."""
         pieces = list(self.stream_chat(messages))
-        raw = _join_endings([piece.raw for piece in pieces])
+        # Later chunks report the finish reason and the usage.
+        raw = {key: value for piece in pieces for key, value in (piece.raw or {}).items() if value}
         return ChatResponse(message=_assistant_message("".join(piece.delta or "" for piece in pieces)), raw=raw)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponseGen:
@@ -225,7 +213,10 @@ def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
 
     Raises ModelError without the extra llama-cpp, ModelMissing without the file.
     """
-    require_library()
+    if util.find_spec(_LIBRARY) is None:
+        raise ModelError(
+            "llm.provider is llama_cpp, and llama.cpp is not installed", hint="Run: uv sync --inexact --extra llama-cpp"
+        )
     return LlamaCppLlm(settings, _model_file(settings))
 
 
@@ -252,10 +243,3 @@ def _chunk_text(chunk: Mapping[str, Any]) -> str:
 
 def _assistant_message(text: str) -> ChatMessage:
     return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-
-def _join_endings(chunks: Sequence[Any]) -> dict[str, Any]:
-    """The end and usage of a reply, from the chunks that report them."""
-    ended = [chunk["choices"] for chunk in chunks if chunk.get("choices") and chunk["choices"][0].get("finish_reason")]
-    usage = [chunk["usage"] for chunk in chunks if chunk.get("usage")]
-    return {"choices": ended[-1] if ended else [], "usage": usage[-1] if usage else {}}

@@ -12,15 +12,7 @@ from pydantic import PrivateAttr, ValidationError
 from elt_llm_core.errors import ModelError, ModelMissing, ModelRefused, SettingsError, UnusableReply
 from elt_llm_core.models.server import ModelServer, check_address
 from elt_llm_core.models.server_embedding import ModelIdentity, ServerEmbedding
-from elt_llm_core.models.token_counts import WireMessage
-from elt_llm_core.models.transport import (
-    JsonServer,
-    async_reply_limit_hook,
-    attach_connection,
-    call_server,
-    client_options,
-    reply_limit_hook,
-)
+from elt_llm_core.models.transport import JsonServer, WireMessage, call_server, client_options
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.text.normalise import replace_surrogates
 
@@ -56,36 +48,13 @@ def describe_ollama(settings: Settings, model: str) -> ModelServer:
     )
 
 
-def client_hooks(seconds: float) -> dict[str, list[Any]]:
-    """Hooks of a client: cancellable requests, without the key of the hosted service, and limited replies.
-
-    Ollama's client adds that key from OLLAMA_API_KEY; no local server needs it.
-    """
-    return {"request": [_remove_key, attach_connection], "response": [reply_limit_hook(seconds)]}
-
-
-def async_client_hooks(seconds: float) -> dict[str, list[Any]]:
-    """The same hooks for an asynchronous client, whose requests are cancelled with their task."""
-
-    async def remove_key(request: httpx.Request) -> None:
-        _remove_key(request)
-
-    return {"request": [remove_key], "response": [async_reply_limit_hook(seconds)]}
-
-
-def _remove_key(request: httpx.Request) -> None:
-    request.headers.pop("Authorization", None)
-
-
 class OllamaServer(JsonServer):
     """Requests one Ollama server; every failure is a ModelError with a hint."""
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         described = describe_ollama(settings, model)
-        options = client_options(settings.ollama, described.address, patience=patience)
-        hooks = client_hooks(options["timeout"].read)
-        super().__init__(described, httpx.Client(base_url=described.address, event_hooks=hooks, **options))
-        self._allow_remote = settings.network.allow_remote_models
+        super().__init__(described, ollama_options(settings, described.address, patience=patience))
+        self._settings = settings
 
     def models(self) -> list[OllamaModel]:
         """Every model that the server has, in its order."""
@@ -107,15 +76,39 @@ class OllamaServer(JsonServer):
         if model is None:
             raise ModelMissing(f"{self.described} does not have the model '{wanted}'", hint=self.described.fetch)
         if model.remote:
-            check_hosted_model(model.name, allow_remote=self._allow_remote)
+            check_hosted_model(model.name, allow_remote=self._settings.network.allow_remote_models)
         return model
 
     def context_length(self) -> int | None:
         """Tokens that the model was trained to read; None if the server does not report them."""
         info = self.request("POST", "/api/show", {"model": self.described.model}).get("model_info")
-        entries = info.items() if isinstance(info, dict) else ()
-        length = next((value for key, value in entries if key.endswith(".context_length")), None)
-        return length if isinstance(length, int) and length > 0 else None
+        key = next((key for key in info if key.endswith(".context_length")), "") if isinstance(info, dict) else ""
+        return positive_number(info, key)
+
+    def loaded_window(self) -> int | None:
+        """`context_length` of the loaded model, which Ollama reports since July 2025; else None."""
+        patience = self._settings.ollama.connect_timeout
+        with OllamaServer(self._settings, self.described.model, patience=patience) as server:
+            try:
+                return loaded_context_window(server.request("GET", "/api/ps"), self.described.model)
+            except ModelError:  # older servers, and others that imitate Ollama, lack this path
+                return None
+
+    def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
+        """`prompt_eval_count` of a request that writes one token.
+
+        It has the window of the answers, because another window would make Ollama reload the model.
+        """
+        chosen = self._settings.ollama
+        body = {
+            "model": self.described.model,
+            "messages": list(messages),
+            "stream": False,
+            "options": {"num_ctx": chosen.context_window, "num_predict": 1, "temperature": 0.0},
+            "think": chosen.thinking,
+            "keep_alive": chosen.keep_alive,
+        }
+        return positive_number(self.request("POST", "/api/chat", body), "prompt_eval_count")
 
 
 def same_model(listed: str, wanted: str) -> bool:
@@ -153,62 +146,26 @@ _ADDED_FIELDS: Mapping[str, Mapping[str, bool]] = {
 }
 
 
-class NoTruncationTransport(httpx.HTTPTransport):
-    """Adds the fields against truncation, which LlamaIndex's classes for Ollama cannot send."""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request with the fields."""
-        return super().handle_request(_forbid_truncation(request))
+def _remove_key(request: httpx.Request) -> None:
+    """Remove the key of the hosted service, which Ollama's client adds from OLLAMA_API_KEY."""
+    request.headers.pop("Authorization", None)
 
 
-class AsyncNoTruncationTransport(httpx.AsyncHTTPTransport):
-    """Adds the same fields to the requests of an asynchronous client."""
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request with the fields."""
-        return await super().handle_async_request(_forbid_truncation(request))
-
-
-def _forbid_truncation(request: httpx.Request) -> httpx.Request:
+def _forbid_truncation(request: httpx.Request) -> None:
+    """Add the fields against truncation, which LlamaIndex's classes for Ollama cannot send."""
     added = next((fields for path, fields in _ADDED_FIELDS.items() if request.url.path.endswith(path)), None)
-    if request.method != "POST" or added is None:
-        return request
-    body = json.dumps({**json.loads(request.content), **added}).encode()
-    headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
-    return httpx.Request(request.method, request.url, headers=headers, content=body, extensions=request.extensions)
+    if request.method == "POST" and added is not None:
+        body = json.dumps({**json.loads(request.content), **added}).encode()
+        request.stream = httpx.ByteStream(body)
+        request.headers["Content-Length"] = str(len(body))
 
 
-class OllamaTokenCounter:
-    """Counts prompts with the window and model of the answers: another window would make Ollama reload the model."""
-
-    def __init__(self, settings: Settings, model: str) -> None:
-        self._settings = settings
-        self._model = model
-
-    def loaded_window(self) -> int | None:
-        """`context_length` of the loaded model, which Ollama reports since July 2025; else None."""
-        patience = self._settings.ollama.connect_timeout
-        with OllamaServer(self._settings, self._model, patience=patience) as server:
-            try:
-                return loaded_context_window(server.request("GET", "/api/ps"), self._model)
-            except ModelError:  # older servers, and others that imitate Ollama, lack this path
-                return None
-
-    def count(self, messages: Sequence[WireMessage]) -> int | None:
-        """`prompt_eval_count` of a request that writes one token."""
-        chosen = self._settings.ollama
-        body = {
-            "model": self._model,
-            "messages": list(messages),
-            "stream": False,
-            "options": {"num_ctx": chosen.context_window, "num_predict": 1, "temperature": 0.0},
-            "think": chosen.thinking,
-            "keep_alive": chosen.keep_alive,
-            **NO_TRUNCATION,
-        }
-        with OllamaServer(self._settings, self._model) as server:
-            count = server.request("POST", "/api/chat", body).get("prompt_eval_count")
-        return count if isinstance(count, int) and count > 0 else None
+def ollama_options(
+    settings: Settings, address: str, *, patience: float | None = None, reply_seconds: float | None = None
+) -> dict[str, Any]:
+    """The `client_options` of clients for Ollama, whose requests send no key and forbid truncation."""
+    hooks = (_remove_key, _forbid_truncation)
+    return client_options(settings.ollama, address, patience=patience, reply_seconds=reply_seconds, request_hooks=hooks)
 
 
 def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
@@ -216,9 +173,14 @@ def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
     entries = running.get("models")
     for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, Mapping) and same_model(str(entry.get("name") or entry.get("model") or ""), model):
-            window = entry.get("context_length")
-            return window if isinstance(window, int) and window > 0 else None
+            return positive_number(entry, "context_length")
     return None
+
+
+def positive_number(reply: object, key: str) -> int | None:
+    """The value of a key in a part of a reply; None unless it is a whole number above zero."""
+    value = reply.get(key) if isinstance(reply, Mapping) else None
+    return value if isinstance(value, int) and value > 0 else None
 
 
 _DEFAULT_CONTEXT = 512  # tokens, where the server does not report them
@@ -242,20 +204,15 @@ class OllamaEmbedding(ServerEmbedding):
         ollama = OllamaServer(settings, settings.embedding.model or settings.ollama.embedding_model)
         address = ollama.described.address
         super().__init__("ollama", ollama.described, settings.embedding, settings.ollama.embed_batch_size)
-        options = client_options(settings.ollama, address)
+        options = ollama_options(settings, address)
         self._ollama = ollama
         self._patience = options["timeout"].read
         self._integration = LlamaIndexOllamaEmbedding(
             model_name=ollama.described.model,
             base_url=address,
             keep_alive=settings.ollama.keep_alive,
-            client_kwargs={
-                **options,
-                "transport": NoTruncationTransport(verify=options["verify"], trust_env=False),
-                "event_hooks": client_hooks(self._patience),
-            },
+            client_kwargs=options,
         )
-
         self._close = weakref.finalize(self, self._integration._client.close)  # noqa: SLF001 - it has no public close
 
     def close(self) -> None:

@@ -3,25 +3,18 @@
 import hashlib
 import json
 import os
-import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelError, SettingsError, UnusableReply
-from elt_llm_core.models.ollama import loaded_context_window
+from elt_llm_core.models.ollama import loaded_context_window, positive_number
 from elt_llm_core.models.server import ModelServer, check_address
 from elt_llm_core.models.server_embedding import ModelIdentity, ServerEmbedding
-from elt_llm_core.models.token_counts import PromptVerifier, WireMessage
-from elt_llm_core.models.transport import (
-    JsonServer,
-    async_reply_limit_hook,
-    attach_connection,
-    client_options,
-    reply_limit_hook,
-)
+from elt_llm_core.models.transport import JsonServer, WireMessage, client_options
 from elt_llm_core.settings.tree import Settings
 
 if TYPE_CHECKING:
@@ -80,66 +73,45 @@ class OpenAiLikeServer(JsonServer):
 
     def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
         options = client_options(settings.openai_like, described.address, patience=patience)
-        options["headers"] = {**options["headers"], "Authorization": f"Bearer {api_key(settings)}"}
-        limit = reply_limit_hook(options["timeout"].read)
-        hooks: dict[str, list[Any]] = {"request": [attach_connection], "response": [limit]}
-        super().__init__(described, httpx.Client(base_url=described.address, event_hooks=hooks, **options))
+        options["headers"]["Authorization"] = f"Bearer {api_key(settings)}"
+        super().__init__(described, options)
+        self._settings = settings
 
     def models(self) -> list[Mapping[str, Any]]:
         """The entry of each model in the server's list, with `id` among its keys."""
         listed = self.request("GET", "/models").get("data")
         return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
 
-
-_API_PATH = "/v1"
-
-
-class OpenAiLikeTokenCounter:
-    """Counts prompts. The protocol does not define the context window; three servers report it in three ways."""
-
-    def __init__(self, settings: Settings, described: ModelServer) -> None:
-        self._settings = settings
-        self._described = described
+    def entry(self) -> Mapping[str, Any]:
+        """The entry of the configured model in the server's list; empty if the list lacks it."""
+        return next((entry for entry in self.models() if entry.get("id") == self.described.model), {})
 
     def loaded_window(self) -> int | None:
         """The `max_model_len` of vLLM, `n_ctx` of llama-server or `context_length` of Ollama; None of other servers.
 
-        On this path Ollama truncates long prompts, and no field of a request prevents it.
+        The protocol does not define the context window. On this path Ollama truncates long prompts, and no field of a
+        request prevents it.
         """
+        root = self.described.address.removesuffix("/v1")
         patience = self._settings.openai_like.connect_timeout
-        with OpenAiLikeServer(self._settings, self._described, patience=patience) as server:
-            root = self._described.address.rstrip("/").removesuffix(_API_PATH)
-            sources: tuple[tuple[str, Callable[[Mapping[str, Any]], int | None]], ...] = (
-                ("/models", self._vllm_window),
-                (f"{root}/props", lambda reply: _positive(reply.get("default_generation_settings"), "n_ctx")),
-                (f"{root}/api/ps", lambda reply: loaded_context_window(reply, self._described.model)),
+        with OpenAiLikeServer(self._settings, self.described, patience=patience) as server:
+            sources: tuple[Callable[[], int | None], ...] = (
+                lambda: positive_number(server.entry(), "max_model_len"),
+                lambda: positive_number(
+                    server.request("GET", f"{root}/props").get("default_generation_settings"), "n_ctx"
+                ),
+                lambda: loaded_context_window(server.request("GET", f"{root}/api/ps"), self.described.model),
             )
-            for path, read in sources:
-                try:
-                    window = read(server.request("GET", path))
-                except ModelError:  # the server lacks this path
-                    continue
-                if window is not None:
-                    return window
+            for window_of in sources:
+                with suppress(ModelError):  # the server lacks this path
+                    if (window := window_of()) is not None:
+                        return window
         return None
 
-    def count(self, messages: Sequence[WireMessage]) -> int | None:
+    def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
         """`prompt_tokens` of a request that writes one token."""
-        body = {"model": self._described.model, "messages": list(messages), "max_tokens": 1, "temperature": 0.0}
-        with OpenAiLikeServer(self._settings, self._described) as server:
-            usage = server.request("POST", "/chat/completions", body).get("usage")
-        return _positive(usage, "prompt_tokens")
-
-    def _vllm_window(self, reply: Mapping[str, Any]) -> int | None:
-        listed = reply.get("data")
-        entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
-        entry = next((entry for entry in entries if entry.get("id") == self._described.model), {})
-        return _positive(entry, "max_model_len")
-
-
-def _positive(reply: object, key: str) -> int | None:
-    value = reply.get(key) if isinstance(reply, Mapping) else None
-    return value if isinstance(value, int) and value > 0 else None
+        body = {"model": self.described.model, "messages": list(messages), "max_tokens": 1, "temperature": 0.0}
+        return positive_number(self.request("POST", "/chat/completions", body).get("usage"), "prompt_tokens")
 
 
 _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
@@ -164,8 +136,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         self._openai.close()
 
     def _identify(self) -> ModelIdentity:
-        entry = next((entry for entry in self._openai.models() if entry.get("id") == self._server.model), {})
-        meta = entry.get("meta")
+        meta = self._openai.entry().get("meta")
         identity = {key: meta[key] for key in _IDENTITY_KEYS if key in meta} if isinstance(meta, Mapping) else {}
         text = json.dumps([self._server.model, identity], sort_keys=True)
         return ModelIdentity(hashlib.sha256(text.encode()).hexdigest(), self._declared_context)
@@ -194,39 +165,20 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
         raise ModelError(
             "The OpenAI client is not installed", hint="Run: uv sync --inexact --extra openai-like"
         ) from error
+    from elt_llm_core.models.served_llm import ServedLlm
 
-    class OpenAiLikeLlm(OpenAILike):
+    class OpenAiLikeLlm(ServedLlm, OpenAILike):
         """Describes its server, verifies prompts, and closes its connections."""
-
-        _server: ModelServer = PrivateAttr()
-        _verifier: PromptVerifier = PrivateAttr()
-        _connections: Any = PrivateAttr()
-
-        @property
-        def server(self) -> ModelServer:
-            """The server that runs the model."""
-            return self._server
-
-        @property
-        def prompt_verifier(self) -> PromptVerifier:
-            """Verifies that prompts are read whole."""
-            return self._verifier
-
-        def close(self) -> None:
-            """Close the connections."""
-            self._connections.close()
 
     options = _llm_options(settings, server)
     llm = OpenAiLikeLlm(**options)
-    llm._server, llm._connections = server, options["http_client"]  # noqa: SLF001 - the class is defined above
-    llm._verifier = PromptVerifier(OpenAiLikeTokenCounter(settings, server), server)  # noqa: SLF001 - as above
-    weakref.finalize(llm, options["http_client"].close)  # for owners that do not close the model
+    llm.connect(OpenAiLikeServer(settings, server), options["http_client"].close)
     return llm
 
 
 def _llm_options(settings: Settings, server: ModelServer) -> dict[str, Any]:
-    chosen, connection = settings.openai_like, client_options(settings.openai_like, server.address)
-    seconds = settings.llm.answer_timeout
+    chosen = settings.openai_like
+    connection = client_options(chosen, server.address, reply_seconds=settings.llm.answer_timeout)
     seed = {} if chosen.seed is None else {"seed": chosen.seed}
     return {
         "model": server.model,
@@ -242,10 +194,5 @@ def _llm_options(settings: Settings, server: ModelServer) -> dict[str, Any]:
         "timeout": chosen.request_timeout,
         "max_retries": 0,
         "additional_kwargs": {"top_p": settings.llm.top_p, "stream_options": {"include_usage": True}, **seed},
-        "http_client": httpx.Client(
-            event_hooks={"request": [attach_connection], "response": [reply_limit_hook(seconds)]}, **connection
-        ),
-        "async_http_client": httpx.AsyncClient(
-            event_hooks={"response": [async_reply_limit_hook(seconds)]}, **connection
-        ),
+        "http_client": httpx.Client(**connection),
     }

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 from elt_llm_core.errors import (
@@ -67,15 +67,6 @@ class ModelServer:
     def __str__(self) -> str:
         """Name the server in messages."""
         return f"{self.name} at {self.address}"
-
-
-@runtime_checkable
-class HasServer(Protocol):
-    """A language model that describes its server."""
-
-    @property
-    def server(self) -> ModelServer:
-        """The server that runs the model."""
 
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
@@ -277,18 +268,21 @@ def _shorten(text: str, server: ModelServer) -> str:
 
 Result = TypeVar("Result")
 MAX_ATTEMPTS = 3
-FIRST_PAUSE = 0.25  # seconds at most; doubled before each further attempt
-MAX_PAUSE = 2.0
+MAX_PAUSE = 2.0  # seconds
+_FIRST_PAUSE = 0.25  # seconds at most; doubled before each further attempt
 
 
-def call_with_retries(call: Callable[[], Result]) -> Result:
-    """Return the result of `call`, trying up to three times. Raises the error of the last attempt."""
+def call_with_retries(call: Callable[[], Result], may_retry: Callable[[], bool] = lambda: True) -> Result:
+    """Return the result of `call`, trying up to three times after random pauses, while `may_retry`.
+
+    Raises the error of the last attempt.
+    """
     from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
     retrying = Retrying(
-        retry=retry_if_exception(lambda error: isinstance(error, EltError) and error.retryable),
+        retry=retry_if_exception(lambda error: isinstance(error, EltError) and error.retryable and may_retry()),
         stop=stop_after_attempt(MAX_ATTEMPTS),
-        wait=wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE),
+        wait=wait_random_exponential(multiplier=_FIRST_PAUSE, max=MAX_PAUSE),
         reraise=True,
     )
     return retrying(call)

@@ -99,15 +99,6 @@ class ModelIdentity:
     """Tokens that the model reads."""
 
 
-@dataclass(frozen=True)
-class _ServerFacts:
-    """Facts that are requested from the server once."""
-
-    fingerprint: EmbeddingFingerprint
-    known: NDArray[np.float32]
-    """Vectors of the known texts, shape (2, dimension)."""
-
-
 class ServerEmbedding(EmbeddingModel):
     """Embeds through a server; the first request is made for the first vector, limit or identity.
 
@@ -121,8 +112,9 @@ class ServerEmbedding(EmbeddingModel):
     _text_prefix: str = PrivateAttr()
     _family: EmbeddingModelFamily = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
-    _facts: "_ServerFacts | None" = PrivateAttr(default=None)
-    _tokens: "TokenEstimate | None" = PrivateAttr(default=None)
+    _facts: tuple[EmbeddingFingerprint, NDArray[np.float32]] | None = PrivateAttr(default=None)
+    """The identity, and the vectors of the known texts, shape (2, dimension)."""
+    _tokens: TokenEstimate | None = PrivateAttr(default=None)
 
     def __init__(self, provider: str, server: ModelServer, chosen: EmbeddingSettings, batch_size: int) -> None:
         super().__init__(model_name=server.model, embed_batch_size=batch_size)
@@ -148,25 +140,23 @@ class ServerEmbedding(EmbeddingModel):
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
         """The model's identity, requested once. Raises a ModelError if the request fails."""
-        return self._server_facts().fingerprint
+        return self._server_facts()[0]
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong for a chunk above the limit."""
-        facts = self._server_facts()
         for text in texts:
-            self._check_text(text, facts.fingerprint.token_limit)
+            self._check_text(text)
         prefixed = [self._text_prefix + text for text in texts]
         size = self.embed_batch_size
-        batches = [self._batch(prefixed[at : at + size], facts) for at in range(0, len(prefixed), size)]
-        return np.concatenate(batches) if batches else np.empty((0, facts.fingerprint.dimension), dtype=np.float32)
+        batches = [self._batch(prefixed[at : at + size]) for at in range(0, len(prefixed), size)]
+        return np.concatenate(batches) if batches else np.empty((0, self.fingerprint.dimension), dtype=np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         """The vector of a question; for one longer than the model reads, the mean vector of its parts."""
         if not text.strip():
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
-        facts = self._server_facts()
-        room = facts.fingerprint.token_limit - len(self.token_spans(self._query_prefix))
-        vectors = self._batch([self._query_prefix + part for part in self._parts(text, max(room, 1))], facts)
+        room = self.token_limit - len(self.token_spans(self._query_prefix))
+        vectors = self._batch([self._query_prefix + part for part in self._parts(text, max(room, 1))])
         mean = vectors.mean(axis=0)
         vector: NDArray[np.float32] = check_vectors([mean.tolist()], 1, len(mean), self._server)[0]
         return vector
@@ -177,9 +167,10 @@ class ServerEmbedding(EmbeddingModel):
             self._tokens = TokenEstimate()  # threads may create it twice; both are the same
         return self._tokens.spans(text)
 
-    def _check_text(self, text: str, limit: int) -> None:
+    def _check_text(self, text: str) -> None:
         if not text.strip():
             raise ModelError("A text without words cannot be embedded", hint="Remove the text")
+        limit = self.token_limit
         if (count := len(self.token_spans(text))) > limit:
             raise PromptTooLong(
                 f"A text of some {count} tokens is above the {limit} that {self._server.model} reads: {text[:40]!r}",
@@ -191,22 +182,20 @@ class ServerEmbedding(EmbeddingModel):
         starts = [0, *(spans[at][0] for at in range(room, len(spans), room))]
         return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
-    def _batch(self, texts: list[str], facts: _ServerFacts) -> NDArray[np.float32]:
+    def _batch(self, texts: list[str]) -> NDArray[np.float32]:
         """Vectors of prefixed texts, sent between two known texts to verify their order."""
-        sent, dimension = [_FIRST, *texts, _LAST], facts.fingerprint.dimension
+        sent, (fingerprint, known) = [_FIRST, *texts, _LAST], self._server_facts()
         reply = call_with_retries(lambda: self._request_vectors(sent))
-        vectors = check_vectors(reply, len(sent), dimension, self._server)
-        check_same_vectors(vectors[[0, -1]], facts.known, self._server)
+        vectors = check_vectors(reply, len(sent), fingerprint.dimension, self._server)
+        check_same_vectors(vectors[[0, -1]], known, self._server)
         return vectors[1:-1]
 
-    def _server_facts(self) -> _ServerFacts:
-        if self._facts is None:
-            with self._lock:
-                if self._facts is None:
-                    self._facts = self._request_facts()
-        return self._facts
+    def _server_facts(self) -> tuple[EmbeddingFingerprint, NDArray[np.float32]]:
+        with self._lock:
+            self._facts = self._facts or self._request_facts()
+            return self._facts
 
-    def _request_facts(self) -> _ServerFacts:
+    def _request_facts(self) -> tuple[EmbeddingFingerprint, NDArray[np.float32]]:
         identity = call_with_retries(self._identify)
         first = call_with_retries(lambda: self._request_vectors([_FIRST]))
         last = call_with_retries(lambda: self._request_vectors([_LAST]))
@@ -221,7 +210,7 @@ class ServerEmbedding(EmbeddingModel):
             normalised=True,
             token_limit=self._token_limit(identity.context),
         )
-        return _ServerFacts(fingerprint, known)
+        return fingerprint, known
 
     def _token_limit(self, context: int) -> int:
         prefix = len(self.token_spans(self._text_prefix))

@@ -3,14 +3,13 @@
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import PromptTooLong
-from elt_llm_core.models.embedded import MODEL_NAME, VOCABULARY, encodable, open_tokenizer
-from elt_llm_core.models.server import ModelServer
+from elt_llm_core.models.embedded import VOCABULARY, encodable, open_tokenizer
+from elt_llm_core.models.transport import JsonServer
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
@@ -35,10 +34,6 @@ class TokenEstimate:
         for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
             spans += [(at, at + 1) for at in range(start, end)] if token == _UNKNOWN_PIECE else [(start, end)]
         return spans
-
-    def __repr__(self) -> str:
-        """Name the vocabulary."""
-        return f"TokenEstimate(vocabulary of {MODEL_NAME})"
 
 
 _DIGIT = re.compile(r"\d")
@@ -153,37 +148,11 @@ _SHARE = 0.98  # of the tokens counted in pieces that must have been read; whole
 _FEW = 8  # tokens of tolerance, because pieces start and end where the whole prompt does not
 _FILLER = "x"  # a token in every vocabulary
 
-WireMessage = Mapping[str, str]
-
-
-class PromptTokenCounter(Protocol):
-    """Requests the window and token counts of a server."""
-
-    def loaded_window(self) -> int | None:
-        """Tokens that the model reads as it is loaded now; None if the server does not report them."""
-
-    def count(self, messages: Sequence[WireMessage]) -> int | None:
-        """Tokens of messages as the server counts them, writing as little as possible; None if it does not count."""
-
-
-@dataclass(frozen=True)
-class PromptRecount:
-    """A prompt counted again: the tokens it has, and the tokens that were read."""
-
-    expected: int
-    read: int
-
-    @property
-    def is_short(self) -> bool:
-        """Whether part of the prompt was not read."""
-        return self.read < min(_SHARE * self.expected, self.expected - _FEW)
-
 
 class PromptVerifier:
     """Verifies that a server reads prompts whole, and remembers up to which length. Safe to share between threads."""
 
-    def __init__(self, counter: PromptTokenCounter, server: ModelServer) -> None:
-        self._counter = counter
+    def __init__(self, server: JsonServer) -> None:
         self._server = server
         self._lock = threading.Lock()
         self._verified = MIN_WINDOW
@@ -204,14 +173,15 @@ class PromptVerifier:
         most = sum(self._most(text) + _MESSAGE_TOKENS for _, text in texts) + _TEMPLATE_TOKENS
         if most <= self._verified_length(most):
             return
-        recount = self._recount(texts, read, cancelled)
-        if recount is None:
+        expected = self._recount(texts, cancelled)
+        if expected is None:
             return
-        if recount.is_short:
+        if read < min(_SHARE * expected, expected - _FEW):
+            described = self._server.described
             loaded = f"; it loaded the model with {self._loaded_window}" if self._loaded_window else ""
-            setting = f"{self._server.section}.context_window"
+            setting = f"{described.section}.context_window"
             raise PromptTooLong(
-                f"{self._server} read {recount.read} tokens of a prompt that has about {recount.expected}{loaded}",
+                f"{described} read {read} tokens of a prompt that has about {expected}{loaded}",
                 hint=f"Set {setting} to what the server really reads, or give the server the window of {setting}",
             )
         with self._lock:
@@ -221,33 +191,22 @@ class PromptVerifier:
         with self._lock:
             if most > self._verified and not self._window_requested:
                 self._window_requested = True
-                self._loaded_window = self._counter.loaded_window()
-                sent = self._server.context_window or 0
+                self._loaded_window = self._server.loaded_window()
+                sent = self._server.described.context_window or 0
                 self._verified = max(self._verified, min(self._loaded_window or 0, sent))
             return self._verified
 
-    def _recount(
-        self, texts: Sequence[tuple[str, str]], read: int, cancelled: Callable[[], bool]
-    ) -> PromptRecount | None:
+    def _recount(self, texts: Sequence[tuple[str, str]], cancelled: Callable[[], bool]) -> int | None:
         """Count the prompt in pieces; None if the server does not count, or after cancellation."""
-        alone = self._counter.count([{"role": "user", "content": _FILLER}])
-        frame = self._counter.count([{"role": role, "content": _FILLER} for role, _ in texts])
+        alone = self._server.count_tokens([{"role": "user", "content": _FILLER}])
+        frame = self._server.count_tokens([{"role": role, "content": _FILLER} for role, _ in texts])
         if alone is None or frame is None:
             return None
         together = "\n".join(text for _, text in texts)
         expected = frame - len(texts) - (len(texts) - 1)  # without the fillers, plus the line ends that join the texts
         for piece in split_prompt(together, self._verified - 2 * _TEMPLATE_TOKENS, self._most):
-            counted = None if cancelled() else self._counter.count([{"role": "user", "content": piece}])
+            counted = None if cancelled() else self._server.count_tokens([{"role": "user", "content": piece}])
             if counted is None:
                 return None
             expected += counted - alone + 1
-        return PromptRecount(expected, read)
-
-
-@runtime_checkable
-class HasPromptVerifier(Protocol):
-    """A language model whose prompts can be verified to be read whole."""
-
-    @property
-    def prompt_verifier(self) -> PromptVerifier:
-        """Verifies that prompts are read whole."""
+        return expected

@@ -8,11 +8,11 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx
 
@@ -133,14 +133,17 @@ class CancellableStream(Generic[Piece]):
         return None
 
     def _read(self) -> None:
-        with _CapturedError() as captured:
+        failure: BaseException | None = None
+        try:
             stream = self._start()
             for piece in stream:
                 if not self._put(piece):
                     break
             if close := getattr(stream, "close", None):
                 close()  # releases the connection of an abandoned stream at once
-        self._put(captured.error)
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            failure = error
+        self._put(failure)
 
     def _put(self, piece: Piece | BaseException | None) -> bool:
         while not self._abandoned.is_set():
@@ -152,31 +155,19 @@ class CancellableStream(Generic[Piece]):
         return False
 
 
-class _CapturedError:
-    """Captures any error, to be raised again in the waiting thread: no failure is lost in a thread."""
-
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self.error = error
-        return True
-
-
 MAX_REPLY_BYTES = 128 << 20
 """Of one reply: a thousand vectors of 4096 numbers take 100 MB, an answer that fills a window of 128,000 tokens 50."""
 _GRACE_SECONDS = 10.0  # the reader's own deadline comes first and has the better message
 
 
-class _ReplyLimit:
-    """The size and deadline of one reply."""
+class _LimitedStream(httpx.SyncByteStream):
+    """The bytes of a reply, limited to `seconds`, plus ten, and to `MAX_REPLY_BYTES`.
 
-    def __init__(self, response: httpx.Response, seconds: float, max_bytes: int) -> None:
+    A longer reply raises UnusableReply or httpx.ReadTimeout as it is read. A compressed reply raises UnusableReply,
+    because its content may be a thousand times as large as what is received.
+    """
+
+    def __init__(self, response: httpx.Response, seconds: float) -> None:
         self._address = f"{response.url.scheme}://{response.url.netloc.decode()}"
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise UnusableReply(
@@ -184,73 +175,43 @@ class _ReplyLimit:
                 hint="Turn off compression in the server, or in the proxy before it",
             )
         self._deadline = time.monotonic() + seconds + _GRACE_SECONDS
-        self._max_bytes = self._left = max_bytes
-
-    def check(self, piece: bytes) -> bytes:
-        """Return the piece. Raises UnusableReply or httpx.ReadTimeout beyond the limit."""
-        self._left -= len(piece)
-        if self._left < 0:
-            raise UnusableReply(
-                f"The model server at {self._address} sends more than {self._max_bytes >> 20} MB in one reply",
-                hint="Is this the address of a model server? Look at its log",
-            )
-        if time.monotonic() >= self._deadline:
-            raise httpx.ReadTimeout("The reply does not end")
-        return piece
-
-
-class _LimitedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The bytes of a reply, synchronous or asynchronous, within its limit."""
-
-    def __init__(self, stream: Any, limit: _ReplyLimit) -> None:
-        self._stream = stream
-        self._limit = limit
+        self._stream: Any = response.stream
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from map(self._limit.check, self._stream)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._stream:
-            yield self._limit.check(piece)
+        left = MAX_REPLY_BYTES
+        for piece in self._stream:
+            left -= len(piece)
+            if left < 0:
+                raise UnusableReply(
+                    f"The model server at {self._address} sends more than {MAX_REPLY_BYTES >> 20} MB in one reply",
+                    hint="Is this the address of a model server? Look at its log",
+                )
+            if time.monotonic() >= self._deadline:
+                raise httpx.ReadTimeout("The reply does not end")
+            yield piece
 
     def close(self) -> None:
         self._stream.close()
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def reply_limit_hook(seconds: float, max_bytes: int = MAX_REPLY_BYTES) -> Callable[[httpx.Response], None]:
-    """A response hook of clients that limits each reply to `seconds`, plus ten, and to `max_bytes`.
-
-    A reply beyond the limit raises UnusableReply or httpx.ReadTimeout as it is read; a compressed reply raises
-    UnusableReply, because it may be a thousand times as large as what is received.
-    """
-
-    def limit_reply(response: httpx.Response) -> None:
-        response.stream = _LimitedStream(response.stream, _ReplyLimit(response, seconds, max_bytes))
-
-    return limit_reply
-
-
-def async_reply_limit_hook(seconds: float) -> Callable[[httpx.Response], Awaitable[None]]:
-    """The hook `reply_limit_hook` for asynchronous clients."""
-    limit_reply = reply_limit_hook(seconds)
-
-    async def limit_async_reply(response: httpx.Response) -> None:
-        limit_reply(response)
-
-    return limit_async_reply
-
 
 def client_options(
-    chosen: OllamaSettings | OpenAiLikeSettings, address: str, *, patience: float | None = None
+    chosen: OllamaSettings | OpenAiLikeSettings,
+    address: str,
+    *,
+    patience: float | None = None,
+    reply_seconds: float | None = None,
+    request_hooks: Sequence[Callable[[httpx.Request], None]] = (),
 ) -> dict[str, Any]:
     """Options of httpx clients that reach this address only: no proxy of the environment, no redirection.
 
-    `patience`: seconds between two reads, where less than `request_timeout` of the settings is wanted.
+    Requests can be cancelled, and replies are limited. `patience`: seconds between two reads, where less than
+    `request_timeout` of the settings is wanted. `reply_seconds`: the limit of a whole reply, by default `patience`.
     """
     seconds = min(patience or chosen.request_timeout, chosen.request_timeout)
+
+    def limit_reply(response: httpx.Response) -> None:
+        response.stream = _LimitedStream(response, reply_seconds or seconds)
+
     return {
         "timeout": httpx.Timeout(seconds, connect=min(seconds, chosen.connect_timeout)),
         "trust_env": False,
@@ -258,6 +219,7 @@ def client_options(
         # Without https there is no certificate to verify, and reading the list of authorities costs 20 ms a client.
         "verify": address.startswith("https"),
         "headers": {"Accept-Encoding": "identity"},
+        "event_hooks": {"request": [attach_connection, *request_hooks], "response": [limit_reply]},
     }
 
 
@@ -274,17 +236,28 @@ def call_server(call: Callable[[], Result], patience: float | None, server: Mode
         raise to_model_error(error, server) from error
 
 
+WireMessage = Mapping[str, str]
+
+
 class JsonServer(Closeable):
     """Requests one model server as JSON; every failure is a ModelError with a hint."""
 
-    def __init__(self, described: ModelServer, client: httpx.Client) -> None:
+    def __init__(self, described: ModelServer, options: Mapping[str, Any]) -> None:
         self.described = described
-        self._client = client
-        weakref.finalize(self, client.close)  # for owners that do not close the server
+        self._client = httpx.Client(base_url=described.address, **options)
+        weakref.finalize(self, self._client.close)  # for owners that do not close the server
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    @abstractmethod
+    def loaded_window(self) -> int | None:
+        """Tokens that the model reads as it is loaded now; None if the server does not report them."""
+
+    @abstractmethod
+    def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
+        """Tokens of messages as the server counts them, writing as little as possible; None if it does not count."""
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The JSON object of the reply. Raises a ModelError for anything else."""

@@ -1,0 +1,73 @@
+"""The base class of language models that describe their server and verify that it reads prompts whole."""
+
+import asyncio
+import weakref
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from llama_index.core.llms import (
+    LLM,
+    ChatMessage,
+    ChatResponse,
+    ChatResponseAsyncGen,
+    CompletionResponse,
+    CompletionResponseAsyncGen,
+)
+from pydantic import PrivateAttr
+
+from elt_llm_core.models.server import ModelServer
+from elt_llm_core.models.token_counts import PromptVerifier
+from elt_llm_core.models.transport import JsonServer
+
+Piece = TypeVar("Piece")
+
+
+class ServedLlm(LLM):
+    """A language model with a description of its server.
+
+    Asynchronous calls use the synchronous client too, in a thread, so that the limits of its replies hold for them.
+    """
+
+    _server: ModelServer = PrivateAttr()
+    _verifier: PromptVerifier | None = PrivateAttr(default=None)
+    _close: Callable[[], object] = PrivateAttr()
+
+    def connect(self, server: JsonServer, close: Callable[[], object]) -> None:
+        """Set the server, which counts tokens, and the function that closes the model's connections."""
+        self._server, self._verifier = server.described, PromptVerifier(server)
+        self._close = weakref.finalize(self, close)  # for owners that do not close the model
+
+    @property
+    def server(self) -> ModelServer:
+        """The server that runs the model."""
+        return self._server
+
+    @property
+    def prompt_verifier(self) -> PromptVerifier | None:
+        """Verifies that prompts are read whole; None if the server never truncates them."""
+        return self._verifier
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._close()
+
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """Return the whole answer."""
+        return await asyncio.to_thread(self.chat, messages, **kwargs)
+
+    async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
+        """Return the pieces of the answer."""
+        return _as_async(await asyncio.to_thread(self.stream_chat, messages, **kwargs))
+
+    async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        """Return the answer to a prompt."""
+        return await asyncio.to_thread(self.complete, prompt, formatted, **kwargs)
+
+    async def astream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseAsyncGen:
+        """Return the pieces of the answer to a prompt."""
+        return _as_async(await asyncio.to_thread(self.stream_complete, prompt, formatted, **kwargs))
+
+
+async def _as_async(pieces: Iterator[Piece]) -> AsyncGenerator[Piece, None]:
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
