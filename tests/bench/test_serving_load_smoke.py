@@ -8,7 +8,7 @@ from load.clients import LoadMeasurements
 from load.run import LoadBench
 from processes.command_line import FAKE
 
-_MOST_ROUNDS = 40  # runs of three seconds each, because a busy machine takes long to publish
+_MOST_ROUNDS = 40  # runs of two seconds each, because a busy machine takes long to publish
 
 
 def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set[int]:
@@ -17,17 +17,17 @@ def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set
 
 @pytest.mark.network
 def test_answers_come_from_one_generation_during_publications_and_slow_clients(tmp_path: Path) -> None:
-    bench = LoadBench(tmp_path, 400, FAKE)
+    bench = LoadBench(tmp_path, 200, FAKE)
     writer = bench.prepared()
     with bench.server() as (process, clients):
         writer.pause = 0.0
         with writer.running():
-            rounds = [bench.paced(process, clients, 4, 3.0)]
+            rounds = [bench.paced(process, clients, 4, 2.0)]
             while len(editions(rounds)) < 2 and len(rounds) < _MOST_ROUNDS:
-                rounds.append(bench.paced(process, clients, 4, 3.0))
+                rounds.append(bench.paced(process, clients, 4, 2.0))
         closed = bench.closed(clients, 4, 1.0)
         beside = bench.beside_slow_ones(process, clients, 5, 2.0)
-        bench.memory(process, clients, 0.5, 2.5)
+        bench.memory(process, clients, 0.5, 1.5)
     assert not writer.failures
     assert len(editions(rounds)) > 1, "nothing was published meanwhile"
     for met, living in rounds:
@@ -42,7 +42,7 @@ def test_answers_come_from_one_generation_during_publications_and_slow_clients(t
 
 @pytest.mark.network
 def test_an_overloaded_server_reports_it_and_continues(tmp_path: Path) -> None:
-    bench = LoadBench(tmp_path, 200, {**FAKE, "ELT_LLM_SERVE__WORKERS": "1", "ELT_LLM_SERVE__QUEUE": "1"})
+    bench = LoadBench(tmp_path, 100, {**FAKE, "ELT_LLM_SERVE__WORKERS": "1", "ELT_LLM_SERVE__QUEUE": "1"})
     bench.prepared()
     with bench.server() as (_, clients):
         met = bench.closed(clients, 16, 1.5)

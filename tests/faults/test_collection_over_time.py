@@ -1,6 +1,6 @@
 """After any sequence of changes to a collection, readers see exactly what a simple model predicts.
 
-25 lives of 20 steps by default; LIVES and STEPS for a long run.
+10 lives of 20 steps by default; LIVES and STEPS for a long run.
 """
 
 import os
@@ -202,7 +202,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
 
 LifeOfACollection.TestCase.settings = settings(
-    max_examples=int(os.environ.get("LIVES", "25")),
+    max_examples=int(os.environ.get("LIVES", "10")),
     stateful_step_count=int(os.environ.get("STEPS", "20")),
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_api.cli import run
-from processes.command_line import FAKE, CommandResult, command, run_process
+from processes.command_line import FAKE, CommandLine, CommandResult, command
 from stored.folders import generated_files, write_files
 
 GOES_ON = "Run the same command again to continue where it stopped."
@@ -18,9 +18,15 @@ SLOW = {**FAKE, "ELT_LLM_EMBEDDING__BATCH_SIZE": "1"}
 
 
 @pytest.fixture
+def elt_llm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command line in the folder of the library, within this process."""
+    return CommandLine(tmp_path, capsys)
+
+
+@pytest.fixture
 def library(tmp_path: Path) -> Path:
     """A folder with enough files to interrupt an ingest in the middle."""
-    write_files(tmp_path / "files", generated_files(120, sections=8))
+    write_files(tmp_path / "files", generated_files(60, sections=8))
     return tmp_path
 
 
@@ -61,7 +67,7 @@ def ended(process: "subprocess.Popen[str]") -> CommandResult:
     ("number", "code", "word"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, "Terminated.")]
 )
 def test_a_signal_stops_an_ingest_and_the_same_command_continues_it(
-    number: signal.Signals, code: int, word: str, library: Path
+    number: signal.Signals, code: int, word: str, library: Path, elt_llm: CommandLine
 ) -> None:
     with started(library, "ingest", "files", "-c", "all") as process:
         wait_for_line(process, "Embedding chunks")
@@ -72,10 +78,10 @@ def test_a_signal_stops_an_ingest_and_the_same_command_continues_it(
     assert f"{word} {GOES_ON}" in stopped.err
     assert "Traceback" not in stopped.err
     assert stopped.out == ""
-    resumed = run_process("ingest", "files", "-c", "all", "--json", folder=library, **FAKE).json
+    resumed = elt_llm("ingest", "files", "-c", "all", "--json").json
     assert resumed["published"]
-    assert resumed["documents"] == 120
-    oneshot = run_process("ingest", "files", "-c", "all", "--json", folder=library, ELT_LLM_DATA_DIR="other", **FAKE)
+    assert resumed["documents"] == 60
+    oneshot = elt_llm("--data-dir", "other", "ingest", "files", "-c", "all", "--json")
     assert resumed["collection_hash"] == oneshot.json["collection_hash"]
 
 
@@ -101,15 +107,15 @@ def test_commands_that_store_nothing_do_not_offer_to_continue(
     assert capsys.readouterr().err == f"\nInterrupted. {GOES_ON}\n"
 
 
-def test_a_second_writer_is_refused_while_readers_continue(library: Path) -> None:
+def test_a_second_writer_is_refused_while_readers_continue(library: Path, elt_llm: CommandLine) -> None:
     (library / "note.md").write_text("The mast is twelve metres tall.", encoding="utf-8")
-    assert run_process("ingest", "note.md", "-c", "note", folder=library, **FAKE).code == 0
+    assert elt_llm("ingest", "note.md", "-c", "note").code == 0
     with started(library, "ingest", "files", "-c", "all") as process:
         wait_for_line(process, "Embedding chunks")
         process.send_signal(signal.SIGSTOP)  # it holds the lock until it is killed
-        refused = run_process("ingest", "note.md", "-c", "second", folder=library, **FAKE)
-        answered = run_process("ask", "How tall is the mast?", "-c", "note", "--json", folder=library, **FAKE)
-        status = run_process("status", folder=library, **FAKE)
+        refused = elt_llm("ingest", "note.md", "-c", "second")
+        answered = elt_llm("ask", "How tall is the mast?", "-c", "note", "--json")
+        status = elt_llm("status")
         process.send_signal(signal.SIGCONT)
         first = ended(process)
     assert refused.code == 75
@@ -119,10 +125,10 @@ def test_a_second_writer_is_refused_while_readers_continue(library: Path) -> Non
     assert first.code == 0, first
 
 
-def test_a_closed_pipe_ends_the_command_quietly(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(tmp_path: Path, elt_llm: CommandLine) -> None:
     more_than_a_pipe_holds = "# Long\n\n" + "The mast is twelve metres tall.\n\n" * 8000
     (tmp_path / "long.md").write_text(more_than_a_pipe_holds, encoding="utf-8")
-    assert run_process("ingest", "long.md", "-c", "all", folder=tmp_path, **FAKE).code == 0
+    assert elt_llm("ingest", "long.md", "-c", "all").code == 0
     shell = subprocess.run(
         ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", *command("show", "long.md", "-c", "all")],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""Sixteen threads ask two hundred different questions of one engine: each result equals that of a single thread."""
+"""Sixteen threads ask different questions of one engine: each result equals that of a single thread."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +11,7 @@ from elt_llm_core.results import QueryResult
 from elt_llm_core.settings.tree import EmbeddingSettings, QuerySettings, Settings
 from elt_llm_query.engine import Engine, open_engine
 from elt_llm_query.search import SearchResult
+from sampling import FULL
 from stored.filtered_library import FISH, fill
 from stored.shelf import writing
 
@@ -28,11 +29,11 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def questions() -> list[Asked]:
-    """Two hundred, all different, some filtered and some for fewer chunks."""
+    """Different questions, some with filters and some for fewer chunks; 200 if FULL is 1."""
     chance = random.Random(16)  # noqa: S311 - repeatable, not secret
     return [
         (f"report {number} {' '.join(chance.sample(FISH, 2))}", FILTERS[number % 5], [None, 1, 7][number % 3])
-        for number in range(200)
+        for number in range(200 if FULL else 60)
     ]
 
 
