@@ -10,7 +10,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.parsing.archive import check_archive, open_archive
+from elt_llm_ingest.parsing.archive import open_archive
 from file_formats.workbooks import package
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +36,11 @@ def _read_or_reason(path: Path) -> dict[str, bytes] | str:
             return {name: archive.read_member(name) for name in archive.names}
     except UnreadableDocument as refusal:
         return str(refusal)
+
+
+def check_archive(path: Path) -> None:
+    with open_archive(path) as archive:
+        archive.check_members()
 
 
 def _entry(name: str) -> ZipInfo:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import SettingsError, UnreadableDocument
 from elt_llm_ingest.readers import create_reader
-from elt_llm_ingest.readers.docling import DoclingReader
+from elt_llm_ingest.readers.docling import DoclingConverter, DoclingReader
 from elt_llm_ingest.readers.options import ReaderOptions
 
 
@@ -39,28 +39,15 @@ class Item:
         self.prov = [Place(self.page)]
 
 
-@dataclass
-class Converted:
-    items: list[Item]
+def create_stub(*items: Item) -> DoclingConverter:
+    """Create a converter that returns the same items for any file, or fails without items."""
 
-    @property
-    def document(self) -> "Converted":
-        return self
-
-    def iterate_items(self) -> Iterable[tuple[object, int]]:
-        return [(item, 1) for item in self.items]
-
-
-class Stub:
-    """A converter that returns the same items for any file, or fails."""
-
-    def __init__(self, *items: Item) -> None:
-        self.items = list(items)
-
-    def convert(self, source: Path) -> Converted:
-        if not self.items:
+    def convert(path: Path) -> Iterable[object]:
+        if not items:
             raise RuntimeError("no pages")
-        return Converted(self.items)
+        return items
+
+    return convert
 
 
 def test_items_become_pages_headings_blocks_and_rows() -> None:
@@ -73,7 +60,7 @@ def test_items_become_pages_headings_blocks_and_rows() -> None:
         Item("list_item", "one", page=2),
         Item("table", page=3, data=rows),
     )
-    document = DoclingReader(lambda: Stub(*items)).read(Path("a.pdf"))
+    document = DoclingReader(lambda: create_stub(*items)).read(Path("a.pdf"))
     assert document.text == "Ships\n\nWords.\n\nFlags\n\none\n\nShip | Flag\nA | B C"
     assert document.title == "Ships"
     assert [section.level for section in document.sections] == [1, 2]
@@ -84,9 +71,9 @@ def test_items_become_pages_headings_blocks_and_rows() -> None:
 def test_the_converter_is_created_once_when_it_is_needed() -> None:
     made = []
 
-    def create() -> Stub:
+    def create() -> DoclingConverter:
         made.append(1)
-        return Stub(Item("text", "Words."))
+        return create_stub(Item("text", "Words."))
 
     reader = DoclingReader(create)
     assert made == []
@@ -96,7 +83,7 @@ def test_the_converter_is_created_once_when_it_is_needed() -> None:
 
 def test_a_file_that_docling_cannot_read_is_reported() -> None:
     with pytest.raises(UnreadableDocument, match="docling cannot read it: no pages"):
-        DoclingReader(Stub).read(Path("a.pdf"))
+        DoclingReader(create_stub).read(Path("a.pdf"))
 
 
 def test_missing_docling_is_reported_with_the_install_command() -> None:

@@ -81,12 +81,6 @@ def open_archive(path: Path) -> Iterator[Archive]:
     yield Archive(data, entries)
 
 
-def check_archive(path: Path) -> None:
-    """Check all of a zip package, unpacking included, before a library opens the file itself."""
-    with open_archive(path) as archive:
-        archive.check_members()
-
-
 def _directory(data: bytes) -> list[ZipInfo]:
     # Count before parsing: a million entries would take seconds and hundreds of megabytes.
     if (count := data.count(_DIRECTORY_ENTRY)) > MOST_ENTRIES:
@@ -150,15 +144,22 @@ def _unpacked_pieces(packed: memoryview, entry: ZipInfo) -> Iterator[bytes]:
         for start in range(0, len(packed), _PIECE):
             yield bytes(packed[start : start + _PIECE])
         return
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        for start in range(0, len(packed), _PIECE):
-            piece = inflater.decompress(packed[start : start + _PIECE], _PIECE)
-            while piece:
-                yield piece
-                piece = inflater.decompress(inflater.unconsumed_tail, _PIECE)
+        yield from inflate_pieces(packed)
     except zlib.error as error:
         raise UnreadableDocument(f"is damaged: {_shortened(entry)} cannot be unpacked") from error
+
+
+def inflate_pieces(deflated: bytes | memoryview) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a raw deflate stream in pieces; raise zlib.error if the stream is damaged."""
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    for start in range(0, len(deflated), _PIECE):
+        piece = inflater.decompress(deflated[start : start + _PIECE], _PIECE)
+        while piece:
+            yield piece
+            piece = inflater.decompress(inflater.unconsumed_tail, _PIECE)
+    if not inflater.eof:
+        raise zlib.error("the stream is cut off")
 
 
 def _shortened(entry: ZipInfo) -> str:

@@ -11,6 +11,11 @@ from elt_llm_core.text.outline import Outline, Section
 BlockKind = Literal["prose", "heading", "list", "table", "rule", "definition", "code"]
 
 
+def known_values(**values: MetadataValue | None) -> dict[str, MetadataValue]:
+    """Return the metadata values that are neither empty nor None."""
+    return {key: value for key, value in values.items() if value not in ("", None)}
+
+
 @dataclass(frozen=True)
 class Block:
     """The paragraph, heading, item or row at text[start:end]; `header` is the header row of a table's row."""

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
 from posixpath import join, normpath
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.errors import UnreadableDocument
@@ -23,6 +24,7 @@ from python_calamine import (
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_reader import read_bytes
+from elt_llm_ingest.parsing.parsed_document import known_values
 from elt_llm_ingest.parsing.xml_guard import check_xml_members, parse_xml
 
 if TYPE_CHECKING:
@@ -179,8 +181,8 @@ def _check_well_formed(archive: Archive, name: str) -> None:
     """Parse XML without storing it: on truncated XML the library may never return."""
     from lxml import etree
 
-    nothing: Any = _DiscardTarget()
-    parser = etree.XMLParser(target=nothing, resolve_entities=False, no_network=True, huge_tree=False)
+    discard: Any = SimpleNamespace(close=lambda: None)
+    parser = etree.XMLParser(target=discard, resolve_entities=False, no_network=True, huge_tree=False)
     try:
         data = archive.read_member(name)
         # In pieces: with tens of megabytes at once the parser refuses its own buffer as an attack.
@@ -189,13 +191,6 @@ def _check_well_formed(archive: Archive, name: str) -> None:
         parser.close()
     except (etree.XMLSyntaxError, ValueError) as error:
         raise UnreadableDocument(f"holds damaged XML, in {name[:80]!a}: {error}") from error
-
-
-class _DiscardTarget:
-    """A parser target that stores nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def _sheet_extents(archive: Archive) -> dict[str | int, SheetExtent]:
@@ -226,14 +221,11 @@ def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
     root = parse_xml(archive.read_member(name))
     author = _first_text(root, "initial-creator") or _first_text(root, "creator")
     year = _YEAR.match(_first_text(root, "created") or _first_text(root, "creation-date") or _first_text(root, "date"))
-    values: dict[str, MetadataValue] = {}
-    if author and author.casefold() not in _NO_AUTHOR:
-        values["authors"] = author[:300]
-    if year:
-        values["year"] = int(year.group())
-    if title := _first_text(root, "title"):
-        values["title"] = title[:300]
-    return values
+    return known_values(
+        authors="" if author.casefold() in _NO_AUTHOR else author[:300],
+        year=int(year.group()) if year else None,
+        title=_first_text(root, "title")[:300],
+    )
 
 
 def _first_text(root: "_Element", name: str) -> str:

@@ -35,21 +35,16 @@ _SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delim
 
 def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
     """Create the reader for the suffix of a file; None for an unsupported suffix."""
-    return _create(_READER_OF_SUFFIX.get(path.suffix.lower()), options)
+    return create_named_reader("auto", path, options)
 
 
 def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
     """Create a reader by its name, such as "html" or "docx"; "auto" chooses by the suffix of the file."""
-    if name == "auto":
-        return create_reader(path, options)
-    suffix = _SUFFIX_OF_NAME.get(name, f".{name}").lower()
-    return _create(_NAMED_READERS.get(name) or _READER_OF_SUFFIX.get(suffix), options)
-
-
-def _create(reader: tuple[str, str] | None, options: "ReaderOptions | None") -> "DocumentReader | None":
+    suffix = path.suffix if name == "auto" else _SUFFIX_OF_NAME.get(name, f".{name}")
+    reader = _NAMED_READERS.get(name) or _READER_OF_SUFFIX.get(suffix.lower())
     if reader is None:
         return None
-    module, name = reader
-    create = getattr(import_module(f"elt_llm_ingest.readers.{module}"), name)
+    module, function = reader
+    create = getattr(import_module(f"elt_llm_ingest.readers.{module}"), function)
     created: DocumentReader = create(options) if module == "pdf" else create()
     return created

@@ -5,7 +5,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from elt_llm_core.errors import SettingsError, UnreadableDocument
 
@@ -18,26 +18,8 @@ _FURNITURE = ("page_header", "page_footer")
 _HEADINGS = ("title", "section_header")
 
 
-class DoclingConverter(Protocol):
-    """The part of docling's DocumentConverter that is used."""
-
-    def convert(self, source: Path) -> "DoclingConversion":
-        """Convert a file; raise ValueError or RuntimeError if that fails."""
-
-
-class DoclingConversion(Protocol):
-    """The part of docling's ConversionResult that is used."""
-
-    @property
-    def document(self) -> "DoclingDocument":
-        """The converted document."""
-
-
-class DoclingDocument(Protocol):
-    """The part of docling's DoclingDocument that is used."""
-
-    def iterate_items(self) -> Iterable[tuple[object, int]]:
-        """Texts and tables in reading order, each with its depth."""
+# Converts a file to texts and tables in reading order; raises ValueError or RuntimeError if that fails.
+DoclingConverter = Callable[[Path], Iterable[object]]
 
 
 class DoclingReader(DocumentReader):
@@ -56,11 +38,11 @@ class DoclingReader(DocumentReader):
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if docling cannot."""
         try:
-            document = self._converter.convert(path).document
+            items = self._converter(path)
         except (ValueError, RuntimeError, OSError) as error:
             raise UnreadableDocument(f"docling cannot read it: {error}") from error
         builder, title, page = DocumentBuilder(), "", 0
-        for item, _ in document.iterate_items():
+        for item in items:
             label = str(getattr(item, "label", ""))
             text = str(getattr(item, "text", ""))
             for provenance in getattr(item, "prov", ())[:1]:
@@ -95,5 +77,5 @@ def require_docling() -> None:
 
 def create_converter() -> DoclingConverter:
     """Create docling's converter with its default models."""
-    converter: DoclingConverter = import_module("docling.document_converter").DocumentConverter()
-    return converter
+    converter = import_module("docling.document_converter").DocumentConverter()
+    return lambda path: [item for item, _ in converter.convert(path).document.iterate_items()]

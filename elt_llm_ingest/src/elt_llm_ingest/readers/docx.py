@@ -1,7 +1,7 @@
 """Read Word files from their XML: headings, paragraphs, lists, tables, text boxes and notes in reading order."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +10,6 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
 from elt_llm_ingest.readers.docx_styles import DocxNumbering, DocxStyles, is_emphasis, is_switched_on, word_value
-from elt_llm_ingest.readers.file_metadata import read_properties
 from elt_llm_ingest.readers.headings import bold_heading_level, is_bold_definition, kind_of_line, to_roman
 from elt_llm_ingest.readers.office_package import (
     COMPATIBILITY,
@@ -20,6 +19,7 @@ from elt_llm_ingest.readers.office_package import (
     OfficeBodyWriter,
     OfficePackage,
     OfficeParagraph,
+    TextPiece,
     choose_alternatives,
     open_package,
     parse_number,
@@ -90,11 +90,11 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
     for element, run in _visible_elements(paragraph):
         tag = element.tag
         if tag in _TEXTS:
-            read.append(element.text or "", bold=is_switched_on(run, "rPr/b"), emphasis=is_emphasis(run))
+            read.pieces.append(TextPiece(element.text or "", is_switched_on(run, "rPr/b"), is_emphasis(run)))
         elif tag in _SIGNS:
-            read.append(_SIGNS[tag], bold=is_switched_on(run, "rPr/b"))
+            read.pieces.append(TextPiece(_SIGNS[tag], is_switched_on(run, "rPr/b")))
         elif tag in _NOTES:
-            read.append(mark(_NOTES[tag], element.get(f"{WORD}id", "")), bold=False)
+            read.pieces.append(TextPiece(mark(_NOTES[tag], element.get(f"{WORD}id", ""))))
         elif tag == _PAGE_BREAK:
             read.pieces.append(None)
         elif tag == _BOX:
@@ -239,24 +239,17 @@ def _has_special_first_row(table: "_Element") -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class DocxFormatting:
-    """The styles and numbers of a document's paragraphs. `paged` if its page breaks can be trusted."""
-
-    styles: DocxStyles
-    numbering: DocxNumbering
-    paged: bool
-    has_headings: bool
-
-
 class DocxBodyWriter(OfficeBodyWriter):
-    """Write the blocks of a Word body."""
+    """Write the blocks of a Word body. `paged` if the page breaks of the document can be trusted."""
 
-    def __init__(self, formatting: DocxFormatting, notes: DocxNotes) -> None:
+    def __init__(self, package: OfficePackage, document: "_Element", *, paged: bool) -> None:
         super().__init__()
-        self._formatting = formatting
-        self._styles = formatting.styles
-        self._notes = notes
+        self._styles = DocxStyles(package.related_part(package.main, "styles"))
+        self._numbering = DocxNumbering(package.related_part(package.main, "numbering"), self._styles)
+        parts = {kind: package.related_part(package.main, f"{kind}s") for kind in ("footnote", "endnote")}
+        self._notes = DocxNotes(parts)
+        self._paged = paged
+        self._has_headings = any(self._styles.heading_level(paragraph) for paragraph in document.iter(_PARAGRAPH))
         self._boxes: list[_Element] = []
         self._start_pages(1)
 
@@ -289,7 +282,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         if self._styles.is_title(element) and text:
             self.title = self.title or " ".join(text.split())
             level = level or 1
-        if level is None and not self._formatting.has_headings and not self._aside_depth:
+        if level is None and not self._has_headings and not self._aside_depth:
             level = bold_heading_level(text, bold=paragraph.is_bold)
         if level is not None and text:
             before, after = count_page_breaks(element)
@@ -309,7 +302,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         if paragraph.hidden:
             self.left_out.add("holds hidden text, which is left out")
         numbered = self._styles.numbering(element)
-        return paragraph, self._formatting.numbering.label(numbered) if numbered else ""
+        return paragraph, self._numbering.label(numbered) if numbered else ""
 
     def _kind(self, element: "_Element", paragraph: OfficeParagraph, label: str) -> BlockKind:
         text = f"{label} {paragraph.text}".strip()[:120]
@@ -322,8 +315,8 @@ class DocxBodyWriter(OfficeBodyWriter):
         segments: list[list[str]] = [[]]
         for piece in paragraph.pieces:
             if piece is not None:
-                segments[-1].append(piece)
-            elif self._formatting.paged:
+                segments[-1].append(piece.text)
+            elif self._paged:
                 segments.append([])
         written = False
         for number, segment in enumerate(map("".join, segments)):
@@ -338,7 +331,7 @@ class DocxBodyWriter(OfficeBodyWriter):
                 self._before, written = kind, True
 
     def _start_pages(self, count: int) -> None:
-        for _ in range(count if self._formatting.paged else 0):
+        for _ in range(count if self._paged else 0):
             self.builder.start_page()
 
     def _write_table(self, table: "_Element") -> None:
@@ -348,7 +341,7 @@ class DocxBodyWriter(OfficeBodyWriter):
                     self.write(cell)
             return
         pages = [0]
-        for before, after in map(count_page_breaks, docx_rows(table) if self._formatting.paged else ()):
+        for before, after in map(count_page_breaks, docx_rows(table) if self._paged else ()):
             pages[-1] += before
             pages.append(after)
         rows = docx_grid(table, self._cell_text)
@@ -392,21 +385,9 @@ class DocxReader(DocumentReader):
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no Word file."""
         with open_package(path, f"{WORD}document") as (package, document):
             pages = trusted_page_count(package, document)
-            writer = _create_writer(package, document, paged=pages is not None)
+            writer = DocxBodyWriter(package, document, paged=pages is not None)
             for body in document.findall(f"{WORD}body"):
                 writer.write(body)
-            writer.end()
-            properties = read_properties(package.related_part("", "core-properties"))
-        title = properties.title or writer.title
-        read = writer.builder.build(title, properties.metadata(), tuple(sorted(writer.left_out)))
-        first = read.sections[0].title if read.sections else path.stem
+            read = writer.build(package.related_part("", "core-properties"), path.stem)
         # A page break in content that is left out, such as a deletion, would shift all pages after it.
-        return replace(read, title=title or first, pages=read.pages if len(read.pages) == pages else ())
-
-
-def _create_writer(package: OfficePackage, document: "_Element", *, paged: bool) -> DocxBodyWriter:
-    styles = DocxStyles(package.related_part(package.main, "styles"))
-    numbering = DocxNumbering(package.related_part(package.main, "numbering"), styles)
-    notes = DocxNotes({kind: package.related_part(package.main, f"{kind}s") for kind in ("footnote", "endnote")})
-    has_headings = any(styles.heading_level(paragraph) for paragraph in document.iter(_PARAGRAPH))
-    return DocxBodyWriter(DocxFormatting(styles, numbering, paged, has_headings), notes)
+        return read if len(read.pages) == pages else replace(read, pages=())

@@ -13,6 +13,7 @@ from elt_llm_core.errors import UnreadableDocument
 
 from elt_llm_ingest.leanix.documents import model_document
 from elt_llm_ingest.leanix.model import build_model, is_fact_sheet
+from elt_llm_ingest.parsing.archive import inflate_pieces
 from elt_llm_ingest.parsing.diagram import Diagram, DiagramCell, label_name, read_cells
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
@@ -70,15 +71,20 @@ def _diagram_model(element: "_Element", number: int, most: int) -> "tuple[_Eleme
 
 
 def _unpack(packed: str, number: int, most: int) -> bytes:
+    data = bytearray()
     try:
         deflated = base64.b64decode("".join(packed.split()), validate=True)
-        data = _inflate(deflated, number, most)
+        most = min(most, max(_RATIO_FROM, LARGEST_RATIO * len(deflated)))
+        for piece in inflate_pieces(deflated):
+            data += piece
+            if len(data) > most:
+                raise UnreadableDocument(f"unpacks to more than a diagram holds, as bombs do: diagram {number}")
     except (binascii.Error, ValueError, zlib.error) as error:
         raise UnreadableDocument(f"is damaged: diagram {number} cannot be unpacked") from error
-    return data if data.lstrip().startswith(b"<") else _unquote(data)
+    return bytes(data) if data.lstrip().startswith(b"<") else _unquote(data)
 
 
-def _unquote(data: bytes) -> bytes:
+def _unquote(data: bytearray) -> bytes:
     """Decode percent signs in pieces, since the library creates an object for each."""
     pieces: list[bytes] = []
     start = 0
@@ -86,25 +92,8 @@ def _unquote(data: bytes) -> bytes:
         end = start + _PIECE
         inside = data.rfind(b"%", end - 2, end)  # a sign of three bytes is not cut
         end = inside if inside >= 0 else end
-        pieces.append(unquote_to_bytes(data[start:end]))
+        pieces.append(unquote_to_bytes(bytes(data[start:end])))
         start = end
-    return b"".join(pieces)
-
-
-def _inflate(deflated: bytes, number: int, most: int) -> bytes:
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    most = min(most, max(_RATIO_FROM, LARGEST_RATIO * len(deflated)))
-    pieces: list[bytes] = []
-    size = 0
-    piece = inflater.decompress(deflated, _PIECE)
-    while piece:
-        size += len(piece)
-        if size > most:
-            raise UnreadableDocument(f"unpacks to more than a diagram holds, as bombs do: diagram {number}")
-        pieces.append(piece)
-        piece = inflater.decompress(inflater.unconsumed_tail, _PIECE)
-    if not inflater.eof:
-        raise zlib.error("cut off")
     return b"".join(pieces)
 
 

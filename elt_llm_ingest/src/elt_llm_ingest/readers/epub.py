@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
 from elt_llm_ingest.parsing.xml_guard import parse_xml
 from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
 from elt_llm_ingest.readers.html import HtmlBlockWriter, parse_page, visible_part
@@ -127,17 +127,14 @@ def _ncx_titles(data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _book_metadata(root: "_Element") -> dict[str, MetadataValue]:
-    values: dict[str, MetadataValue] = {}
-    if authors := _element_texts(root, "creator")[:_MAX_AUTHORS]:
-        values["authors"] = "; ".join(dict.fromkeys(authors))
-    if year := find_year(*_element_texts(root, "date")):
-        values["year"] = year
-    for key in ("language", "publisher", "description"):
-        if text := _first_text(root, key):
-            values[key] = text
-    if address := find_web_address((*_element_texts(root, "source"), *_element_texts(root, "identifier"))):
-        values["url"] = address
-    return values
+    return known_values(
+        authors="; ".join(dict.fromkeys(_element_texts(root, "creator")[:_MAX_AUTHORS])),
+        year=find_year(*_element_texts(root, "date")),
+        language=_first_text(root, "language"),
+        publisher=_first_text(root, "publisher"),
+        description=_first_text(root, "description"),
+        url=find_web_address((*_element_texts(root, "source"), *_element_texts(root, "identifier"))),
+    )
 
 
 def _first_text(root: "_Element", name: str) -> str:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elt_llm_core.store.records import MetadataValue
+
+from elt_llm_ingest.parsing.parsed_document import known_values
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -24,31 +25,15 @@ _YEAR_IN_DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)|(?<!\d)(1[5-9]\d\d
 _SEARCHED_LENGTH = 100
 
 
-@dataclass(frozen=True)
-class OfficeProperties:
-    """The properties of an Office file; each is empty where the file has none. `authors` is joined by "; "."""
-
-    title: str = ""
-    authors: str = ""
-    year: int | None = None
-
-    def metadata(self) -> dict[str, MetadataValue]:
-        """Authors and year under the keys of a document's metadata."""
-        authors: dict[str, MetadataValue] = {"authors": self.authors} if self.authors else {}
-        return authors | ({"year": self.year} if self.year else {})
-
-
-def read_properties(root: "_Element | None") -> OfficeProperties:
-    """Read the properties in core.xml of OOXML or meta.xml of OpenDocument."""
+def read_properties(root: "_Element | None") -> tuple[str, dict[str, MetadataValue]]:
+    """Return the title (or "") and the metadata in core.xml of OOXML or meta.xml of OpenDocument."""
     if root is None:
-        return OfficeProperties()
+        return "", {}
     title = _first_value(root, (f"{_DUBLIN_CORE}title",))
     year = _YEAR.match(_first_value(root, _DATES))
-    return OfficeProperties(
-        "" if title.casefold().startswith(_PROGRAM_TITLES) else title,
-        "; ".join(author.strip() for author in _first_value(root, _AUTHORS).split(";") if author.strip()),
-        int(year.group()) if year else None,
-    )
+    authors = "; ".join(author.strip() for author in _first_value(root, _AUTHORS).split(";") if author.strip())
+    metadata = known_values(authors=authors, year=int(year.group()) if year else None)
+    return "" if title.casefold().startswith(_PROGRAM_TITLES) else title, metadata
 
 
 def _first_value(root: "_Element", tags: tuple[str, ...]) -> str:

@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
@@ -15,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, known_values
 from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
 from elt_llm_ingest.readers.headings import starts_rule
 
@@ -26,124 +25,79 @@ _LAYOUT = "table table, td h1, td h2, td h3, td ul, td ol, td pre"
 _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
 
-class HtmlDefinitionLists:
-    """Mark the definition lists of a page, nested ones too, while their text is written."""
+class LinePiece(NamedTuple):
+    """A piece of the text of a line. `term` is the number of the `dfn` element around the piece; 0 for none."""
 
-    def __init__(self, builder: DocumentBuilder) -> None:
-        self._builder = builder
-        self._lists = [DefinitionListMarks(builder.marks)]
-        self._starts: list[int] = []
-
-    def enter(self, tag: str) -> None:
-        """Open an element before any of its text is written."""
-        if tag == "dl":
-            self._lists.append(DefinitionListMarks(self._builder.marks))
-        elif tag in ("dt", "dd"):
-            self._starts.append(self._builder.count)
-
-    def leave(self, tag: str) -> None:
-        """Close an element after all of its text is written."""
-        if tag == "dl":
-            self._lists.pop().end()
-        elif tag == "dt":
-            start = self._starts.pop()
-            self._lists[-1].term(self._builder.span(start, start + 1))
-        elif tag == "dd":
-            self._lists[-1].body(self._builder.span(self._starts.pop()))
-
-    def end(self) -> None:
-        """End the page."""
-        self._lists[-1].end()
+    text: str
+    emphasis: bool
+    term: int
 
 
-class LineEmphasis:
-    """The emphasis in one line, by the pieces of text that make up the line.
-
-    No element is visited twice, so the time does not depend on the depth of nesting.
-    """
+class OpenEmphasis:
+    """The emphasis elements around the current text; each marks text up to the end of its first line with text."""
 
     def __init__(self) -> None:
-        self._open: list[tuple[str, int]] = []
-        # How many of the open elements started in an ended line, and how many before the text of this line.
-        self._ended = self._earlier = 0
-        self._closed: list[tuple[int, int, bool]] = []
+        self._open: list[tuple[bool, int]] = []
+        self._ended = self._terms = 0
 
-    def open(self, tag: str, piece: int) -> None:
-        """Start emphasis at the piece of that number."""
-        self._open.append((tag, piece))
+    @property
+    def current(self) -> tuple[bool, int]:
+        """Whether text here is emphasised, and the number of the `dfn` element around it."""
+        return self._open[-1] if len(self._open) > self._ended else (False, 0)
 
-    def close(self, piece: int) -> None:
-        """End the last emphasis before the piece of that number, unless its line ended already."""
-        if not self._open:
-            return
-        tag, start = self._open.pop()
-        depth = len(self._open)
-        start = 0 if depth < self._earlier else start
-        if depth >= self._ended and piece > start:
-            self._closed.append((start, piece, tag == "dfn"))
-        self._ended, self._earlier = min(self._ended, depth), min(self._earlier, depth)
+    def open(self, tag: str) -> None:
+        """Open an element."""
+        emphasis, term = self.current
+        if tag == "dfn":
+            self._terms += not term
+            self._open.append((emphasis, term or self._terms))
+        else:
+            self._open.append((True, term))
 
-    def take(self, pieces: Sequence[str]) -> list[tuple[Span, bool]]:
-        """End the line; return the spans of its emphasised words in the visible line, each with whether it is a `dfn`.
+    def close(self) -> None:
+        """Close the last element."""
+        del self._open[-1:]
+        self._ended = min(self._ended, len(self._open))
 
-        Open emphasis extends to the end of the line and not beyond; an element may start before its paragraph.
-        """
-        raw = "".join(pieces)
-        closed, self._closed = self._closed, []
-        if raw.strip():
-            for depth, (tag, start) in enumerate(self._open[self._ended :], self._ended):
-                closed.append((0 if depth < self._earlier else start, len(pieces), tag == "dfn"))
-            self._ended = len(self._open)
-        self._earlier = len(self._open)
-        if not closed:
-            return []
-        offsets = [0, *accumulate(map(len, pieces))]
-        spans = [(_strip_span(raw, offsets[start], offsets[end]), is_dfn) for start, end, is_dfn in closed]
-        spans = [(span, is_dfn) for span, is_dfn in spans if span[1] > span[0]]
-        shown = _collapsed_offsets(raw, sorted({offset for span, _ in spans for offset in span}))
-        return sorted(((shown[start], shown[end]), is_dfn) for (start, end), is_dfn in spans)
+    def end_line(self) -> None:
+        """End a line with text: the open elements mark nothing more."""
+        self._ended = len(self._open)
 
 
-def mark_line_terms(builder: DocumentBuilder, marks: Sequence[tuple[Span, bool]], marker: str) -> None:
-    """Mark the terms of the last block: every `dfn`, and the emphasis at its start after its marker."""
-    span = builder.span(builder.count - 1)
-    if span is None:
+def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marker: str) -> None:
+    """Mark the terms of the last block: every `dfn`, and the emphasis at its start after its list marker."""
+    offset, _ = builder.span(builder.count - 1) or (0, 0)
+    terms: dict[int, Span] = {}
+    lead: Span | None = None
+    has_followed = False
+    for piece, (start, end) in _visible_spans(pieces):
+        if piece.term:
+            terms[piece.term] = (terms.get(piece.term, (start, end))[0], end)
+        if piece.emphasis and not has_followed:
+            lead = (lead or (start, end))[0], end
+        has_followed = has_followed or (lead is not None and not piece.emphasis)
+    for start, end in terms.values():
+        builder.marks.name(offset + start, offset + end)
+    if lead is None:
         return
-    offset, text = span[0], builder.end
-    for (start, end), is_dfn in marks:
-        if is_dfn:
-            builder.marks.name(offset + start, offset + end)
-    emphasis = [marked for marked, is_dfn in marks if not is_dfn]
-    if not emphasis:
-        return
-    # The first emphasis, and what follows it with only white space between.
-    start, end = emphasis[0]
-    for next_start, next_end in emphasis[1:]:
-        if text[end:next_start].strip():
-            break
-        end = max(end, next_end)
     # Emphasis may start before its list item.
-    start = max(start, len(marker) + 1) if marker and text.startswith(f"{marker} ") else start
+    text = builder.end
+    start = max(lead[0], len(marker) + 1) if marker and text.startswith(f"{marker} ") else lead[0]
     if text[:start].removeprefix(marker).strip(_QUOTES) == "":
-        builder.marks.lead(offset + start, offset + end)
+        builder.marks.lead(offset + start, offset + lead[1])
 
 
-def _strip_span(text: str, start: int, end: int) -> Span:
-    words = text[start:end].strip()
-    start += len(text[start:end]) - len(text[start:end].lstrip()) if words else 0
-    return start, start + len(words)
-
-
-def _collapsed_offsets(raw: str, offsets: Sequence[int]) -> dict[int, int]:
-    """Map ascending offsets outside white space to their offsets in the text with single blanks and none leading."""
-    collapsed: dict[int, int] = {}
-    before, length = 0, 0
-    for offset in offsets:
-        part = _SPACE.sub(" ", raw[before:offset])
-        length += len(part.lstrip() if not length else part)
-        collapsed[offset] = length
-        before = offset
-    return collapsed
+def _visible_spans(pieces: Iterable[LinePiece]) -> Iterator[tuple[LinePiece, Span]]:
+    """Yield the pieces with words, each with the span of its words in the line with single blanks."""
+    length, after_blank = 0, True
+    for piece in pieces:
+        shown = _SPACE.sub(" ", piece.text)
+        shown = shown.removeprefix(" ") if after_blank else shown
+        if words := shown.strip():
+            start = length + shown.index(words)
+            yield piece, (start, start + len(words))
+        length += len(shown)
+        after_blank = shown.endswith(" ") if shown else after_blank
 
 
 _HEADING_TAGS = {f"h{level}": level for level in range(1, 7)}
@@ -163,13 +117,14 @@ class HtmlBlockWriter:
 
     def __init__(self, builder: DocumentBuilder) -> None:
         self._builder = builder
-        self._line: list[str] = []
+        self._line: list[LinePiece] = []
         self._kind: BlockKind = "prose"
         self._tight = False
         self._bare = ""
         self._numbers: Counter[int] = Counter()
-        self._lists = HtmlDefinitionLists(builder)
-        self._marks = LineEmphasis()
+        self._definitions = [DefinitionListMarks(builder.marks)]
+        self._definition_starts: list[int] = []
+        self._emphasis = OpenEmphasis()
 
     def write(self, root: LexborNode) -> None:
         """Append the content of `root`."""
@@ -184,31 +139,47 @@ class HtmlBlockWriter:
                     pending.append((node, True))
                 pending += [(child, False) for child in reversed(list(node.iter(include_text=True)))]
         self._flush()
-        self._lists.end()
+        self._definitions[-1].end()
+
+    def _append(self, text: str) -> None:
+        self._line.append(LinePiece(text, *self._emphasis.current))
+
+    def _line_text(self) -> str:
+        return _SPACE.sub(" ", "".join(piece.text for piece in self._line)).strip()
 
     def _leave(self, tag: str) -> None:
         if tag in EMPHASIS:
-            self._marks.close(len(self._line))
+            self._emphasis.close()
             return
         self._flush()
         self._kind, self._tight = "prose", False
-        self._lists.leave(tag)
+        if tag == "dl":
+            self._definitions.pop().end()
+        elif tag == "dt":
+            start = self._definition_starts.pop()
+            self._definitions[-1].term(self._builder.span(start, start + 1))
+        elif tag == "dd":
+            self._definitions[-1].body(self._builder.span(self._definition_starts.pop()))
 
     def _enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
         if tag in EMPHASIS:
-            self._marks.open(tag, len(self._line))
+            self._emphasis.open(tag)
             return
-        if tag in ("p", "div") and self._bare and "".join(self._line).strip() == self._bare:
+        if tag in ("p", "div") and self._bare and self._line_text() == self._bare:
             # The text of the item is in its own paragraph: its marker waits for that.
             return
         self._flush()
-        self._lists.enter(tag)
+        if tag == "dl":
+            self._definitions.append(DefinitionListMarks(self._builder.marks))
+        elif tag in ("dt", "dd"):
+            self._definition_starts.append(self._builder.count)
         if tag in _ITEM_TAGS:
             self._kind = _ITEM_TAGS[tag]
             self._tight = tag == "dd" or _follows_item(node)
-            self._line.append(self._marker(node))
-            self._bare = self._line[-1].strip()
+            marker = self._marker(node)
+            self._append(marker)
+            self._bare = marker.strip()
 
     def _marker(self, node: LexborNode) -> str:
         """The marker of a list item: its number in an ordered list, else a bullet."""
@@ -226,9 +197,9 @@ class HtmlBlockWriter:
         """Write a node as a whole; return False if its children are to be written one by one."""
         tag = node.tag or ""
         if tag == "-text":
-            self._line.append(node.text_content or "")
+            self._append(node.text_content or "")
         elif tag == "a" and (mark := _note_mark(node)):
-            self._line.append(mark)
+            self._append(mark)
         elif tag == "br":
             self._flush(tight=True)
         elif tag in _HEADING_TAGS:
@@ -245,14 +216,15 @@ class HtmlBlockWriter:
         return True
 
     def _flush(self, *, tight: bool = False) -> None:
-        text = _SPACE.sub(" ", "".join(self._line)).strip()
-        marks = self._marks.take(self._line)
-        self._line.clear()
+        text = self._line_text()
+        line, self._line = self._line, []
+        if text:
+            self._emphasis.end_line()
         if text and text not in (self._bare, "\u00b6"):
             kind: BlockKind = "rule" if self._kind == "prose" and starts_rule(text[:80]) else self._kind
             self._builder.add(text, kind, tight=self._tight)
             self._tight = tight
-            mark_line_terms(self._builder, marks, self._bare)
+            mark_line_terms(self._builder, line, self._bare)
 
     def _write_table(self, table: LexborNode) -> None:
         """Append the rows as `cell | cell`; a row of header cells is the header of those below."""
@@ -303,22 +275,18 @@ _MAX_VALUE_LENGTH = 1000
 def html_metadata(tree: LexborHTMLParser) -> dict[str, MetadataValue]:
     """Return the metadata of a page under the keys of a document's metadata."""
     meta = _meta_values(tree)
-    values: dict[str, MetadataValue] = {}
     root = tree.css_first("html")
-    if root and (language := root.attributes.get("lang") or root.attributes.get("xml:lang")):
-        values["language"] = language[:35]
-    if description := next(iter(meta.get("description", ())), ""):
-        values["description"] = description
-    if authors := next(filter(None, map(meta.get, _AUTHOR_KEYS)), None):
-        values["authors"] = "; ".join(dict.fromkeys(authors))
-    if year := find_year(*(date for name in _DATE_KEYS for date in meta.get(name, ()))):
-        values["year"] = year
+    language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "") if root else ""
     link = tree.css_first("link[rel=canonical]")
     canonical = (link.attributes.get("href") or "").strip() if link else ""
     addresses = (canonical, *(address for name in _URL_KEYS for address in meta.get(name, ())))
-    if url := find_web_address(address for address in addresses if len(address) <= _MAX_VALUE_LENGTH):
-        values["url"] = url
-    return values
+    return known_values(
+        language=language[:35],
+        description=next(iter(meta.get("description", ())), ""),
+        authors="; ".join(dict.fromkeys(next(filter(None, map(meta.get, _AUTHOR_KEYS)), ()))),
+        year=find_year(*(date for name in _DATE_KEYS for date in meta.get(name, ()))),
+        url=find_web_address(address for address in addresses if len(address) <= _MAX_VALUE_LENGTH),
+    )
 
 
 def _meta_values(tree: LexborHTMLParser) -> dict[str, list[str]]:

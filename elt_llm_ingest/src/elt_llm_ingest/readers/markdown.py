@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument, known_values
 from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
 from elt_llm_ingest.readers.headings import starts_rule
 
@@ -57,14 +57,11 @@ def _unquoted_value(value: str) -> str:
 
 def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]:
     """Return the values with authors, year and web address under the keys that every reader uses."""
-    metadata: dict[str, MetadataValue] = {key: value for key, value in values.items() if key not in ("author", "year")}
-    if authors := next((values[key] for key in _AUTHOR_KEYS if values.get(key)), ""):
-        metadata["authors"] = authors
-    if year := find_year(*(values.get(key, "") for key in _DATE_KEYS)):
-        metadata["year"] = year
-    if address := find_web_address(values.get(key, "") for key in _URL_KEYS):
-        metadata["url"] = address
-    return metadata
+    return {key: value for key, value in values.items() if key not in ("author", "year")} | known_values(
+        authors=next((values[key] for key in _AUTHOR_KEYS if values.get(key)), ""),
+        year=find_year(*(values.get(key, "") for key in _DATE_KEYS)),
+        url=find_web_address(values.get(key, "") for key in _URL_KEYS),
+    )
 
 
 # Type, parameters and payload of an address. Possessive, so that each character is matched once.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,6 @@ from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
-from elt_llm_ingest.readers.file_metadata import read_properties
 from elt_llm_ingest.readers.headings import (
     bold_heading_level,
     bullet_of_level,
@@ -20,7 +19,13 @@ from elt_llm_ingest.readers.headings import (
     is_bold_definition,
     kind_of_line,
 )
-from elt_llm_ingest.readers.office_package import OfficeBodyWriter, OfficeParagraph, parse_number, refuse_damage
+from elt_llm_ingest.readers.office_package import (
+    OfficeBodyWriter,
+    OfficeParagraph,
+    TextPiece,
+    parse_number,
+    refuse_damage,
+)
 from elt_llm_ingest.readers.tables import MAX_COLUMNS, may_be_header_row, row_text, write_grid
 
 if TYPE_CHECKING:
@@ -256,7 +261,7 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagr
         item, bold = pending.pop()
         if isinstance(item, str):
             # Line ends in the XML are blanks; only text:line-break is a line end.
-            read.append(_LINE_END.sub(" ", item), bold=bold)
+            read.pieces.append(TextPiece(_LINE_END.sub(" ", item), bold))
         elif not is_comment(item):
             pending += _read_element(item, bold, read, styles)
     return read
@@ -266,12 +271,12 @@ def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph,
     """Append an element that is text, a note or a frame; return the content of any other, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
-        read.append(_SIGNS[tag], bold=bold)
+        read.pieces.append(TextPiece(_SIGNS[tag], bold))
     elif tag == f"{TEXT}s":
-        read.append(" " * min(parse_number(element.get(f"{TEXT}c")) or 1, _MOST_BLANKS), bold=bold)
+        read.pieces.append(TextPiece(" " * min(parse_number(element.get(f"{TEXT}c")) or 1, _MOST_BLANKS), bold))
     elif tag == f"{TEXT}note":
         mark = f"[{(element.findtext(f'{TEXT}note-citation') or '*').strip()[:10]}]"
-        read.append(mark, bold=bold)
+        read.pieces.append(TextPiece(mark, bold))
         read.notes += [(mark, body) for body in element.findall(f"{TEXT}note-body")]
     elif tag.startswith(DRAW) and tag != f"{DRAW}a":
         read.boxes.append(element)
@@ -442,11 +447,7 @@ class OdtReader(DocumentReader):
             writer = OdtWriter(styles, has_headings=next(content.iter(f"{TEXT}h"), None) is not None)
             for body in bodies:
                 writer.write(body)
-            writer.end()
-            properties = read_properties(_parse_part(archive, "meta.xml"))
-        read = writer.builder.build("", properties.metadata(), tuple(sorted(writer.left_out)))
-        first = read.sections[0].title if read.sections else path.stem
-        return replace(read, title=properties.title or writer.title or first)
+            return writer.build(_parse_part(archive, "meta.xml"), path.stem)
 
 
 def _parse_part(archive: Archive, name: str) -> "_Element | None":

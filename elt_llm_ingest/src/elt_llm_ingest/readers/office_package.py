@@ -4,9 +4,10 @@ import posixpath
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zipfile import BadZipFile
@@ -16,8 +17,9 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import read_bytes
-from elt_llm_ingest.parsing.parsed_document import BlockKind
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import check_prolog, parse_xml
+from elt_llm_ingest.readers.file_metadata import read_properties
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -86,23 +88,27 @@ def parse_number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() and len(text) < 7 else None
 
 
+class TextPiece(NamedTuple):
+    """A piece of text in one format. `bold` is None where the format of the file leaves it open."""
+
+    text: str
+    bold: bool | None = None
+    emphasis: bool = False
+
+
 @dataclass
 class OfficeParagraph:
-    """The pieces of a paragraph's text, None where a page starts; frames and notes are kept for after the block."""
+    """The pieces of a paragraph's text, None where a page starts, with its text boxes and notes."""
 
-    pieces: list[str | None] = field(default_factory=list)
+    pieces: list[TextPiece | None] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
     notes: "list[tuple[str, _Element]]" = field(default_factory=list)
     hidden: bool = False
-    _bold: int = 0
-    _bold_ended: bool = False
-    _emphasis: int = 0
-    _emphasis_ended: bool = False
 
     @property
     def raw(self) -> str:
         """The text with all its blanks."""
-        return "".join(piece or "" for piece in self.pieces)
+        return "".join(piece.text for piece in self.pieces if piece)
 
     @property
     def text(self) -> str:
@@ -111,30 +117,22 @@ class OfficeParagraph:
 
     @property
     def term(self) -> str:
-        """The bold start of the text."""
-        return "".join(piece or "" for piece in self.pieces[: self._bold])
+        """The bold start of the text, with any blanks after it."""
+        return self._text_while(lambda piece: bool(piece.bold))
 
     @property
     def lead(self) -> str:
-        """The emphasised start of the text: bold, italic, or of a style for emphasis."""
-        return "".join(piece or "" for piece in self.pieces[: self._emphasis])
+        """The emphasised start of the text: bold, italic, or of a style for emphasis. Any blanks after it follow."""
+        return self._text_while(lambda piece: bool(piece.bold) or piece.emphasis)
 
     @property
     def is_bold(self) -> bool:
         """Whether all of the text is bold."""
-        return not self._bold_ended and bool(self.term.strip())
+        return bool(self.term.strip()) and self.term == self.raw
 
-    def append(self, text: str, *, bold: bool | None, emphasis: bool = False) -> None:
-        """Append a piece of text."""
-        self.pieces.append(text)
-        if (bold or emphasis) and not self._emphasis_ended:
-            self._emphasis = len(self.pieces)
-        elif text.strip():
-            self._emphasis_ended = True
-        if bold and not self._bold_ended:
-            self._bold = len(self.pieces)
-        elif text.strip():
-            self._bold_ended = True
+    def _text_while(self, is_marked: Callable[[TextPiece], bool]) -> str:
+        pieces = filter(None, self.pieces)
+        return "".join(piece.text for piece in takewhile(lambda one: is_marked(one) or not one.text.strip(), pieces))
 
 
 class OfficeBodyWriter:
@@ -151,9 +149,13 @@ class OfficeBodyWriter:
         self._before: BlockKind = "prose"
         self._aside_depth = 0
 
-    def end(self) -> None:
-        """End the document."""
+    def build(self, properties: "_Element | None", name: str) -> ParsedDocument:
+        """Return the document with the title and metadata of its properties; `name` is the title if it has none."""
         self._definitions.end()
+        title, metadata = read_properties(properties)
+        document = self.builder.build(title or self.title, metadata, tuple(sorted(self.left_out)))
+        first = document.sections[0].title if document.sections else name
+        return replace(document, title=document.title or first)
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
         """Mark the terms of the blocks from number `first`; `part` is their role in a definition list."""

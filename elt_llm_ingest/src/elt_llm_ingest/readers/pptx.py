@@ -320,6 +320,6 @@ class PptxReader(DocumentReader):
                 if slide.get("show") in {"0", "false"}:
                     notes.append(f"slide {number} is hidden")
                 writer.write(relation.target, slide, number)
-            properties = read_properties(package.related_part("", "core-properties"))
-        title = properties.title or writer.title or path.stem
-        return writer.builder.build(title, {**properties.metadata(), "page_unit": "slide"}, tuple(notes))
+            title, metadata = read_properties(package.related_part("", "core-properties"))
+        title = title or writer.title or path.stem
+        return writer.builder.build(title, {**metadata, "page_unit": "slide"}, tuple(notes))

@@ -12,7 +12,6 @@ _WIDEST_PLAIN = 8
 _MAX_LABEL_LENGTH = 120
 _MAX_TITLE_LENGTH = 100
 _MAX_TITLES = 5
-_SAMPLED_ROWS = 50
 _VALUE = re.compile(
     r"[-+(]?[\s$\u20ac\u00a3]{0,3}\d[\d.,\u00a0' ]{0,30}[%)$\u20ac\u00a3]{0,2}"
     r"|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?.{0,10})?"

@@ -11,8 +11,8 @@ import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from elt_llm_core.errors import EltError, UnreadableDocument
 
@@ -56,49 +56,31 @@ _WRITABLE = (Path("/tmp"), Path("/dev/null"))  # noqa: S108 - programs that read
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
-class _ParseAttempt:
-    """Turn any exception of a reader into an answer, since libraries raise anything for a damaged file.
-
-    `fresh` if the next file should get another process.
-    """
-
-    def __init__(self) -> None:
-        self.answer: dict[str, Any] = {}
-        self.fresh = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            return False
-        if isinstance(error, EltError):
-            self.answer = {"unreadable": _clip_reason(str(error)), "hint": _clip_reason(error.hint)}
-        elif error is not None:
-            self.fresh = not isinstance(error, Exception) or isinstance(error, MemoryError | RecursionError)
-            self.answer = _describe_error(error)
-        return True
-
-
 def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
     """Return the answer to a request, and whether this process is still usable; `readers` are cached by request."""
     limit_computing(int(request["computing_seconds"]))
-    with _ParseAttempt() as attempt:
-        within = Path(request["within"]) if request["within"] else None
-        with pin_file(Path(request["path"]), within) as path:
-            document = _create_reader(request, readers).read(path)
-        if document.characters > (most_characters := int(request["characters"])):
-            reason = f"has {document.characters:,} characters of text, more than the {most_characters:,} that are read"
-            return encode_json({"unreadable": reason, "hint": "Raise ingest.max_characters."}), True
-        payload = encode_json({"document": encode_document(document)})
-        most = int(request["answer_bytes"])
-        if len(payload) <= most:
-            return payload, True
-        reason = f"its text and structure take more than {most // MEGABYTE:,} MB"
-        return encode_json({"unreadable": reason, "hint": ""}), True
-    return encode_json(attempt.answer), not attempt.fresh
+    try:
+        return _parse_file(request, readers), True
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except EltError as error:
+        return encode_json({"unreadable": _clip_reason(str(error)), "hint": _clip_reason(error.hint)}), True
+    except BaseException as error:  # noqa: BLE001 - libraries raise anything for a damaged file
+        usable = isinstance(error, Exception) and not isinstance(error, MemoryError | RecursionError)
+        return encode_json(_describe_error(error)), usable
+
+
+def _parse_file(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> bytes:
+    within = Path(request["within"]) if request["within"] else None
+    with pin_file(Path(request["path"]), within) as path:
+        document = _create_reader(request, readers).read(path)
+    if document.characters > (most_characters := int(request["characters"])):
+        reason = f"has {document.characters:,} characters of text, more than the {most_characters:,} that are read"
+        raise UnreadableDocument(reason, hint="Raise ingest.max_characters.")
+    payload = encode_json({"document": encode_document(document)})
+    if len(payload) > (most := int(request["answer_bytes"])):
+        raise UnreadableDocument(f"its text and structure take more than {most // MEGABYTE:,} MB")
+    return payload
 
 
 def _create_reader(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> "DocumentReader":

@@ -13,7 +13,7 @@ from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
 from elt_llm_ingest.readers.file_metadata import find_year
 from elt_llm_ingest.readers.pdf.headings import (
     find_title,
@@ -141,17 +141,13 @@ _MAX_VALUE_LENGTH = 1000
 
 def pdf_metadata(properties: Mapping[str, str]) -> dict[str, MetadataValue]:
     """Return a document's metadata from `Author`, `CreationDate` and so on; names of programs are not authors."""
-    values: dict[str, MetadataValue] = {}
-    author = " ".join(properties.get("Author", "").split())[:_MAX_VALUE_LENGTH]
+    author, subject, keywords = (
+        " ".join(properties.get(key, "").split())[:_MAX_VALUE_LENGTH] for key in ("Author", "Subject", "Keywords")
+    )
     low = author.casefold()
-    if any(map(str.isalpha, low)) and low not in _NO_AUTHORS and low.split(" ", 1)[0] not in _NO_AUTHORS:
-        values["authors"] = author
-    if year := find_year(properties.get("CreationDate", ""), properties.get("ModDate", "")):
-        values["year"] = year
-    for key in ("Subject", "Keywords"):
-        if text := " ".join(properties.get(key, "").split())[:_MAX_VALUE_LENGTH]:
-            values[key.lower()] = text
-    return values
+    is_name = any(map(str.isalpha, low)) and low not in _NO_AUTHORS and low.split(" ", 1)[0] not in _NO_AUTHORS
+    year = find_year(properties.get("CreationDate", ""), properties.get("ModDate", ""))
+    return known_values(authors=author if is_name else "", year=year, subject=subject, keywords=keywords)
 
 
 _REASONS = {
