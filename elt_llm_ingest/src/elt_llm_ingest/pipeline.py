@@ -1,6 +1,6 @@
 """Ingest files into a collection: discover, read, chunk, enrich, embed, publish.
 
-Every step may be interrupted: the same command continues from the stored state.
+After an interruption, the same command continues from the stored state.
 """
 
 import time
@@ -21,9 +21,13 @@ from elt_llm_core.store.records import CollectionRecord, canonical_json
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Failpoint, failpoint
 
-from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
-from elt_llm_ingest.enrichment.enrichment import enrich_versions, enriched_extraction
-from elt_llm_ingest.leanix.model_check import ModelCheck, check_models
+from elt_llm_ingest.enrichment.enrichment import (
+    ContextWriter,
+    create_context_writer,
+    enrich_versions,
+    enriched_extraction,
+)
+from elt_llm_ingest.leanix.model_check import check_models
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.run.changes import DeletedDocuments, find_deleted, published_documents, published_passport
 from elt_llm_ingest.run.indexing import EmbeddingCounts, collection_language, embed_missing, index_recipe, version_maker
@@ -44,11 +48,11 @@ def ingest(
     parser: Parser,
     writer: ContextWriter | None = None,
 ) -> IngestReport:
-    """Bring a collection up to date with its files and publish it if anything changed.
+    """Bring a collection up to date with its files, and publish it if anything changed.
 
-    The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment; by
-    default it is one of the language model in the settings. Raises UsageError for a missing path or a collection that
-    was rolled back, FingerprintMismatch if it was built with another embedding model, IngestError if there is nothing
+    The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment. By
+    default it uses the language model of the settings. Raises UsageError for a missing path or a collection that was
+    rolled back, FingerprintMismatch if it was built with another embedding model, and IngestError if there is nothing
     to ingest.
     """
     started = time.monotonic()
@@ -98,7 +102,7 @@ class _Run:
         self.writer: ContextWriter | None = None
 
     def check_allowed(self) -> None:
-        """Raise an error if the run would mix embedding models or undo a rollback without --resume."""
+        """Raise an error if the run would mix embedding models, or undo a rollback without --resume."""
         if self._request.rebuild:
             return
         if self._passport is not None:
@@ -113,7 +117,7 @@ class _Run:
     def scan(
         self, sources: CollectionSources, parser: Parser, progress: ProgressListener
     ) -> tuple[ScanResult, DeletedDocuments]:
-        """Read new and changed files, and find deleted ones."""
+        """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
         options = ReaderOptions.of(self._settings.ingest)
         reading = FileReading(parser, options, request.reader, request.split_by or None, request.group)
@@ -132,7 +136,7 @@ class _Run:
         return scanned, deleted
 
     def merge_versions(self, scanned: ScanResult, deleted: DeletedDocuments, progress: ProgressListener) -> list[int]:
-        """Return the document versions for the next generation: files read now, and files that did not change."""
+        """Return the document versions for the next generation: files read now, and unchanged files."""
         kept = {identity: document.version for identity, document in self._files.items()}
         for document in deleted.removed:
             kept.pop(document.document_id, None)
@@ -163,7 +167,8 @@ class _Run:
         """Build the report of the run: the outcome of every file, and counts."""
         record = self._store.collections.get(self._record.name)
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
-        check = check_models(self._store, record.name, self._request.check_against) if row else ModelCheck()
+        against = self._request.check_against
+        notes, model = check_models(self._store, record.name, against) if row else ((), None)
         return IngestReport(
             collection=record.name,
             files=tuple(file_outcomes(self._store, sources, scanned, deleted, self._files)),
@@ -175,8 +180,8 @@ class _Run:
             reused=embedded.reused,
             collection_hash=row.collection_hash.hex() if row else "",
             seconds=seconds,
-            notes=check.notes,
-            model=check.values,
+            notes=notes,
+            model=model,
         )
 
     def finish(

@@ -1,4 +1,4 @@
-"""Ingest one task, once or for every change, with one model and one pool of workers.
+"""Ingest one task, once or after every change, with one model and one pool of workers.
 
 Heavy modules are imported only after the writer's lock is taken, so that a second writer fails at once.
 """
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from elt_llm_core.models.embedding_model import EmbeddingModel
     from elt_llm_core.store.store import Store
 
-    from elt_llm_ingest.jobs.job_request import IngestFlags
     from elt_llm_ingest.jobs.runner import JobReport
     from elt_llm_ingest.run.plan import IngestPlan
     from elt_llm_ingest.run.report import IngestReport
+    from elt_llm_ingest.run.request import IngestFlags
     from elt_llm_ingest.run.watch import WatchScope
     from elt_llm_ingest.sandbox.pool import ParsePool
 
 
 @dataclass(frozen=True)
 class CollectionTask:
-    """A collection and absolute paths; without paths, its former sources are scanned."""
+    """A collection and absolute paths. Without paths, the former sources of the collection are scanned."""
 
     collection: str
     paths: tuple[Path, ...]
@@ -47,7 +47,7 @@ ProgressMaker = Callable[[], AbstractContextManager[ProgressListener]]
 
 
 class IngestSession(Closeable):
-    """Ingest one task, any number of times. `command` identifies the holder of the lock."""
+    """Ingest one task any number of times. `command` is the command line that the lock records."""
 
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
@@ -55,10 +55,10 @@ class IngestSession(Closeable):
         self._pool: ParsePool | None = None
 
     def run(self, progress: ProgressMaker) -> "Sequence[IngestReport | JobReport]":
-        """Ingest everything while holding the lock; return one report, or one for each job.
+        """Ingest everything while holding the lock; return one report, or one report for each job.
 
         `progress` is entered once the lock is held. Flags such as `rebuild` apply to the first run only. Raises
-        LockHeld and the errors of `pipeline.ingest`; in a list of jobs a failing job does not stop the others.
+        LockHeld and the errors of `pipeline.ingest`. In a list of jobs a failing job does not stop the other jobs.
         """
         with writer_lock(self._loaded.data_dir, self._command):
             from elt_llm_core.store.store import open_store
@@ -69,7 +69,7 @@ class IngestSession(Closeable):
         return reports
 
     def plan(self) -> "list[IngestPlan]":
-        """Plan what `run` would do; nothing is locked, read or written."""
+        """Plan what `run` would do, without taking the lock, reading documents or writing."""
         from elt_llm_core.store.database import STORE_NAME
         from elt_llm_core.store.store import open_store
 
@@ -129,15 +129,12 @@ class IngestSession(Closeable):
         return [plan_ingest(request, self._loaded.settings, model, store)]
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
-        """Source files and folders, and the job files."""
-        from elt_llm_ingest.jobs.job_file import LoadedJob, load_jobs
-        from elt_llm_ingest.jobs.job_request import job_paths
-        from elt_llm_ingest.sources.allowed_paths import AllowedPaths
+        """Return the source files and folders, and the job files."""
+        from elt_llm_ingest.jobs.job_file import LoadedJob, create_request, load_jobs
 
         if isinstance(self._task, JobTask):
             jobs = [job for job in load_jobs(self._task.file, self._loaded) if isinstance(job, LoadedJob)]
-            allowed = AllowedPaths.of(self._loaded)
-            sources = [path for job in jobs for path in job_paths(job, allowed).paths]
+            sources = [path for job in jobs for path in create_request(job, self._loaded, {}).paths]
             return sources, [self._task.file.resolve(), *(job.file.resolve() for job in jobs)]
         if self._task.paths:
             return [path.expanduser().resolve() for path in self._task.paths], []

@@ -4,7 +4,7 @@ import pytest
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.settings.tree import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.enrichment.context_writer import ContextWriter, context_sentence
+from elt_llm_ingest.enrichment.enrichment import ContextWriter, context_sentence
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from hypothesis import given
 from hypothesis import strategies as st

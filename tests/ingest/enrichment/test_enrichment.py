@@ -11,8 +11,13 @@ from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.documents import StoredFile, read_file_version
 from elt_llm_core.store.records import NewDocument
 from elt_llm_core.store.store import Store
-from elt_llm_ingest.enrichment.context_writer import ContextWriter, create_context_writer
-from elt_llm_ingest.enrichment.enrichment import enrich_versions, enriched_extraction, enrichment_cost
+from elt_llm_ingest.enrichment.enrichment import (
+    ContextWriter,
+    create_context_writer,
+    enrich_versions,
+    enriched_extraction,
+    enrichment_cost,
+)
 from stored.shelf import Notes, new_document, some_documents, writing
 
 SENTENCES = [f"This is about harbour number {number}." for number in range(20)]

@@ -1,6 +1,7 @@
 """The report on a model, alone and against an inventory."""
 
 import json
+from dataclasses import asdict
 
 from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, Inventory, Relationship, RelationshipEnd
 from elt_llm_ingest.leanix.model_check import IdMismatch, UnmatchedFactSheet, check_model, check_model_artefacts
@@ -73,7 +74,7 @@ def test_the_report_reads_line_by_line_and_as_json() -> None:
         "In the inventory, not in the model: 1 (Exported only).",
         "In both, under different ids: 1 (Remade).",
     ]
-    assert json.loads(json.dumps(report.to_json()))["under_other_ids"][0]["inventory_id"] == "x2"
+    assert json.loads(json.dumps(asdict(report)))["under_other_ids"][0]["inventory_id"] == "x2"
 
 
 def test_an_empty_model_has_an_empty_report() -> None:

@@ -1,10 +1,10 @@
-"""Chunk by sections: a chunk joins two sections only if both are small."""
+"""Chunk by sections, or pack sentences regardless of sections, with or without separate tables."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import ClassVar
 
-from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, count_tokens
+from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, count_tokens, split_tables
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
@@ -14,18 +14,18 @@ _TOP_LEVEL = 0
 class MarkdownChunker(SpanChunker):
     """Cut at headings of any format, then pack sentences.
 
-    A heading without text joins the section that follows; a section of less than a third of `chunk_size` joins the
-    next one of its level or below if both fit into one chunk.
+    A heading without text joins the section that follows. A section of less than a third of `chunk_size` joins the next
+    section of its level or below if both fit into one chunk.
     """
 
     strategy: ClassVar[str] = "markdown"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return one run per section, small neighbours joined."""
+        """Return one run of pieces per section, with small neighbouring sections joined."""
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """The groups, and the level of the first heading of each; 0 above all headings."""
+        """Return the groups with the level of the first heading of each, 0 for text above all headings."""
         runs: list[list[TextPiece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
@@ -37,7 +37,7 @@ class MarkdownChunker(SpanChunker):
         return list(runs), levels
 
     def _joins(self, run: Sequence[TextPiece], top: int, section: Sequence[TextPiece], level: int) -> bool:
-        """Whether a section joins the run before it, whose first heading is of level `top`."""
+        """Whether a section joins the run before it, whose first heading has level `top`."""
         if level < top or top == _TOP_LEVEL:
             return False
         tokens = count_tokens(run[0], run[-1])
@@ -47,9 +47,33 @@ class MarkdownChunker(SpanChunker):
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tuple[int, Sequence[TextPiece]]]:
-    """Level and pieces of each section with pieces; the text above the first heading has level 0."""
+    """Return level and pieces of each section that has pieces; text above the first heading has level 0."""
     starts = [piece.start for piece in pieces]
     bounds = [0, *(bisect_left(starts, section.start) for section in document.sections), len(pieces)]
     levels = [_TOP_LEVEL, *(section.level for section in document.sections)]
     parts = zip(levels, bounds, bounds[1:], strict=False)
     return [(level, pieces[first:end]) for level, first, end in parts if end > first]
+
+
+class SentenceChunker(SpanChunker):
+    """Pack sentences; a chunk may extend from one section into the next."""
+
+    strategy: ClassVar[str] = "sentence"
+
+    def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
+        """Return the whole document as one run."""
+        return [cut.pieces] if cut.pieces else []
+
+
+class TableAwareChunker(SentenceChunker):
+    """Pack sentences, and pack table rows into separate chunks.
+
+    A row that fits into a chunk is never cut, and its header row is in the chunk's context. A heading right above a
+    table is packed with the first rows of the table.
+    """
+
+    strategy: ClassVar[str] = "table_aware"
+
+    def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
+        """Separate tables from prose, even in a small document."""
+        return split_tables(group)

@@ -1,4 +1,4 @@
-"""Chunk twice: small chunks for search, each within a larger parent chunk for reading."""
+"""Chunk a document twice: small chunks for search, each within a larger parent chunk for reading."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 
 class ParentChildChunker(MarkdownChunker):
-    """Cut as the markdown chunker does, within parents: one or more sections with at most `parent_size` tokens.
+    """Cut as the markdown chunker does, within parents of at most `parent_size` tokens.
 
-    Parents do not overlap and together contain the whole text. A section shares a parent with the subsections that
-    fit; a section that is larger than a parent is cut at sentences or rows.
+    A parent contains one or more sections. Parents do not overlap and together contain the whole text. A section shares
+    a parent with the subsections that fit. A section that is larger than a parent is cut at sentences or rows.
     """
 
     strategy: ClassVar[str] = "parent_child"
@@ -23,7 +23,7 @@ class ParentChildChunker(MarkdownChunker):
 
     @property
     def fingerprint(self) -> str:
-        """The sizes, with that of parents."""
+        """Return the sizes of chunks and parents as a key."""
         return f"{super().fingerprint}:{self.parent_size}"
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:

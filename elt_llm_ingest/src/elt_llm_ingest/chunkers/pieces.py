@@ -11,9 +11,10 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 
 
 class TextPiece(NamedTuple):
-    """text[start:end], without outer white space; `header` is the header row above a table row.
+    """The span text[start:end] without outer white space.
 
-    Its tokens are numbers `first` to `last`, `last` excluded.
+    `header` is the header row above a table row. The tokens of the piece have the numbers `first` to `last`, excluding
+    `last`.
     """
 
     start: int
@@ -28,7 +29,7 @@ class TextPiece(NamedTuple):
 class DocumentPieces:
     """A document in pieces, with its tokens counted.
 
-    A chunk of prose has at most `text_size` tokens and one of table rows at most `row_size`, whatever its context.
+    A chunk of prose has at most `text_size` tokens and a chunk of table rows at most `row_size`, whatever its context.
     """
 
     document: ParsedDocument
@@ -44,7 +45,7 @@ def count_tokens(first: TextPiece, last: TextPiece) -> int:
 
 
 def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[TextPiece]:
-    """Split a document: every non-space character is in exactly one piece, and no piece exceeds its token budget."""
+    """Split a document into pieces that together contain all non-space text and that fit their token budgets."""
     pieces: list[TextPiece] = []
     for block in all_blocks(document):
         if block.kind == "table":
@@ -135,7 +136,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """The first piece of the next run: after `first`, and near enough that piece `end` still fits."""
+    """Return the first piece of the next run: after `first`, and near enough that piece `end` still fits."""
     start = end
     while (
         start - 1 > first
@@ -148,7 +149,7 @@ def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: in
 
 
 def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-    """Return runs of pieces: the rows of one table with the headings right above it, or the text between tables."""
+    """Return runs of pieces: the rows of a table with the headings right above it, or text between tables."""
     runs: list[list[TextPiece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None
@@ -163,7 +164,7 @@ def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
 
 
 def _is_table_boundary(before: TextPiece, piece: TextPiece) -> bool:
-    """Whether a table ends here: before prose, before the next header row, or where the header changes."""
+    """Whether a run ends between two pieces: at the start or end of a table, or where the header row changes."""
     if before.kind == "table" and piece.kind == "table":
         return before.header not in ("", piece.header)
     return before.kind == "table" or piece.kind == "table"

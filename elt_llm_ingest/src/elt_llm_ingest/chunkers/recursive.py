@@ -1,4 +1,4 @@
-"""Chunk by separators, from coarse to fine: a part that is too large is cut at the next finer separator."""
+"""Chunk by separators from coarse to fine: a part that is too large is cut at the next finer separator."""
 
 import hashlib
 from bisect import bisect_left, bisect_right
@@ -16,8 +16,8 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 class RecursiveChunker(SpanChunker):
     """Cut at the first of `separators` and pack the parts; cut a part that is too large at the next separator.
 
-    Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text
-    without a separator is cut at words, and then anywhere. A separator stays with the part before it.
+    Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text without
+    a separator is cut at words, and a word that is too long is cut anywhere. A separator stays with the part before it.
     """
 
     strategy: ClassVar[str] = "recursive"
@@ -25,21 +25,21 @@ class RecursiveChunker(SpanChunker):
 
     @property
     def fingerprint(self) -> str:
-        """The sizes, and a digest of the separators."""
+        """Return a key of the sizes and the separators."""
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return no pieces: `groups` finds them."""
+        """Return no pieces, because `groups` finds them."""
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return runs of neighbouring parts of one separator that fit; further cut parts have runs of their own."""
+        """Return runs of neighbouring parts that fit; parts that are cut further have their own runs."""
         cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Return the group unchanged: rows are packed as all other text."""
+        """Return the group unchanged, because rows are packed as all other text."""
         return [group]
 
 
@@ -67,7 +67,7 @@ class _SeparatorSplitter:
             yield fitting
 
     def _parts(self, start: int, end: int, depth: int) -> Iterator[tuple[int, int]]:
-        """text[start:end], cut after each separator of number `depth`, without outer white space."""
+        """Yield the parts of text[start:end] after each separator of number `depth`, without outer white space."""
         text = self._index.text
         if depth < len(self._separators):
             separator = self._separators[depth]
@@ -77,7 +77,7 @@ class _SeparatorSplitter:
         yield strip_span(text, start, end)
 
     def _block(self, start: int, end: int) -> Block:
-        """Kind and header of the blocks in text[start:end]; prose if they are of several kinds."""
+        """Return a block with kind and header of the blocks in text[start:end]; prose if their kinds differ."""
         covering = self._blocks[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
         kinds = {block.kind for block in covering if block.kind != "heading"}
         kind: BlockKind = kinds.pop() if len(kinds) == 1 else "prose" if kinds or not covering else "heading"

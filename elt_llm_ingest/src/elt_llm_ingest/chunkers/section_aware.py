@@ -1,4 +1,4 @@
-"""Keep numbered rules and sections whole: only those that do not fit into a chunk are cut."""
+"""Keep numbered rules and sections whole, unless they do not fit into a chunk."""
 
 import re
 from bisect import bisect_right
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d
 
 
 class SectionUnit(NamedTuple):
-    """pieces[first:end]: a heading or rule with its text up to the next one. A lower level is further out."""
+    """The span pieces[first:end]: a heading or rule with its text. Outer units have lower levels than inner ones."""
 
     first: int
     end: int
@@ -38,7 +38,7 @@ def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[Se
 
 
 def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Iterator[tuple[int, int, bool]]:
-    """(piece, level, whether a rule) of each unit; the text above the first heading is a unit too."""
+    """Yield (piece, level, whether it is a rule) for each unit; text above the first heading is a unit too."""
     levels = {section.start: section.level for section in document.sections}
     rules = [block.start for block in document.blocks if block.kind == "rule"]
     opened_rule = -1
@@ -53,7 +53,7 @@ def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Itera
 
 
 def _rule_depth(text: str) -> int:
-    """The levels of a rule number: 2 for 12.3, 3 for 12.3.1."""
+    """Return the number of levels in a rule number: 2 for 12.3, 3 for 12.3.1."""
     match = _NUMBER.match(text)
     return match.group(1).count(".") + 1 if match else 1
 
@@ -65,8 +65,8 @@ def _is_heading(pieces: Sequence[TextPiece]) -> bool:
 class SectionAwareChunker(SpanChunker):
     """Keep a section or rule with its subsections in one chunk if it fits, else cut between its parts.
 
-    Small sibling rules share a chunk. A section of less than a third of `chunk_size` joins its next sibling. Only a
-    section without parts that does not fit is cut at sentences.
+    Small sibling rules share a chunk. A section of less than a third of `chunk_size` joins its next sibling. A section
+    is cut at sentences only if it has no parts and does not fit.
     """
 
     strategy: ClassVar[str] = "section_aware"
@@ -103,7 +103,7 @@ class _UnitSplitter:
             yield from self.divide(*kept)
 
     def _parts(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """The range, cut before every unit of the outermost level within it."""
+        """Yield the ranges between the units of the outermost level within the range."""
         level = min(unit.level for unit in self._units[first + 1 : end])
         start = first
         for number in range(first + 1, end):
@@ -113,7 +113,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Whether a part joins the one before it: rules if both fit, sections only if the one before is small."""
+        """Whether a part joins the part before it: rules if both fit, sections only if the part before is small."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
@@ -123,7 +123,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """The pieces of a unit; its headings are separate if it fits only without them."""
+    """Return the pieces of a unit, without its headings if only the other pieces fit together."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

@@ -30,22 +30,25 @@ _CHARACTERS_PER_TOKEN = 32  # far more than in words
 SENTENCE_TOKENS = 48  # most tokens of the sentence that a language model may add to a context
 
 
-def path_budget(counter: TokenCounter) -> int:
-    """Return the most tokens of the headings in a context."""
-    return min(_PATH_TOKENS, counter.token_limit // 4)
+def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
+    """Return the most tokens of the headings in a context, and of a table's header row."""
+    return min(_PATH_TOKENS, counter.token_limit // 4), min(_HEADER_TOKENS, counter.token_limit // 4)
 
 
-def header_budget(counter: TokenCounter) -> int:
-    """Return the most tokens of a table's header row in a context."""
-    return min(_HEADER_TOKENS, counter.token_limit // 4)
+def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
+    """Return the most tokens of a text chunk and of a table chunk beside the longest contexts and `reserved` tokens."""
+    path, header = _context_budgets(counter)
+    room = counter.token_limit - path - MARGIN - reserved
+    return room, room - header
 
 
 class ChunkContexts:
-    """Builds the contexts of the chunks of one document; the tokens of equal contexts are counted once."""
+    """The contexts of the chunks of one document. The tokens of equal contexts are counted once."""
 
     def __init__(self, document: ParsedDocument, counter: TokenCounter) -> None:
         self._title = document.title.strip()
         self._counter = counter
+        self._path_budget, self._header_budget = _context_budgets(counter)
         self._starts = [section.start for section in document.sections]
         self._above = _section_paths(document.sections)
         self._known: dict[tuple[tuple[str, ...], str], tuple[str, int]] = {}
@@ -70,20 +73,20 @@ class ChunkContexts:
         path = self._headings_above(start)
         key = (path, header)
         if key not in self._known:
-            lines = [self._path(path), self._cut(header, header_budget(self._counter))]
+            lines = [self._path(path), self._cut(header, self._header_budget)]
             context = "\n".join(line for line in lines if line)
             self._known[key] = context, self.tokens(context)
         return self._known[key]
 
     def _headings_above(self, start: int) -> tuple[str, ...]:
-        """The headings above `start`; a heading that starts there is in the chunk, not above it."""
+        """Return the headings above `start`. A heading that starts there is in the chunk, not above it."""
         number = bisect_left(self._starts, start)
         if number < len(self._starts) and self._starts[number] == start:
             return self._above[number + 1][:-1]
         return self._above[number]
 
     def _path(self, path: tuple[str, ...]) -> str:
-        budget = path_budget(self._counter)
+        budget = self._path_budget
         # Cut before counting: a heading of a megabyte may be above thousands of others.
         most = budget * _CHARACTERS_PER_TOKEN
         titles = [" ".join(title[:most].split()) for title in path[-budget:] if title.strip()]
@@ -102,7 +105,7 @@ class ChunkContexts:
 
 
 def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Entry n: the titles of the open sections after the first n headings."""
+    """Return a list whose entry n has the titles of the open sections after the first n headings."""
     paths: list[tuple[str, ...]] = [()]
     stack: list[Section] = []
     for section in sections:
@@ -127,7 +130,8 @@ _PLAIN_SPACE = " \n\t\r"
 class ChunkSpan:
     """The chunk text[start:end]; `context` is embedded and indexed before it, and never cited.
 
-    `tokens` are those of the text alone. `parent` is the larger span to read instead of this one, if there is one.
+    `tokens` counts the tokens of the text without the context. `parent` is the larger span to read instead of the
+    chunk, if there is one.
     """
 
     start: int
@@ -138,37 +142,29 @@ class ChunkSpan:
     parent: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
-class ChunkSizes:
-    """Most tokens of a chunk, of a chunk of table rows, and of the overlap of neighbours."""
-
-    chunk: int
-    table: int
-    overlap: int
-
-
 class ChunkMaker:
     """Make the chunks of one document."""
 
-    def __init__(self, sizes: ChunkSizes, counter: TokenCounter, index: TokenIndex, contexts: ChunkContexts) -> None:
-        self._sizes, self._counter, self._index, self._contexts = sizes, counter, index, contexts
+    def __init__(self, chunker: "SpanChunker", cut: DocumentPieces) -> None:
+        self._chunker, self._counter, self._index = chunker, chunker.counter, cut.index
+        self._contexts = ChunkContexts(cut.document, chunker.counter)
 
     def chunks(self, run: Sequence[TextPiece]) -> Iterator[ChunkSpan]:
         """Yield the chunks of a run of pieces."""
         table = chunk_kind(run) == "table"
-        size = self._sizes.table if table else self._sizes.chunk
+        size = self._chunker.table_chunk_size if table else self._chunker.chunk_size
         header = max((piece.header for piece in run), key=len) if table else ""
         needed = self._contexts.most_tokens(run[0].start, run[-1].end, header)
         budget = max(1, min(size, self._counter.token_limit - needed - MARGIN))
-        for packed in pack_pieces(run, budget, 0 if table else min(self._sizes.overlap, budget // 2)):
+        for packed in pack_pieces(run, budget, 0 if table else min(self._chunker.chunk_overlap, budget // 2)):
             context = self._contexts.of(packed[0].start, packed[0].header)
             kind = chunk_kind(packed)  # a long heading over a table may fill a chunk that has no row
-            allowed = self._sizes.table if kind == "table" else self._sizes.chunk
+            allowed = self._chunker.table_chunk_size if kind == "table" else self._chunker.chunk_size
             for start, end, tokens in self._fitting(packed[0].start, packed[-1].end, context, allowed):
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """The span with its tokens, halved until it fits: a part can have more tokens alone than within the whole."""
+        """Yield the span with its tokens, halved until it fits: a part can have more tokens alone than within a text."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -182,7 +178,7 @@ class ChunkMaker:
                 yield from self._fitting(*half, context, size)
 
     def _measured(self, start: int, end: int, context: str, size: int) -> tuple[int, bool]:
-        """The tokens of text[start:end], and whether they fit with their context."""
+        """Return the tokens of text[start:end], and whether they fit with their context."""
         inside = self._index.count(start, end)
         if end - start > _MAX_CHARACTERS_PER_TOKEN * size:
             return inside, False
@@ -203,7 +199,7 @@ class ChunkMaker:
 
 
 def chunk_kind(pieces: Sequence[TextPiece]) -> BlockKind:
-    """Return the kind of pieces other than headings; prose if they are of several kinds."""
+    """Return the kind of the pieces other than headings; prose if their kinds differ."""
     kinds = {piece.kind for piece in pieces if piece.kind != "heading"}
     return kinds.pop() if len(kinds) == 1 else "prose" if kinds else "heading"
 
@@ -228,7 +224,7 @@ class SpanChunker(NodeParser):
 
     @property
     def fingerprint(self) -> str:
-        """A key of everything that decides where a text is cut, except the counter."""
+        """Return a key of everything that decides where a text is cut, except the counter."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
@@ -245,17 +241,15 @@ class SpanChunker(NodeParser):
         return list(self._chunks(cut, self.groups(cut)))
 
     def _chunks(self, cut: DocumentPieces, groups: Iterable[Sequence[TextPiece]]) -> Iterator[ChunkSpan]:
-        sizes = ChunkSizes(self.chunk_size, self.table_chunk_size, self.chunk_overlap)
-        maker = ChunkMaker(sizes, self.counter, cut.index, ChunkContexts(cut.document, self.counter))
+        maker = ChunkMaker(self, cut)
         for group in groups:
             for run in self.runs(cut, group):
                 yield from maker.chunks(run)
 
     def _cut(self, document: ParsedDocument) -> DocumentPieces:
         index = TokenIndex(document.text, self.counter)
-        room = self.counter.token_limit - path_budget(self.counter) - MARGIN
-        table_room = room - header_budget(self.counter)
-        text_size, row_size = max(1, min(self.chunk_size, room)), max(1, min(self.table_chunk_size, table_room))
+        text_room, table_room = chunk_room(self.counter)
+        text_size, row_size = max(1, min(self.chunk_size, text_room)), max(1, min(self.table_chunk_size, table_room))
         pieces = self.pieces(document, index, text_size, row_size)
         return DocumentPieces(document, index, pieces, text_size, row_size)
 
@@ -289,10 +283,10 @@ class SpanChunker(NodeParser):
         nodes: list[BaseNode],
         parent_doc_map: dict[str, Document],
     ) -> list[BaseNode]:
-        """Return the nodes unchanged: the inherited step searches each text again and confuses repeated ones."""
+        """Return the nodes unchanged. The inherited step searches each text again and confuses repeated texts."""
         return nodes
 
 
 def parent_metadata(span: ChunkSpan) -> dict[str, int]:
-    """Return the parent span of a chunk as metadata of its node; empty if it has none."""
+    """Return the parent span of a chunk as metadata of its node; empty without a parent."""
     return {"parent_start": span.parent[0], "parent_end": span.parent[1]} if span.parent else {}

@@ -1,4 +1,4 @@
-"""Index the token positions of a text: token counts of spans, and positions to cut at."""
+"""Index the token positions of a text, to count the tokens of spans and to find positions to cut at."""
 
 import re
 from array import array
@@ -24,17 +24,18 @@ class TokenCounter(Protocol):
 
     @property
     def token_limit(self) -> int:
-        """Most tokens of a text, without special tokens."""
+        """Return the most tokens of a text, without special tokens."""
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token, in order."""
 
 
 class TokenIndex:
-    """The token positions of one text, eight bytes a token. A token of more than 64 characters counts once per 4.
+    """The token positions of one text, with eight bytes per token.
 
-    The text is tokenised in slices that end at white space, which no token of a word-based tokeniser crosses. `exact`
-    is false if there was no white space for half a million characters, or if long tokens were cut.
+    A token of more than 64 characters counts as one token per 4 characters. The text is tokenised in slices that end at
+    white space, which no token of a word-based tokeniser crosses. `exact` is false if there was no white space for half
+    a million characters, or if long tokens were cut.
     """
 
     slice_size: ClassVar[int] = 65_536  # characters, few enough that an interrupt takes effect at once
@@ -60,11 +61,11 @@ class TokenIndex:
         return bisect_left(self._starts, end)
 
     def count(self, start: int, end: int) -> int:
-        """Count the tokens in text[start:end], including cut ones."""
+        """Count the tokens in text[start:end], including tokens that the span cuts."""
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """Return the last offset up to `end` with at most `budget` tokens before it; the end of a word if possible."""
+        """Return the last offset up to `end` with at most `budget` tokens before it, if possible the end of a word."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)
@@ -72,7 +73,7 @@ class TokenIndex:
         return self._word_end(start, hard)
 
     def _word_end(self, start: int, hard: int) -> int:
-        """`hard`, or the last white space before it in the second half of text[start:hard]."""
+        """Return the last white space in the second half of text[start:hard], or else `hard`."""
         if self.text[hard - 1 : hard + 1].strip() != self.text[hard - 1 : hard + 1]:
             return hard
         words = self.text[start + (hard - start) // 2 : hard]
@@ -102,7 +103,7 @@ class TokenIndex:
 
 
 def _cut_long(spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Starts and ends, with long tokens cut into slices and without empty ones."""
+    """Return the starts and ends of the spans, with long tokens cut into slices and empty tokens removed."""
     starts: list[int] = []
     ends: list[int] = []
     for start, end in spans:

@@ -1,1 +1,1 @@
-"""Contexts that a language model writes for chunks: off unless `chunking.enrichment` is set."""
+"""Contexts that a language model writes for chunks. They are off unless `chunking.enrichment` is set."""

@@ -1,26 +1,127 @@
-"""Add written contexts to stored document versions, resumably, and estimate the cost beforehand."""
+"""Write one sentence of context per chunk with a language model, resumably, and estimate the cost beforehand."""
 
+import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
+from elt_llm_core.errors import SettingsError
+from elt_llm_core.models.completion import complete_prompt
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.store.documents import StoredFile, file_versions_of, read_file_version
 from elt_llm_core.store.nodes import EnrichmentTable
-from elt_llm_core.store.records import NewDocument, NewNode
+from elt_llm_core.store.records import NewDocument, NewNode, sha256
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.language import detect_language
+from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
-from elt_llm_ingest.chunkers.span_chunker import SENTENCE_TOKENS
-from elt_llm_ingest.enrichment.context_writer import ContextWriter, context_prompt
+from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS
+from elt_llm_ingest.chunkers.token_index import TokenCounter
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings.tree import Settings
+    from llama_index.core.llms import LLM
+
+PROMPT_VERSION = 1  # raise it whenever prompt.txt changes
+_SURROUNDING_CHARACTERS = 1_500  # characters of the document shown before and after the chunk
+
+_PROMPT = files(__package__).joinpath("prompt.txt").read_text(encoding="utf-8")
+
+
+def context_prompt(document: NewDocument, node: NewNode) -> str:
+    """Build the prompt for one chunk: the title and section, the surrounding text, and the chunk itself."""
+    part = document.text[max(0, node.start - _SURROUNDING_CHARACTERS) : node.end + _SURROUNDING_CHARACTERS]
+    return _PROMPT.format(title=document.title, section=node.section or "-", part=part, passage=node.text)
+
+
+_MAX_REPLY_LENGTH = 20_000
+_MIN_WORDS = 3
+_REPLY_WORD = re.compile(r"[^\W\d_]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_THOUGHT = "</think>"
+_QUOTES = "\"'“”„‘’«»`*_ "  # noqa: RUF001
+
+
+def context_sentence(reply: str) -> str:
+    """Return the first meaningful sentence of a reply without quotation marks; empty if there is none.
+
+    Reasoning before the answer, and lines that only announce the answer ("Here is the sentence:"), are skipped.
+    """
+    answer = reply[:_MAX_REPLY_LENGTH].rpartition(_THOUGHT)[2]
+    if "<think>" in answer:
+        return ""
+    # Without control characters and halves of surrogate pairs, line ends kept.
+    kept = (mark for mark in answer.replace("\r", "\n") if mark in "\n\t" or unicodedata.category(mark)[0] != "C")
+    for line in "".join(kept).split("\n"):
+        bare = " ".join(line.split()).strip(_QUOTES)
+        if not bare or bare.endswith(":"):
+            continue
+        start, end = sentence_spans(bare)[0]
+        sentence = bare[start:end].strip(_QUOTES)
+        if len(_REPLY_WORD.findall(sentence)) >= _MIN_WORDS:
+            return sentence
+    return ""
+
+
+_MIN_TOKENS = 8  # a shorter part of a sentence is dropped
+
+
+class ContextWriter:
+    """Write contexts with `llm`. `counter` is the embedding model that will embed the contexts."""
+
+    def __init__(self, llm: "LLM", counter: TokenCounter) -> None:
+        self._llm = llm
+        self._counter = counter
+
+    @property
+    def identity(self) -> str:
+        """Return what the sentences depend on: the model, the prompt version and the most tokens of a sentence."""
+        return f"{self._llm.class_name()}/{self._llm.metadata.model_name}-{PROMPT_VERSION}:{SENTENCE_TOKENS}"
+
+    def key(self, document: NewDocument, node: NewNode) -> bytes:
+        """Return the cache key of a sentence. It is equal for the same chunk with the same surrounding text."""
+        return sha256(self.identity, context_prompt(document, node))
+
+    def write(self, document: NewDocument, node: NewNode) -> str:
+        """Return the model's sentence; empty if its reply is unusable. Raises a ModelError if the call fails."""
+        return context_sentence(complete_prompt(self._llm, context_prompt(document, node)).text)
+
+    def fitted(self, sentence: str, node: NewNode) -> str:
+        """Cut a sentence at a word to the tokens that its chunk leaves; empty if too few tokens are left."""
+        used = len(self._counter.token_spans(node.embedded_text))
+        room = min(SENTENCE_TOKENS, self._counter.token_limit - used - MARGIN)
+        spans = self._counter.token_spans(sentence)
+        if len(spans) <= room:
+            return sentence
+        if room < _MIN_TOKENS:
+            return ""
+        cut = sentence[: spans[room][0]]
+        whole_words = cut if sentence[len(cut) - 1].isspace() else cut.rpartition(" ")[0]
+        return whole_words.rstrip()
+
+
+def create_context_writer(settings: "Settings", counter: TokenCounter) -> ContextWriter:
+    """Create a writer with the configured language model. Raises SettingsError if none is configured."""
+    from elt_llm_core.models.factory import create_llm
+
+    llm = create_llm(settings)
+    if llm is None:
+        raise SettingsError(
+            f"chunking.enrichment is 'llm', but llm.provider '{settings.llm.provider}' gives no language model.",
+            hint="Set llm.provider to a model that writes, such as ollama, or chunking.enrichment to none.",
+        )
+    return ContextWriter(llm, counter)
+
 
 _CHARACTERS_PER_TOKEN = 4  # of a language model, roughly, in running text
 
 
 @dataclass(frozen=True)
 class EnrichmentCost:
-    """Remaining calls, chunks whose sentence is stored, and a rough estimate of tokens read and written."""
+    """Remaining calls, number of chunks with a stored sentence, and estimates of tokens read and written."""
 
     calls: int
     known: int
@@ -28,7 +129,7 @@ class EnrichmentCost:
     tokens_written: int
 
     def __str__(self) -> str:
-        """The cost in one sentence."""
+        """Return the cost as a sentence."""
         if not self.calls:
             return f"Contexts: all {self.known} chunks have theirs; the language model is not asked."
         return (
@@ -41,13 +142,13 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the extraction of enriched versions; it is part of their key, so that a later run finds them."""
+    """Return the extraction of enriched versions, which is part of their key, so that a later run finds them."""
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 
 
 def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter) -> EnrichmentCost:
-    """Estimate the cost of `enrich_versions`; equal requests are counted once, and nothing is asked or written."""
+    """Estimate the cost of `enrich_versions` without calling the model. Equal requests are counted once."""
     cache = EnrichmentTable(store.database)
     calls: set[bytes] = set()
     nodes = characters = 0
@@ -68,10 +169,10 @@ def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter
 def enrich_versions(
     store: Store, versions: Sequence[int], writer: ContextWriter, progress: ProgressListener
 ) -> list[int]:
-    """Return the enriched versions that replace `versions`, with those of documents within the files, ascending.
+    """Return the enriched versions that replace `versions`, with documents within files, ascending.
 
-    The cost is reported before the first call. Every sentence is stored as it arrives. Raises the model's errors; the
-    same call again asks only for missing sentences. The caller holds the writer's lock.
+    The cost is reported before the first call. Every sentence is stored as it arrives. Raises the model's errors. The
+    same call again requests only missing sentences. The caller holds the writer's lock.
     """
     cost = enrichment_cost(store, versions, writer)
     progress.note(str(cost))
@@ -91,7 +192,7 @@ class _Enricher:
         self.unusable = 0
 
     def enriched(self, file: int) -> list[int]:
-        """The versions that replace those of a file; the same ones if they are enriched already."""
+        """Return the versions that replace those of a file; the same versions if they are already enriched."""
         stored = read_file_version(self._store.database, file)
         if _is_enriched(stored, self._writer):
             return list(stored.numbers)
@@ -141,7 +242,7 @@ def _is_enriched(stored: StoredFile, writer: ContextWriter) -> bool:
 
 
 def _pending_versions(store: Store, versions: Sequence[int], writer: ContextWriter) -> Iterator[NewDocument]:
-    """The documents of these versions that are not enriched by this writer."""
+    """Yield the documents of these versions that are not enriched by this writer."""
     for file in file_versions_of(store.database, versions):
         stored = read_file_version(store.database, file)
         if not _is_enriched(stored, writer):

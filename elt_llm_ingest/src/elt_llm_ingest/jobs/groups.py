@@ -1,4 +1,4 @@
-"""Split the files of a job into groups and name the collection of each group."""
+"""Split the files of a job into groups, and name the collection of each group."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled before: its name, its group, and the files of the last scan by `stable_path`."""
+    """A collection that a job filled before: its name, its group, and its files by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -40,13 +40,13 @@ class FilledCollection:
 
 
 def stable_path(root: Path, relative: str) -> str:
-    """Return the path of a file in NFC: unlike root names, it is the same for every collection."""
+    """Return the path of a file in composed Unicode (NFC), which is the same for every collection."""
     return unicodedata.normalize("NFC", str(root / relative))
 
 
 @dataclass
 class GroupedFiles:
-    """The files of each group with the keys that identify them later; `outcomes` are those of files in no group."""
+    """The files of each group with their keys for later runs, and the `outcomes` of files in no group."""
 
     files: dict[str, list[LocatedFile]] = field(default_factory=dict)
     keys: dict[str, list[str]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class GroupedFiles:
 
 
 class GroupFinder:
-    """Find the groups of files; only files whose groups no collection of the job records are read."""
+    """Find the groups of files. Only files whose groups are not recorded by a collection of the job are read."""
 
     def __init__(self, reading: FileReading, split_by: SplitBy, filled: Sequence[FilledCollection]) -> None:
         self._reading, self._split_by, self._filled = reading, split_by, filled
@@ -106,7 +106,7 @@ class GroupFinder:
                 grouped.outcomes.append(FileOutcome(located.relative, "empty", "no text in it"))
 
     def _keep_groups(self, grouped: GroupedFiles, located: LocatedFile, error: UnreadableDocument) -> None:
-        """Keep an unreadable file in its former groups, to be reported there; a new one is reported here."""
+        """Keep an unreadable file in its former groups. A file without former groups is reported as failed."""
         before = [one for one in self._filled if stable_path(located.root_path, located.relative) in one.files]
         for one in before:
             grouped.add(one.filling.group, located)
@@ -114,11 +114,11 @@ class GroupFinder:
             grouped.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
 
     def known_groups(self, key: str) -> list[str]:
-        """Return the groups of a file whose key a collection of the job records; else none."""
+        """Return the groups of a file whose key a collection of the job records; else an empty list."""
         return self._known.get(key, [])
 
     def key(self, located: LocatedFile) -> str:
-        """Return a key of the path, bytes and reader of a file; bytes are read only if they may have changed.
+        """Return a key of the path, bytes and reader of a file; read the bytes only if they may have changed.
 
         Raises UnreadableDocument if the file cannot be read or has no reader.
         """
@@ -132,7 +132,7 @@ class GroupFinder:
 def collection_names(
     prefix: str, groups: Collection[str], filled: Sequence[FilledCollection], taken: Collection[str]
 ) -> dict[str, str]:
-    """Return the collection name of each group: the existing one, or a new name from the prefix and the title.
+    """Return the collection name of each group: the existing name, or one made from the prefix and the title.
 
     Raises UsageError if a new name is `taken` by a collection that the job did not fill.
     """
@@ -155,7 +155,7 @@ def collection_names(
 def collection_name(prefix: str, group: str) -> str:
     """Build the collection name of a group: `prefix` and the lower-case letters and digits of the title.
 
-    A title that is too long, or has no such characters, is replaced by a digest.
+    A digest replaces a title that is too long or has no such characters.
     """
     words = _CAMEL_CASE.sub("-", group)  # a type may be named SeaPort
     plain = unicodedata.normalize("NFKD", words.lower().translate(_LETTERS)).encode("ascii", "ignore").decode()

@@ -1,10 +1,11 @@
-"""Ingest job files: `config/ingest/NAME.yaml`, lists of jobs, and the examples that `elt-llm init` writes."""
+"""Read ingest jobs (`config/ingest/NAME.yaml`) and lists of jobs, build their requests, and write example jobs."""
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.settings.loader import LoadedSettings, find_yaml_file, shown_path, validate_model
@@ -16,6 +17,9 @@ from elt_llm_core.store.records import MetadataValue
 from pydantic import Field
 
 from elt_llm_ingest.readers import create_named_reader
+from elt_llm_ingest.run.request import IngestFlags, IngestRequest
+from elt_llm_ingest.sources.allowed_paths import AllowedPaths
+from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pattern
 
 INGEST_FOLDER = "ingest"
 _MAX_PREFIX_LENGTH = 31
@@ -74,7 +78,7 @@ class JobList(SettingsSection):
 
 @dataclass(frozen=True)
 class LoadedJob:
-    """A job with its name and its file."""
+    """A job with its name and file."""
 
     name: str
     file: Path
@@ -90,14 +94,14 @@ class UnreadableJob:
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
-    """Find a job file by its path or by its name in `config/ingest`. Raises UsageError that names the nearest one."""
+    """Find a job file by its path or its name in `config/ingest`, or raise UsageError with the nearest name."""
     return find_yaml_file(given, loaded.config_dir / INGEST_FOLDER, working_directory)
 
 
 def load_jobs(file: Path, loaded: LoadedSettings) -> list[LoadedJob | UnreadableJob]:
-    """Load the job in a file, or the jobs of a list in its order, with an UnreadableJob for each broken one.
+    """Load the job in a file, or the jobs of a list in order, with an UnreadableJob for each invalid job.
 
-    Raises SettingsError that names the line of each mistake in `file` itself.
+    Raises SettingsError, which names the line of each mistake in `file` itself.
     """
     shown_as = shown_path(file, loaded.project)
     document = read_yaml(file, shown_as)
@@ -153,41 +157,68 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
         raise SettingsError(f"{where('collection_prefix')}: more than {_MAX_PREFIX_LENGTH} characters")
 
 
-_JOBS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "documents": {
-            "description": "Office files, web pages and texts into one collection.",
-            "collection": "documents",
-            "paths": ["documents/**/*.*"],
-            "exclude": ["*.bak", "drafts"],
-            "metadata": {"kept_by": "the office"},
-        },
-        "model": {
-            "description": "Diagrams of a model, drawn as entities and relationships.",
-            "collection": "model",
-            "paths": ["model/*.drawio"],
-            "check_against": "inventory_application",
-        },
-        "inventory": {
-            "description": "The export of an inventory, a collection for each type of entry.",
-            "collection_prefix": "inventory_",
-            "split_by": "type",
-            "paths": ["inventory/*.xlsx"],
-        },
-    }
-)
-_LISTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "load_all": {
-            "description": "Every job, one after the other; one that fails does not stop the others.",
-            "jobs": ["documents", "inventory", "model"],
-        }
-    }
-)
-
-
 def example_jobs() -> dict[str, str]:
     """Return the YAML text of the example jobs by path within the configuration folder."""
-    jobs = {name: model_as_yaml(IngestJob, given) for name, given in _JOBS.items()}
-    lists = {name: model_as_yaml(JobList, given) for name, given in _LISTS.items()}
-    return {f"{INGEST_FOLDER}/{name}.yaml": text for name, text in {**jobs, **lists}.items()}
+    examples = tomllib.loads(files(__package__).joinpath("examples.toml").read_text(encoding="utf-8"))
+    return {
+        f"{INGEST_FOLDER}/{name}.yaml": model_as_yaml(JobList if "jobs" in given else IngestJob, given)
+        for name, given in examples.items()
+    }
+
+
+def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -> IngestRequest:
+    """Build the request of a job. A job that splits its files sets collection and group later.
+
+    Raises UsageError for paths that do not exist or may not be read.
+    """
+    allowed = AllowedPaths.of(loaded)
+    resolved = [_resolve_path(given, allowed) for given in job.spec.paths]
+    return IngestRequest(
+        collection=job.spec.collection or "",
+        paths=tuple(dict.fromkeys(path for path, _ in resolved)),
+        include=tuple(pattern for _, pattern in resolved),
+        exclude=tuple(_exclude_pattern(given, allowed.start) for given in job.spec.exclude),
+        reader=job.spec.reader,
+        metadata=job.spec.metadata,
+        split_by=job.spec.split_by or "",
+        job=job.name,
+        check_against=job.spec.check_against or "",
+        command=f"elt-llm ingest --job {job.name}",
+        **flags,
+    )
+
+
+def _resolve_path(given: str, allowed: AllowedPaths) -> tuple[Path, str]:
+    """Return the folder or file to scan for a path of a job, and the pattern of the files to include."""
+    if not is_pattern(given) or _exists(allowed.start, given):
+        path = allowed.check(given)
+        return path, f"{literal_pattern(path)}/**" if path.is_dir() else literal_pattern(path)
+    fixed, rest = _split_pattern(given)
+    if ".." in rest.split("/"):
+        raise UsageError(f"{given!r} may not be read: `..` after a wildcard.", hint="Name the folder itself.")
+    folder = allowed.check(fixed)
+    return folder, f"{literal_pattern(folder)}/{rest}"
+
+
+def _split_pattern(pattern: str) -> tuple[str, str]:
+    """Return the folder before the first wildcard, and the rest of the pattern."""
+    fixed = fixed_folder(pattern)
+    return fixed, pattern if fixed == "." else pattern.removeprefix(fixed).lstrip("/")
+
+
+def _exists(start: Path, given: str) -> bool:
+    """Whether a name with wildcards is the name of an existing file or folder."""
+    try:
+        return (start / given).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _exclude_pattern(given: str, start: Path) -> str:
+    """Resolve a pattern against the project folder. A pattern of one name stays unchanged."""
+    if "/" not in given.strip("/"):
+        return given.strip("/")
+    if given.startswith("/"):
+        return given
+    fixed, rest = _split_pattern(given)
+    return "/".join(filter(None, (literal_pattern((start / fixed).resolve()), rest)))

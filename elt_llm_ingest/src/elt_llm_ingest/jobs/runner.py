@@ -1,4 +1,4 @@
-"""Run ingest jobs, or plan them: each fills one collection, or one for every group of its files."""
+"""Run or plan ingest jobs. A job fills one collection, or one collection for every group of its files."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,14 +13,13 @@ from elt_llm_core.store.collections import CollectionJob
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.jobs.groups import FilledCollection, GroupFinder, collection_names, stable_path
-from elt_llm_ingest.jobs.job_file import INGEST_FOLDER, LoadedJob, UnreadableJob
-from elt_llm_ingest.jobs.job_request import IngestFlags, create_request
+from elt_llm_ingest.jobs.job_file import INGEST_FOLDER, LoadedJob, UnreadableJob, create_request
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.run.plan import IngestPlan, PlannedFile, plan_ingest
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import FileOutcome, IngestReport
-from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.run.request import IngestFlags, IngestRequest
 from elt_llm_ingest.sandbox.parser import CachingParser, DirectParser, Parser
 from elt_llm_ingest.sources.collection_sources import KnownSources, LocatedFile, find_sources
 from elt_llm_ingest.sources.patterns import literal_pattern
@@ -30,8 +29,9 @@ from elt_llm_ingest.sources.patterns import literal_pattern
 class JobReport:
     """The outcome of one job, with a report for each collection that it fills.
 
-    `files` are those in no collection: unreadable or empty ones. `left_over` are collections whose group no file has
-    any more; `dropped` are those that were dropped. With an `error` the job did not run to its end.
+    `files` are the unreadable or empty files, which are in no collection. `left_over` are collections whose group no
+    longer occurs in any file. `dropped` are the left-over collections that were dropped. With an `error` the job did
+    not finish.
     """
 
     job: str
@@ -44,7 +44,7 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if anything failed or was held back, else 0."""
+        """Return 1 if anything failed or was held back, else 0."""
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 
@@ -69,7 +69,7 @@ class JobRunner:
         self._parser, self._progress, self._flags = parser, progress, flags
 
     def run_all(self, jobs: Sequence[LoadedJob | UnreadableJob]) -> list[JobReport]:
-        """Run jobs one after the other; a failing job does not stop the others."""
+        """Run jobs one after the other. A failing job does not stop the jobs after it."""
         reports = []
         for job in jobs:
             self._progress.note(f"Job {job.name}")
@@ -131,7 +131,7 @@ class JobRunner:
 
 
 def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) -> list[FilledCollection]:
-    """Return the collections with the job's prefix that it, or a job that no longer exists, filled before."""
+    """Return the collections with the job's prefix that the job, or a job that no longer exists, filled before."""
     collections = []
     for record in store.collections.all():
         filling = store.collections.filled_by(record.id)
@@ -143,7 +143,7 @@ def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) 
 
 
 def refuse_job_collection(store: Store, collection: str) -> None:
-    """Raise UsageError if a job filled the collection: only the job knows what belongs in it."""
+    """Raise UsageError if a job filled the collection, because only the job knows its content."""
     record = store.collections.get(collection)
     filling = store.collections.filled_by(record.id)
     if filling is not None:
@@ -164,9 +164,10 @@ def plan_job(
     store: Store | None,
     flags: IngestFlags,
 ) -> IngestPlan:
-    """Plan a job. A job that splits its files has one plan for all collections: their groups are not known yet.
+    """Plan a job.
 
-    The plan of a job that cannot run has the reason in `refused`.
+    A job that splits its files has one plan for all collections, because their groups are not known yet. The plan of a
+    job that cannot run has the reason in `refused`.
     """
     if isinstance(job, UnreadableJob):
         return IngestPlan("", (), refused=str(job.error), job=job.name)

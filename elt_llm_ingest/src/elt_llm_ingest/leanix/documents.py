@@ -1,4 +1,4 @@
-"""Build the parsed document of a model or inventory: an overview, and parts for entities, relations and fact sheets."""
+"""Build the parsed document of a model or inventory: an overview, with parts for its entries."""
 
 import re
 from collections import defaultdict
@@ -86,7 +86,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
 
 
 def _describe_entity(entity: Entity) -> str:
-    """Such as "a fact sheet of type DataObject in the domain Members, subgroup Clubs"."""
+    """Describe an entity, as in "a fact sheet of type DataObject in the domain Members, subgroup Clubs"."""
     described = f"a fact sheet of type {entity.type}" if entity.type else "a fact sheet"
     if entity.container:
         described += " that holds others"
@@ -98,7 +98,7 @@ def _describe_entity(entity: Entity) -> str:
 
 
 def _locate_entity(entity: Entity) -> str:
-    """Such as "DataObject in Members, Clubs"."""
+    """Return type and location of an entity, as in "DataObject in Members, Clubs"."""
     where = ", ".join(filter(None, (entity.domain, entity.subgroup)))
     kind = entity.type or "fact sheet"
     return f"{kind} in {where}" if where else kind
@@ -161,7 +161,7 @@ def _describe_fact_sheet(sheet: FactSheet) -> str:
 
 
 def _relation_lines(relations: tuple[FactSheetRelation, ...]) -> list[str]:
-    """One line per kind of relation; the attributes of a relation follow its name."""
+    """Return one line per kind of relation. The attributes of a relation follow its name."""
     kinds: dict[str, list[str]] = {}
     for relation in relations:
         attributes = ", ".join(f"{_split_words(key)}: {value}" for key, value in relation.attributes.items())

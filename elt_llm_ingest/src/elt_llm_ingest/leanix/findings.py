@@ -1,10 +1,10 @@
-"""Count and name the problems of a file."""
+"""Count the problems of a file, and name the things concerned."""
 
 from elt_llm_ingest.parsing.diagram import list_names
 
 
 class FileProblems:
-    """Collects the problems of a file in the order of their first occurrence, each with the names concerned."""
+    """Collect the problems of a file in the order of first occurrence, each with the names concerned."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = {}
@@ -15,5 +15,5 @@ class FileProblems:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One line per problem: the problem, its count and the first few names."""
+        """Return one line per problem: the problem, its count and the first few names."""
         return tuple(f"{problem}: {len(names)} ({list_names(names)})" for problem, names in self._found.items())

@@ -22,7 +22,7 @@ _DISPLAY_NAME = "displayName"
 
 @dataclass(frozen=True)
 class RelationColumns:
-    """The columns of one kind of relation: the names of the other ends, and the attributes of each relation."""
+    """The columns of one kind of relation: the names of related fact sheets, and the attributes of each relation."""
 
     kind: str
     names: int
@@ -53,7 +53,7 @@ def is_inventory(sheets: Sequence[Sheet]) -> bool:
 
 
 def read_columns(sheet: Sheet) -> InventoryColumns:
-    """Read the columns of a sheet that `is_inventory`. Of two columns with one key the first counts."""
+    """Read the columns of a sheet for which `is_inventory` holds; only the first of two columns with one key."""
     keys = [cell_text(cell) for cell in sheet.rows[0]]
     second = sheet.rows[1] if len(sheet.rows) > 1 else ()
     places: dict[str, int] = {}
@@ -112,7 +112,7 @@ def cell_text(cell: CellValue) -> str:
 
 
 def listed_values(text: str) -> list[str]:
-    """Split a list at semicolons; empty values are kept because attributes are matched by position."""
+    """Split a list at semicolons. Empty values are kept, because attributes are matched by position."""
     return [value.strip() for value in text.split(";")] if text else []
 
 
@@ -123,7 +123,7 @@ _OWN_FIELDS = {"id", "type", "name", "displayName", "description", "level", "sta
 
 
 def build_inventory(sheet: Sheet) -> Inventory:
-    """Build the inventory of an export's first sheet; relations are resolved by display name."""
+    """Build the inventory of an export's first sheet, with relations resolved by display name."""
     findings = FileProblems()
     columns = read_columns(sheet)
     ids = UniqueNames()
@@ -197,7 +197,7 @@ def _row_relations(
 
 
 class _RelationResolver:
-    """Finds the fact sheets that relations name. A display name is unique only within its type."""
+    """Find the fact sheets that relations name. A display name is unique only within its type."""
 
     def __init__(self, sheets: list[FactSheet], relations: Sequence[RelationColumns], findings: FileProblems) -> None:
         self._sheets = sheets
@@ -211,7 +211,7 @@ class _RelationResolver:
             self._ids.setdefault((sheet.type, sheet.display_name), []).append(sheet.id)
 
     def resolve(self) -> list[FactSheet]:
-        """Return the fact sheets with the ids of related ones; unknown and ambiguous names are reported."""
+        """Return the fact sheets with the ids of related fact sheets; report unknown and ambiguous names."""
         for (kind, name), ids in self._ids.items():
             if len(ids) > 1:
                 self._findings.add("display names of several fact sheets of one type", f"{name} ({kind})")
@@ -232,6 +232,6 @@ class _RelationResolver:
         return found
 
     def _known_type(self, wanted: str) -> str:
-        """The type of a relation's other end, perhaps with a role before it (ProviderApplication); empty if unknown."""
+        """Return the type of the related fact sheet, also after a role (ProviderApplication); empty if unknown."""
         endings = (wanted[start:] for start in range(len(wanted)))
         return next((ending for ending in endings if ending in self._types), "")

@@ -1,4 +1,4 @@
-"""Build an enterprise model from diagrams: entities from fact sheets, relationships from lines with cardinalities."""
+"""Build an enterprise model from diagrams: entities from fact sheets, relationships from lines."""
 
 import re
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ class DrawnFactSheet:
 
     @property
     def type(self) -> str:
-        """The type, such as DataObject."""
+        """Return the type, such as DataObject."""
         return label_name(self.cell.data.get("factSheetType", ""))
 
     @property
     def fact_sheet_id(self) -> str:
-        """The id in the inventory; empty if the cell has none."""
+        """Return the id in the inventory; empty if the cell has none."""
         return label_name(self.cell.data.get("factSheetId", ""))
 
 
@@ -49,12 +49,12 @@ class DiagramFactSheets:
 
     @cached_property
     def drawn(self) -> dict[str, DrawnFactSheet]:
-        """Fact sheets by the id of their cell, in the order of the file."""
+        """Return the fact sheets by the id of their cell, in the order of the file."""
         return {cell.id: self._drawn(cell) for cell in self.diagram.cells if is_fact_sheet(cell)}
 
     @cached_property
     def holders(self) -> dict[str, list[str]]:
-        """Ids of the cells that contain fact sheets at any depth, with the ids of the fact sheets' cells."""
+        """Return the ids of cells that contain fact sheets at any depth, with the ids of the fact sheets' cells."""
         held: dict[str, list[str]] = {}
         for cell in self.diagram.cells:
             if is_fact_sheet(cell):
@@ -64,11 +64,11 @@ class DiagramFactSheets:
 
     @property
     def texts(self) -> list[DiagramCell]:
-        """Shapes with text that are neither fact sheets, nor their containers, nor labels of lines."""
+        """Return the shapes with text that are neither fact sheets, nor their containers, nor labels of lines."""
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> DrawnFactSheet | None:
-        """Return the fact sheet at the end of a line: the cell itself, the only one in it, or the one around it."""
+        """Return the fact sheet at an end of a line: the cell itself, the only one within it, or the one around it."""
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -136,7 +136,7 @@ def cardinality_pair(label: str) -> tuple[Cardinality, Cardinality] | None:
 
 
 def _strip_brackets(label: str) -> str:
-    """The label without brackets; empty if it is too long for a cardinality."""
+    """Return the label without brackets; empty if the label is too long for a cardinality."""
     if len(label) > _MAX_LABEL_LENGTH:
         return ""
     bare = " ".join(label.strip(" ()[]{}").lower().split())
@@ -145,7 +145,7 @@ def _strip_brackets(label: str) -> str:
 
 @dataclass(frozen=True)
 class RelationLine:
-    """The name and cardinalities of one line. `unplaced` are cardinalities at neither end."""
+    """The name and cardinalities of one line. `unplaced` are cardinalities that are at neither end."""
 
     name: str
     source: Cardinality
@@ -179,12 +179,12 @@ def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
 
 
 def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
-    """Build the model of all diagrams: a fact sheet or relation that is drawn twice is counted once."""
+    """Build the model of all diagrams. A fact sheet or relation that is drawn twice is counted once."""
     return _ModelBuilder(diagrams).build()
 
 
 class _ModelBuilder:
-    """Collects the entities of all diagrams first, then the lines between them."""
+    """Collect the entities of all diagrams first, then the lines between entities."""
 
     def __init__(self, diagrams: Sequence[Diagram]) -> None:
         self._pages = [DiagramFactSheets(diagram) for diagram in diagrams]
@@ -302,7 +302,7 @@ class _ModelBuilder:
                 self._add_incomplete(relationship)
 
     def _end(self, page: DiagramFactSheets, cell: DiagramCell, side: str, line: RelationLine) -> RelationshipEnd:
-        """The end of a line, by its attached cell or else by its fact sheet id."""
+        """Return the end of a line by its attached cell, or else by its fact sheet id."""
         is_source = side == "source"
         cardinality = line.source if is_source else line.target
         drawn = page.at_end(cell.source if is_source else cell.target)
@@ -314,7 +314,7 @@ class _ModelBuilder:
         return RelationshipEnd(entity_id=entity.id, name=entity.name, cardinality=cardinality)
 
     def _check_metadata(self, cell: DiagramCell, relationship: Relationship) -> None:
-        """Report a relation drawn between other fact sheets than its data names; source and target may be swapped."""
+        """Report a relation that is drawn between other fact sheets than its data names, in any direction."""
         ends = (relationship.source, relationship.target)
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}

@@ -19,7 +19,7 @@ NO_TYPE = "(no type)"
 
 @dataclass(frozen=True)
 class IdMismatch:
-    """A name in both model and inventory, with different ids."""
+    """A name that the model and the inventory have with different ids."""
 
     name: str
     model_id: str
@@ -28,7 +28,7 @@ class IdMismatch:
 
 @dataclass(frozen=True)
 class UnmatchedFactSheet:
-    """A fact sheet in only one of model and inventory; one of the inventory may have no id yet."""
+    """A fact sheet that only the model or only the inventory has. In an inventory its id may be empty."""
 
     name: str
     id: str
@@ -36,7 +36,7 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps, names and ids in alphabetical order; lists about the inventory are empty without one."""
+    """Counts and gaps, with names and ids in alphabetical order. Without an inventory, its lists are empty."""
 
     entities: int
     relationships: int
@@ -49,10 +49,6 @@ class ModelReport:
     absent_from_model: tuple[UnmatchedFactSheet, ...] = ()
     under_other_ids: tuple[IdMismatch, ...] = ()
     inventory_checked: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all counts and gaps as JSON values."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """Return the report as text, one fact per line, without empty lists."""
@@ -75,8 +71,8 @@ class ModelReport:
 def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> ModelReport:
     """Check a model, alone or against an inventory by fact sheet id.
 
-    Only inventory types that occur in the model are expected in the model. A name with one id in the model and another
-    in the inventory is reported once, not as absent on both sides.
+    Only inventory types that occur in the model are expected in the model. A name with different ids in model and
+    inventory is reported once, not as absent on both sides.
     """
     ids = Counter(entity.fact_sheet_id for entity in model.entities if entity.fact_sheet_id)
     alone = ModelReport(
@@ -96,7 +92,8 @@ def check_model_artefacts(
 ) -> ModelReport:
     """Check all models of a collection together, given as artefacts, against all inventories of a collection.
 
-    Entities of several files with the same id and name count once, and so do exported fact sheets.
+    Entities of several files with the same id and name count once. Exported fact sheets with the same id and name count
+    once too.
     """
     read = [EnterpriseModel.from_json(value) for value in models]
     entities = {
@@ -145,7 +142,7 @@ def _compare_with_inventory(
 
 
 def _id_mismatches(entities: Iterable[Entity], inventory: Inventory, drawn: set[str]) -> Iterator[IdMismatch]:
-    """Entities whose id the inventory lacks, each with the fact sheet of the same type and name."""
+    """Yield entities whose id the inventory lacks, each with the fact sheet of the same type and name."""
     exported = {sheet.fact_sheet_id for sheet in inventory.fact_sheets}
     free = {
         (sheet.type, sheet.name.casefold()): sheet.fact_sheet_id
@@ -170,31 +167,24 @@ def _format_counts(tally: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in tally.items()) or "none"
 
 
-@dataclass(frozen=True)
-class ModelCheck:
-    """Sentences for the report, and all counts and gaps as JSON values; both empty without a model."""
+def check_models(store: "Store", collection: str, against: str = "") -> tuple[tuple[str, ...], dict[str, Any] | None]:
+    """Return sentences for the report, and all counts and gaps as JSON values; None without a model.
 
-    notes: tuple[str, ...] = ()
-    values: dict[str, Any] | None = None
-
-
-def check_models(store: "Store", collection: str, against: str = "") -> ModelCheck:
-    """Check the models of a collection. `against` names the collection of the inventory, if it is another one.
-
-    A collection that cannot be opened is reported as a note: the ingest itself has succeeded.
+    `against` names the collection of the inventory, if it is another collection. A collection that cannot be opened is
+    reported as a note, because the ingest itself has succeeded.
     """
     models, inventories, trouble = _collection_artefacts(store, collection)
     if not models:
-        return ModelCheck(trouble)
+        return trouble, None
     if against and against != collection:
         _, inventories, trouble = _collection_artefacts(store, against)
 
     report = check_model_artefacts(models, inventories or None)
-    return ModelCheck((*trouble, *report.lines()), report.to_json())
+    return (*trouble, *report.lines()), asdict(report)
 
 
 def _collection_artefacts(store: "Store", collection: str) -> tuple[list[Any], list[Any], tuple[str, ...]]:
-    """Models, inventories, and a note if they cannot be read."""
+    """Return the models, the inventories, and a note if they cannot be read."""
     from elt_llm_core.collection.lifecycle import open_generation  # heavy, and readers in workers import this module
 
     try:

@@ -1,1 +1,1 @@
-"""Metadata from a chunk's own text: word count, dates, organisations and topics."""
+"""Extract metadata from a chunk's own text: word count, dates, organisations and topics."""

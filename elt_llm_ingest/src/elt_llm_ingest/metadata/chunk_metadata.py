@@ -20,7 +20,7 @@ _NO_TOPICS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class TopicFinder:
-    """Find the topics of texts in one language; words are compared by their stems, without case and diacritics."""
+    """Find the topics of texts in one language by word stems, regardless of case and diacritics."""
 
     def __init__(self, topics: Mapping[str, Sequence[str]], language: str) -> None:
         self._tokeniser = KeywordTokeniser(language if language in languages() else "en")
@@ -31,7 +31,7 @@ class TopicFinder:
                     self._by_first[stems[0]].append((stems, topic))
 
     def topics_of(self, text: str) -> list[str]:
-        """Return the topics that have a word or phrase in the text, sorted."""
+        """Return the topics of which a word or phrase occurs in the text, sorted."""
         if not self._by_first:
             return []
         stems = self._tokeniser.stems(text)
@@ -48,7 +48,7 @@ class TopicFinder:
 class ChunkMetadata:
     """Extract word count, dates, organisations and topics.
 
-    `topics` maps topics to their words; `organisations` are names to find in addition to those with a typical form.
+    `topics` maps topics to their words. `organisations` are names to find in addition to names with a typical form.
     """
 
     def __init__(self, topics: Mapping[str, Sequence[str]] = _NO_TOPICS, organisations: Sequence[str] = ()) -> None:
@@ -59,17 +59,18 @@ class ChunkMetadata:
 
     @property
     def fingerprint(self) -> str:
-        """12 hex digits that change whenever the metadata of some text could change."""
+        """Return 12 hex digits that change whenever the metadata of some text could change."""
         versions = (WORDS_VERSION, DATES_VERSION, ORGANISATIONS_VERSION, TOPICS_VERSION)
         return hashlib.sha256(
             canonical_json([versions, WINDOW, self._topics, self._organisations]).encode()
         ).hexdigest()[:12]
 
     def of(self, text: str, language: str) -> dict[str, MetadataValue]:
-        """Return `words` (count), `dates` (ISO, ascending), `organisations` (by first mention) and `topics` (sorted).
+        """Return the metadata of a text, without empty lists.
 
-        "don't", "3.5" and "well-kept" count as one word each. `language` is a code such as `detect_language` returns.
-        Empty lists are left out.
+        The keys are `words` (count), `dates` (ISO 8601, ascending), `organisations` (by first mention) and `topics`
+        (sorted). "don't", "3.5" and "well-kept" count as one word each. `language` is a code such as `detect_language`
+        returns.
         """
         window = text[:WINDOW]
         if language not in self._finders:

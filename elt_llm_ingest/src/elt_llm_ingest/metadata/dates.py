@@ -1,4 +1,4 @@
-"""Find dates in text, written in digits or with month names, as ISO 8601."""
+"""Find dates in text, written in digits or with month names, and return them in ISO 8601."""
 
 import re
 from calendar import monthrange
@@ -15,7 +15,7 @@ _DIGIT = re.compile(r"\d")
 def dates_in(text: str) -> list[str]:
     """Return ISO 8601 days ("2024-03-02") and months ("2024-03"), ascending, each once.
 
-    Years alone, seasons and quarters are not dates; a range yields both of its ends.
+    Years alone, seasons and quarters are not dates. A range yields both of its ends.
     """
     if not _DIGIT.search(text):
         return []
@@ -23,18 +23,18 @@ def dates_in(text: str) -> list[str]:
 
 
 def _days(year: int, month: int, day: int) -> list[str]:
-    """A list of one day such as "2024-03-02"; empty if the day does not exist or its year is out of range."""
+    """Return a list of one day such as "2024-03-02"; empty if the day does not exist or its year is out of range."""
     exists = bool(_months(year, month)) and 1 <= day <= monthrange(year, month)[1]
     return [f"{year}-{month:02}-{day:02}"] if exists else []
 
 
 def _months(year: int, month: int) -> list[str]:
-    """A list of one month such as "2024-03"; empty if the month does not exist or its year is out of range."""
+    """Return a list of one month such as "2024-03"; empty if there is no such month or its year is out of range."""
     return [f"{year}-{month:02}"] if _EARLIEST_YEAR <= year <= _LATEST_YEAR and 1 <= month <= 12 else []
 
 
 def _full_year(digits: str) -> int:
-    """Year of two digits: 1970 to 2069."""
+    """Return the year of two digits, from 1970 to 2069."""
     return (1900 if digits >= "70" else 2000) + int(digits)
 
 
@@ -61,7 +61,7 @@ _EARLIEST, _LATEST = 1800, 2100  # years after a day and a month; other groups o
 
 
 def _numeric_dates(text: str) -> Iterator[str]:
-    """Every valid date written in digits, in no particular order."""
+    """Yield every valid date written in digits, in no particular order."""
     for match in _MONTH_ONLY.finditer(text):
         year, month = int(match[1]), int(match[2])
         # 2011-12 is a season or a financial year far more often than a December.
@@ -127,7 +127,7 @@ _REACH = 60  # characters before a month that may hold its days
 
 @dataclass(frozen=True)
 class _MonthMention:
-    """One month in the text with its days and year; text[start:end]."""
+    """One month in the text with its days and year: text[start:end]."""
 
     start: int
     end: int
@@ -141,7 +141,7 @@ class _MonthMention:
 
     @property
     def dates(self) -> list[str]:
-        """The days, or the month if no day is named; empty without a year."""
+        """Return the days, or the month if no day is named; empty without a year."""
         if self.year is None:
             return []
         if self.days:
@@ -150,7 +150,7 @@ class _MonthMention:
 
 
 def _written_dates(text: str) -> Iterator[str]:
-    """Every valid date with the name of a month, in no particular order."""
+    """Yield every valid date with the name of a month, in no particular order."""
     if _MONTHS.keys().isdisjoint(_LETTERS.findall(text)):
         return
     following: _MonthMention | None = None
@@ -170,7 +170,7 @@ def _month_mentions(text: str) -> Iterator[_MonthMention]:
 
 
 def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMention:
-    """The month `word` with its days and year; text before `previous_end` belongs to the previous month."""
+    """Return the month `word` with its days and year. Text before `previous_end` belongs to the previous month."""
     start, end = word.span()
     before = text[max(previous_end, start - _REACH) : start]
     days: tuple[int, ...] = ()
@@ -191,13 +191,13 @@ def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMe
 
 
 def _listed_days(written: str) -> tuple[int, ...]:
-    """All days of "3 and 4" or "1-3"; only the last one if nothing but commas joins them, as in "Rule 3, 4 May"."""
+    """Return all days of "3 and 4" or "1-3"; only the last day if commas join them ("Rule 3, 4 May")."""
     days = tuple(map(int, _DAY.findall(written)))
     return days if _BUT_JOINED.sub("", written) else days[-1:]
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """The first end of "1 July to 30 June 2024" takes its year from the second one: 2023, as it comes before it."""
+    """Date the start of "1 July to 30 June 2024" by the year of its end: 2023, as July is after June."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

@@ -1,10 +1,12 @@
-"""Find organisations in text by the form of their names, by their acronyms and by lists of names; no model is used."""
+"""Find organisations in text by the form of their names, by acronyms and by lists of names, without a model."""
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from elt_llm_core.text.stems import stopwords_of
@@ -14,15 +16,16 @@ ORGANISATIONS_VERSION = 3  # raise it whenever the same text could yield other n
 _Span = tuple[int, int]
 
 
-def _word_set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _read_word_lists() -> dict[str, frozenset[str]]:
+    content = files(__package__).joinpath("organisations.toml").read_text(encoding="utf-8")
+    lists = tomllib.loads(content).items()
+    return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists}
 
 
-# The words before a legal form are the name of a company or an association.
-_LEGAL_FORMS = _word_set(
-    "Ltd Limited PLC Plc plc LLC LLP LP Inc Incorporated Corp GmbH gGmbH mbH AG KG KGaA OHG SE SARL SAS SpA BV NV ApS"
-    " AB Oy OÜ UAB VšĮ Pty S.A. B.V. N.V. S.p.A. S.L. A.S."
-)
+_LISTS = _read_word_lists()
+_HEADS = _LISTS["heads"]
+_HEADS_BEFORE_OF = _HEADS | _LISTS["long_heads"] | _LISTS["field_heads"]
+_GERMAN_ENDINGS = tuple(_LISTS["german_endings"])
 _LEGAL_FORM_AFTER = re.compile(
     r",? (?:Inc\b\.?|Ltd\b\.?|LLC\b|LLP\b|Corp\b\.?|plc\b|e\. ?V\.|S\.A\.(?:S\.)?|S\.p\.A\.|s\.r\.o\.|d\.o\.o\."
     r"|B\.V\.|N\.V\.|& Co\. KG(?:aA)?)"
@@ -30,81 +33,16 @@ _LEGAL_FORM_AFTER = re.compile(
 _LEGAL_FORM_BEFORE = re.compile(
     r"\b(?:UAB|AB|MB|VšĮ|IĮ|OOO) [\u201e\"\u201c\u00ab][^\"\u201d\u201c\u00bb\n]{2,60}[\"\u201d\u201c\u00bb]"
 )
-# "Smith & Sons": these words end a name after "&".
-_PARTNERS = _word_set("Sons Co Partners Associates Brothers Bros Daughters Söhne Cie Fils")
-
-# The last word of a name ("Grounds Committee") or the word before its field ("Bank of ...").
-_HEADS = _word_set(
-    "University College Academy Institute Institution Faculty Polytechnic Conservatory Seminary"
-    " Ministry Department Directorate Bureau Agency Authority Inspectorate Secretariat Administration Government"
-    " Parliament Senate Congress Assembly Council Committee Subcommittee Commission Board Panel Tribunal Court Office"
-    " Association Federation Confederation Society Union Alliance Coalition Consortium Guild Forum Chamber Party"
-    " Foundation Trust Fund Charity Church Museum Hospital Laboratory Observatory Diocese Ombudsman Archives"
-    " Bank Company Corporation Cooperative Airlines Airways Holdings Industries Technologies Enterprises Laboratories"
-    " Pharmaceuticals Brewery Press Productions Pictures Studios Records Entertainment Publishing Publications"
-    " Institutes Railways Railroad Motors Network Club Team Army Navy Police Constabulary Orchestra Organisation"
-    " Organization Partnership"
-)
-# A head that needs two words before it: one word alone often names a thing ("Age Group").
-_LONG_HEADS = _word_set("School Service Group Centre Center League Convention Community")
-# Heads only with a field: "House of ...".
-_HEADS_BEFORE_OF = (
-    _HEADS | _LONG_HEADS | _word_set("Division House Order Library Gallery Campaign Centers Centres Archive")
-)
-# Heads whose field may be a list: "Department for Environment, Food and Rural Affairs".
-_LISTING_HEADS = _word_set("Ministry Department Directorate Office Committee Commission Council Institute")
-# Heads with a single field: what follows "and" is another body.
-_SINGLE_HEADS = _word_set("University Bank Club Company Church Court Parliament Government Army")
-# What belongs to a body may follow its name: "the Audit Committee Chair", "European Union Treaties".
-_BELONGINGS = _word_set(
-    "Code Guidance Guidelines Report Reports Regulation Regulations Directive Directives Treaties Treaty Handbook"
-    " Website Headquarters Chair Chairman Chairwoman Director Secretary Treasurer Spokesman Officials"
-)
-_FRENCH_HEADS = _word_set(
-    "Université École Académie Institut Ministère Agence Autorité Conseil Commission Comité Cour Chambre Association"
-    " Fédération Confédération Société Syndicat Union Fondation Banque Musée Assemblée Office Parlement"
-)
-_GERMAN_ENDINGS = (
-    *("gesellschaft", "verband", "verein", "ministerium", "partei", "universität", "hochschule", "behörde", "agentur"),
-    *("anstalt", "kirche", "museum", "gericht", "gerichtshof", "börse", "kammer", "stiftung", "institut", "akademie"),
-    *("kommission", "ausschuss", "genossenschaft", "gewerkschaft", "bank", "amt", "rat", "bund", "parlament"),
-)
 _GERMAN_STATE = ("Bundes", "Landes", "Reichs")
 _GERMAN_ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
 
-# A run is a kind of body rather than a name if nothing but these words precedes its head: "the Local Authority".
-_GENERIC = _word_set(
-    "Member Members Home Away Senior Junior Youth Local National Regional Central Other Host Visiting New Old Former"
-    " Relevant Competent Supervisory Working Third Own Full Joint General Main Small Large Annual Public Private Head"
-    " Parent Limited Trade Credit Customer Shared Back Front Social Neural West East North South Left Right World"
-    " Soviet Personal Data High Primary Secondary Age Box Service Management State Civil Political Investment Pension"
-    " Club Company Bank Committee Board Association Party Department Council College School Union The"
-    " Directors Trustees Governors Ministers Members Officers Rule Rules Section Part Appendix Schedule Chapter Table"
-    " City County Town Borough District Municipal Parish Contracting Issuing Awarding Responsible Notified Planning"
-    " Certification Approved Licensing Domain Name Content Delivery Web Cloud Virtual Area Wide Message Directory"
-    " Access Internet Application Women Men Girls' Boys' Staff Medical Personnel Training Player Patient"
-    " Works One Two Three Four Five Division Project Single Double Common Each Every Appropriate"
-    " Cards Excellence Conduct Merit Honour Honor Jahres"
+_ARTICLES = frozenset("the a an der die das den dem des le la les un une".split())  # noqa: SIM905
+_DETERMINERS = _ARTICLES.union(
+    "each every any no both this that such our your their its his her my these those some".split()  # noqa: SIM905
 )
-# Names of which every word is generic, and proper names that are states or things.
-_ALWAYS = frozenset(
-    {"Home Office", "Post Office", "World Bank", "State Department", "High Court", "General Motors"}
-    | {"National Federation", "National Association", "National Archives", "Council of Ministers"}
-)
-_NEVER = frozenset({"Soviet Union", "Russian Federation", "Swiss Confederation", "European Parliament Act"})
-# Verbs and roles that start a sentence or a heading right before a name.
-_STARTERS = _word_set(
-    "Contact See Ask Join Call Write Email Visit Dear Following Within Without During Although Because While"
-    " Once Until Unless Via According Despite Today Yesterday Meanwhile However Therefore Former Chair President"
-)
-
-_ARTICLES = _word_set("the a an der die das den dem des le la les un une")
-_DETERMINERS = _ARTICLES | _word_set(
-    "each every any no both this that such our your their its his her my these those some"
-)
-_OF = _word_set("of for de des der du für")
-_ENGLISH_OF = _word_set("of for")
-_AND = _word_set("and und et &")
+_OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
+_ENGLISH_OF = frozenset({"of", "for"})
+_AND = frozenset({"and", "und", "et", "&"})
 
 _UPPER = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ]"
 # What may follow the first letter: the rest of U.S., of St., or of a word.
@@ -151,7 +89,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True)
 class _Run:
-    """Capitalised words with the small words between them; `opens` if they start a sentence, line or cell."""
+    """Capitalised words with the small words between them, at the start of a sentence, line or cell if `opens`."""
 
     text: str
     words: tuple[_Word, ...]
@@ -159,13 +97,13 @@ class _Run:
     language: str
 
     def names(self) -> Iterator[_Span]:
-        """The spans of the names by form, from left to right, not overlapping."""
+        """Yield the spans of names with a typical form, from left to right, without overlaps."""
         first = number = 0
         while number < len(self.words):
             name = self._name_at(first, number) if self.words[number].capitalised else None
             if name is not None:
                 start, last = name
-                if last + 1 < len(self.words) and self.words[last + 1].text in _LEGAL_FORMS:
+                if last + 1 < len(self.words) and self.words[last + 1].text in _LISTS["legal_forms"]:
                     last += 1
                 yield self._span(start, number, last)
                 first = number = last + 1
@@ -181,7 +119,7 @@ class _Run:
 
     def _span(self, first: int, head: int, last: int) -> _Span:
         end = self.words[last].end
-        if self.words[head].text in _LISTING_HEADS and (
+        if self.words[head].text in _LISTS["listing_heads"] and (
             fields := _LIST_OF_FIELDS.match(self.text, self.words[head].end)
         ):
             end = max(end, fields.end())
@@ -189,30 +127,34 @@ class _Run:
         return self.words[first].start, form.end() if form else end
 
     def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
-        """First and last word of the name whose head is this word; None if the word is no head of a name."""
+        """Return first and last word of the name whose head is this word; None if the word is no head of a name."""
         word, first = self.words[head].text, self._trimmed(first, head)
-        if word in _LEGAL_FORMS or (head and word in _PARTNERS and self.words[head - 1].text == "&"):
+        if word in _LISTS["legal_forms"] or (head and word in _LISTS["partners"] and self.words[head - 1].text == "&"):
             return (first, head) if first < head else None
         if word in _HEADS_BEFORE_OF and not self._continues(head):
             last = self._field_end(head)
             return (first, last) if last > head or self._is_proper(first, head) else None
-        if self.language == "fr" and word in _FRENCH_HEADS and (last := self._field_end(head)) > head:
+        if self.language == "fr" and word in _LISTS["french_heads"] and (last := self._field_end(head)) > head:
             return head, last
         return self._german_name(first, head) if self.language == "de" else None
 
     def _is_proper(self, first: int, head: int) -> bool:
-        """Whether the words before a head make it a name of its own rather than a kind of body."""
+        """Whether the words before a head make it the name of one body rather than of a kind of body."""
         word = self.words[head].text
         before = [other.text for other in self.words[first:head] if other.capitalised]
         name = " ".join([*before, word])
-        if name in _ALWAYS:
+        if name in _LISTS["always"]:
             return True
-        if name in _NEVER or word not in _HEADS | _LONG_HEADS or len(before) < 1 + (word in _LONG_HEADS):
+        if (
+            name in _LISTS["never"]
+            or word not in _HEADS | _LISTS["long_heads"]
+            or len(before) < 1 + (word in _LISTS["long_heads"])
+        ):
             return False
-        return not _GENERIC.issuperset(before)
+        return not _LISTS["generic"].issuperset(before)
 
     def _german_name(self, first: int, head: int) -> tuple[int, int] | None:
-        """A compound such as "Bundesamt" or "Fraunhofer-Gesellschaft", or a body with an adjective or a field."""
+        """Return a compound such as "Bundesamt" or "Fraunhofer-Gesellschaft", or a body with adjective or field."""
         bare = self.words[head].text.removesuffix("s").removesuffix("e")
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
@@ -223,13 +165,13 @@ class _Run:
         return (start, last) if compound or start < head or last > head else None
 
     def _continues(self, head: int) -> bool:
-        """Whether a further capitalised word follows: a "Committee Room" is no committee."""
+        """Whether a further capitalised word follows. A "Committee Room" is no committee."""
         if self.words[head].possessive or head + 1 == len(self.words) or not self.words[head + 1].capitalised:
             return False
-        return self.words[head + 1].text not in _BELONGINGS
+        return self.words[head + 1].text not in _LISTS["belongings"]
 
     def _field_end(self, head: int) -> int:
-        """The last word of "of ..." after a head; the head itself if no field follows."""
+        """Return the last word of the field ("of ...") after a head; the head itself if no field follows."""
         words, end = self.words, head
         links = _OF
         while end + 2 < len(words) and not words[end].possessive:
@@ -238,18 +180,18 @@ class _Run:
                 break
             further = self._group_end(end + 1)
             field = [word.text for word in words[end + 2 : (further or 0) + 1] if word.capitalised]
-            if further is None or (end == head and _GENERIC.issuperset(field)):
+            if further is None or (end == head and _LISTS["generic"].issuperset(field)):
                 break
             if link in _AND and len(field) > 1 and not _HEADS.isdisjoint(field):
                 break
             if end == head:  # a field continues in the language of its first link
                 links = _ENGLISH_OF if link in _ENGLISH_OF else _OF
-                links = links if words[head].text in _SINGLE_HEADS else links | _AND
+                links = links if words[head].text in _LISTS["single_heads"] else links | _AND
             end = further
         return end
 
     def _group_end(self, link: int) -> int | None:
-        """The last of the capitalised words that follow a link and perhaps an article; None if there is none."""
+        """Return the last capitalised word after a link and perhaps an article; None if no such word follows."""
         number = link + 1
         while number < len(self.words) and self.words[number].text in _ARTICLES:
             number += 1
@@ -261,20 +203,20 @@ class _Run:
         return end
 
     def _closes_name(self, number: int) -> bool:
-        """Whether nothing up to this word belongs to a name after it."""
+        """Whether no word up to this one belongs to a name after it."""
         word = self.words[number]
         if word.capitalised:
             return word.possessive and word.text in _HEADS
         return word.text in _OF or (word.text in _ARTICLES and number > 0)
 
     def _trimmed(self, first: int, head: int) -> int:
-        """The first word of the name, without articles, heading numbers and words that merely start the sentence."""
+        """Return the first word of the name, without articles, heading numbers and words that start the sentence."""
         for number in range(first, head):
             word = self.words[number]
             dropped = not word.capitalised or word.text.lower() in _DETERMINERS
             dropped = dropped or bool(_HEADING_NUMBER.fullmatch(word.text) and len(word.text) > 1)
             if number == 0 and self.opens and not word.text.isupper():
-                dropped = dropped or word.text in _STARTERS or word.text.lower() in _stopwords()
+                dropped = dropped or word.text in _LISTS["starters"] or word.text.lower() in _stopwords()
             if not dropped:
                 return number
         return head
@@ -299,9 +241,9 @@ def _read_word(piece: re.Match[str], offset: int) -> _Word:
 
 
 def organisations_in(text: str, language: str) -> list[str]:
-    """Names in the order of their first mention, each once, without article and possessive.
+    """Return the names in the order of first mention, each once, without article and possessive.
 
-    An acronym that a text introduces for a name is a name of its own. `language` is a code such as "de".
+    An acronym that a text introduces for a name is a separate name. `language` is a code such as "de".
     """
     spans = [*_well_known_spans(text), *(match.span("name") for match in _ACTING_ACRONYM.finditer(text))]
     spans += (match.span() for match in _LEGAL_FORM_BEFORE.finditer(text))
@@ -320,7 +262,7 @@ def organisations_in(text: str, language: str) -> list[str]:
 
 
 def _acronym_spans(text: str, start: int, end: int) -> Iterator[_Span]:
-    """The acronym in brackets after a name, before the name in brackets, or beside it in a list of abbreviations."""
+    """Yield the acronym in brackets after a name, before it, or beside it in a list of abbreviations."""
     if (match := _ACRONYM_AFTER.match(text, end)) and sum(map(str.isupper, match["name"])) >= 2:
         yield match.span("name")
     offset = max(0, start - _ACRONYM_REACH)
@@ -346,7 +288,7 @@ class OrganisationList:
                 self._by_first[first.group()].append(name)
 
     def spans(self, text: str) -> Iterator[_Span]:
-        """Where names occur as whole words; of two that start together the longer one."""
+        """Yield where names occur as whole words. If two names start together, the longer one is found."""
         if not self._by_first:
             return
         for word in _WORD.finditer(text):
@@ -358,32 +300,8 @@ class OrganisationList:
                     break
 
 
-# Bodies known all over the world, by name or acronym.
-_WELL_KNOWN = OrganisationList(
-    _word_set(
-        "EU UN UNESCO UNICEF UNHCR UNDP NATO OECD OSCE WTO WHO IMF ILO IAEA ICAO ITU WIPO OPEC ASEAN IPCC EFTA Interpol"
-        " Europol Eurojust Frontex ECB EBA ESMA EIOPA EDPB EDPS EMA ENISA EASA ECHA EFSA CJEU Eurostat ISO IEC IEEE"
-        " IETF W3C ETSI CENELEC NIST ANSI BSI DIN AFNOR OASIS ECMA IANA ICANN ISACA OWASP WHATWG ITU-T ISO/IEC NASA ESA"
-        " CERN FBI CIA NSA FCC FDA EPA IRS OSHA FTC CDC NIH NSF DARPA NOAA USDA HMRC NHS GDS DVLA DWP DfE DHSC ONS ICO"
-        " FCA PRA CMA CQC NCSC GCHQ MHRA Acas Defra DEFRA Ofcom Ofsted Ofgem Ofqual CNIL ANSSI INSEE BaFin BfDI BKA"
-        " Bundestag Bundestages Bundesrat Bundesrates Bundesregierung Bundeswehr Knesset Riksdag Storting BBC ITV NBC"
-        " CBS CNN PBS NPR HBO ESPN BSkyB ARD ZDF IOC FIFA UEFA NFL NBA NHL MLB NCAA Greenpeace Oxfam Unicef"
-    )
-    | {"Federal Reserve", "Ordnance Survey", "Red Cross", "Scotland Yard", "Companies House", "Deutsche Bahn"}
-    | {"Deutsche Telekom", "Deutsche Post", "Amnesty International", "Transparency International", "Land Registry"}
-    | {"Liberal Democrats", "Goldman Sachs", "General Electric", "European Ombudsman", "Pensions Regulator", "Red Hat"}
-    | {"TÜV Süd"}
-)
-# The name of a company before a further name is part of the name of a product: "Microsoft Windows".
-_COMPANIES = OrganisationList(
-    _word_set(
-        "Microsoft Google IBM Siemens Bosch SAP Samsung Toyota Volkswagen Facebook Intel Cisco Netflix Nokia"
-        " Ericsson BMW Daimler Airbus Boeing Sony Nestlé Asda Tesco Walmart Deloitte PwC KPMG GitHub GitLab Mozilla"
-        " Oracle Accenture Gartner Bloomberg Reuters Pfizer Novartis Bayer BASF Lufthansa Renault Peugeot Michelin"
-        " Carrefour Unilever Vodafone HSBC Allianz AXA PayPal Uber Airbnb Spotify eBay LinkedIn Yahoo Adobe"
-        " Salesforce Huawei Tencent Alibaba Panasonic Hitachi Toshiba Fujitsu Honda Nissan Hyundai Volvo"
-    )
-)
+_WELL_KNOWN = OrganisationList(_LISTS["well_known"] | _LISTS["well_known_names"])
+_COMPANIES = OrganisationList(_LISTS["companies"])
 _IN_ADDRESS = frozenset("@/.#$\\-")
 # What makes the name of a standard or a law: "ISO 9001", "Regulation (EU) 2016/679".
 _DOCUMENT_NUMBER = re.compile(r"(?:-[\da-z]| \d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")

@@ -1,1 +1,1 @@
-"""The steps of one ingest run: scan files, compare, make document versions, report, plan, watch."""
+"""The steps of one ingest run: scan files, compare them, make document versions, report, plan, watch."""

@@ -19,14 +19,14 @@ _MAX_DELETED = 10
 
 
 def published_documents(store: Store, record: CollectionRecord) -> dict[str, StoredDocument]:
-    """The documents of the published generation by id; empty if nothing is published."""
+    """Return the documents of the published generation by id; empty if nothing is published."""
     if record.published is None:
         return {}
     return {document.document_id: document for document in store.documents.in_generation(record.id, record.published)}
 
 
 def published_passport(store: Store, record: CollectionRecord) -> Passport | None:
-    """The passport of the published generation; None if nothing is published."""
+    """Return the passport of the published generation; None if nothing is published."""
     if record.published is None:
         return None
     return Passport.from_json(store.generations.get(record.id, record.published).passport)
@@ -34,7 +34,7 @@ def published_passport(store: Store, record: CollectionRecord) -> Passport | Non
 
 @dataclass(frozen=True)
 class ScannedFile:
-    """A file at the time of the scan. `digest` is the sha256 of its bytes."""
+    """A file at the time of the scan. `digest` is the SHA-256 hash of its bytes."""
 
     located: LocatedFile
     document_id: str
@@ -57,7 +57,7 @@ class ScannedFile:
 
 
 def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, FileRecord]) -> ScannedFile:
-    """Return identity and hash of a file; its bytes are read only if its size or time changed.
+    """Return identity and hash of a file; read its bytes only if its size or time changed.
 
     Raises UnreadableDocument if the file cannot be read.
     """
@@ -76,7 +76,7 @@ def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, File
 
 @dataclass(frozen=True)
 class DeletedDocuments:
-    """Documents whose files are gone: those to remove, and those kept because too many are gone at once."""
+    """Documents whose files are deleted: those to remove, and those kept because too many were deleted at once."""
 
     removed: tuple[StoredDocument, ...]
     held_back: tuple[StoredDocument, ...]
@@ -90,10 +90,11 @@ def find_deleted(
     *,
     allow_delete: bool,
 ) -> DeletedDocuments:
-    """Find published documents of completely scanned roots (by name) whose ids are not `present`, and `missing` ones.
+    """Find the published documents whose files were deleted.
 
-    Without `allow_delete`, more than 20 % and 10 documents of a root, or all of them, are held back: an unmounted disk
-    looks the same. So are `missing` files that were named individually.
+    These are documents of the completely scanned roots whose ids are not `present`, and documents with `missing` ids.
+    Without `allow_delete`, deletions of more than 20 % and 10 documents of a root, or of the whole root, are held back,
+    because an unmounted disk looks the same. Missing files that were named individually are held back too.
     """
     here = frozenset(present)
     by_root: dict[str, list[StoredDocument]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Prepare an index build: the version maker, the index recipe, the collection's language, missing vectors."""
+"""Prepare an index build: create the version maker and the recipe, detect the language, embed missing texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def version_maker(
 ) -> VersionMaker:
     """Create the maker of document versions; its chunks depend on the chunker and on the model's tokenizer.
 
-    `metadata` is added to every document; `scope` names the part of each file that is taken.
+    `metadata` is added to every document. `scope` names the part of each file that is ingested.
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
@@ -39,7 +39,7 @@ def version_maker(
 
 
 def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -> GenerationRecipe:
-    """Return the recipe of a generation; `language` is that of the keyword stemmer."""
+    """Return the recipe of a generation. `language` is the language of the keyword stemmer."""
     return GenerationRecipe(
         fingerprint=embedding.fingerprint,
         chunker=create_chunker(settings.chunking, embedding).fingerprint,
@@ -49,7 +49,7 @@ def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -
 
 
 def collection_language(store: Store, versions: Sequence[int]) -> str:
-    """Detect the language from a sample spread over these document versions; English if it is unclear."""
+    """Detect the language from a sample of these document versions; English if it is unclear."""
     ordered = sorted(versions)
     step = max(1, len(ordered) // _SAMPLE_DOCUMENTS)
     sample = "\n".join(store.documents.text(version)[:_SAMPLE_CHARACTERS] for version in ordered[::step])
@@ -58,7 +58,7 @@ def collection_language(store: Store, versions: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class EmbeddingCounts:
-    """Texts embedded in this run, and texts whose vectors were already stored."""
+    """Number of texts embedded in this run, and of texts whose vectors were already stored."""
 
     new: int
     reused: int

@@ -1,4 +1,4 @@
-"""Plan an ingest: what it would change, without taking the lock, reading documents or writing."""
+"""Plan what an ingest would change, without taking the lock, reading documents or writing."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
@@ -27,7 +27,7 @@ _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """The planned outcome of one file. `missing` means gone, but kept without --allow-delete."""
+    """The planned outcome of one file. `missing` means deleted, but kept without --allow-delete."""
 
     path: str
     status: PlannedStatus
@@ -36,7 +36,7 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class IngestPlan:
-    """What would change. `rebuilt` is why everything would be indexed again, `refused` why nothing would; or empty."""
+    """What an ingest would change, and the reason if everything would be `rebuilt` or nothing, since `refused`."""
 
     collection: str
     files: tuple[PlannedFile, ...]
@@ -51,7 +51,7 @@ class IngestPlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of files by status."""
+        """Return the number of files by status."""
         return dict(Counter(file.status for file in self.files))
 
     def to_json(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def plan_ingest(
 ) -> IngestPlan:
     """Plan what `ingest` would do with this request.
 
-    Without a `store` every file is new; without an `embedding` the plan leaves out files that would be read again
+    Without a `store` every file is new. Without an `embedding` the plan leaves out files that would be read again
     because the model or the chunking changed. Raises UsageError for a path that does not exist.
     """
     known = KnownSources.of(store, request.collection) if store else KnownSources()
@@ -105,7 +105,6 @@ class _Planner:
         )
 
     def inspect(self, located: LocatedFile, known: KnownSources) -> _InspectedFile:
-        """Plan the outcome of an existing file."""
         try:
             seen = inspect_file(self._request.collection, located, known.files)
             reader = self._reading.identity(located)
@@ -133,7 +132,7 @@ class _Planner:
         return "changed", "the same bytes; its reader, the chunking or its metadata changed"
 
     def add_deleted(self, seen: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
-        """The existing files, renamed ones marked as such, and the deleted ones."""
+        """Return the plans of the existing files, with renamed files marked, and of the deleted files."""
         deleted = find_deleted(
             list(self._files.values()),
             [inspected.document_id for inspected in seen if inspected.file.status != "forgotten"],
@@ -153,7 +152,7 @@ class _Planner:
         return files + [PlannedFile(document.source, "missing", held) for document in deleted.held_back]
 
     def rebuild_reason(self) -> str:
-        """Why everything would be indexed again; empty if it would not."""
+        """Return why everything would be indexed again; empty if it would not."""
         if self._record is None or self._store is None:
             return ""
         if self._request.rebuild:
@@ -162,7 +161,7 @@ class _Planner:
         return "" if folder.is_dir() else "its index is gone from the disk"
 
     def refusal(self) -> str:
-        """Why an ingest would be refused; empty if it would not."""
+        """Return why an ingest would be refused; empty if it would not be refused."""
         if self._record is None or self._store is None or self._request.rebuild:
             return ""
         if self._record.rolled_back and not self._request.resume:

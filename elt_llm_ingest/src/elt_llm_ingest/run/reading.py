@@ -1,4 +1,4 @@
-"""Choose the reader of each file, and the group of a document that a run takes."""
+"""Choose the reader of each file, and the group of each document that a run ingests."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -22,7 +22,7 @@ UNTYPED_GROUP = "other"  # the group of documents without a type
 
 
 def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
-    """Return the groups of a document in its order, each once; only an empty document has none."""
+    """Return the groups of a document in order, each once. Only an empty document has none."""
     if split_by == "section":
         return [slice_.group for slice_ in _section_slices(parsed)]
     types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
@@ -31,11 +31,11 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 
 
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
-    """Return the part of a document that belongs to a group; empty if nothing does.
+    """Return the part of a document that belongs to a group; an empty document if no part does.
 
-    A section keeps its page numbers: `page_at` returns the same as in the whole document. Documents within the file
-    belong to its first section. Artefacts describe the whole file and belong to every group; marked terms belong to
-    the text that they are in.
+    A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
+    file belong to its first section. Artefacts describe the whole file and belong to every group. Marked terms belong
+    to the section that contains them.
     """
     if split_by == "type":
         parts = tuple(part for part in parsed.parts if (part.group or UNTYPED_GROUP) == group)
@@ -56,7 +56,7 @@ class _Slice:
 
 
 def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
-    """The sections of a document; together they are its whole text."""
+    """Yield the sections of a document, which together are its whole text."""
     taken, numbers = {LEADING_GROUP}, Counter[str]()
     tops = _top_sections(parsed.sections)
     starts = [section.start for section in tops]
@@ -77,7 +77,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
 
 
 def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
-    """The sections of the highest level that has several; a single one above them is the title of the document."""
+    """Return the sections of the highest level that has several; a single section above is the document's title."""
     counts = Counter(section.level for section in sections)
     several = [level for level, count in counts.items() if count > 1]
     level = min(several or counts, default=0)
@@ -93,7 +93,7 @@ def _has_text_before(parsed: ParsedDocument, end: int) -> bool:
 
 
 def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocument:
-    """The text from `start` to `end` with its pages, sections and blocks; pages that start before it start at 0."""
+    """Return text[start:end] with its pages, sections and blocks. Pages that start before `start` start at 0."""
     artefacts = {name: value for name, value in parsed.artefacts.items() if name != MARKED_TERMS_ARTEFACT}
     terms = MarkedTerms.from_json(parsed.artefacts.get(MARKED_TERMS_ARTEFACT), len(parsed.text)).cut(start, end)
     if terms:
@@ -128,7 +128,7 @@ class FileReading:
 
     @property
     def scope(self) -> str:
-        """The selected part of each file, for the identity of versions; empty for the whole file."""
+        """Return the selected part of each file, for the identity of versions; empty for the whole file."""
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:
@@ -136,7 +136,7 @@ class FileReading:
         return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
-        """Return name and version of the reader of a file. Raises UnreadableDocument if there is none."""
+        """Return name and version of the reader of a file. Raises UnreadableDocument if no reader fits."""
         suffix = located.file.path.suffix.lower()
         if suffix not in self._identities:
             reader = create_named_reader(self.reader, located.file.path, self.options)

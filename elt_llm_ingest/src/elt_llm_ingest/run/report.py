@@ -1,4 +1,4 @@
-"""The report of a run: the outcome of every file, and counts."""
+"""The report of an ingest run: the outcome of every file, and counts."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file. `missing` means gone from its folder but kept, because too many files are gone."""
+    """The outcome of one file. `missing` means deleted but kept; `stale`, that an earlier version stays published."""
 
     path: str
     status: FileStatus
@@ -20,9 +20,10 @@ class FileOutcome:
 
 @dataclass(frozen=True)
 class IngestReport:
-    """The report of one run. `generation` is the current one; `published` whether this run published it.
+    """The report of one run.
 
-    `model` holds the counts and gaps of an enterprise model, if the collection contains one.
+    `generation` is the current generation, and `published` whether this run published it. `model` holds the counts and
+    gaps of an enterprise model, if the collection contains one.
     """
 
     collection: str
@@ -40,12 +41,12 @@ class IngestReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if a file failed or a deletion was held back, else 0."""
+        """Return 1 if a file failed or a deletion was held back, else 0."""
         return int(any(file.status in ("failed", "missing") for file in self.files))
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of files by status."""
+        """Return the number of files by status."""
         return dict(Counter(file.status for file in self.files))
 
     def to_json(self) -> dict[str, Any]:

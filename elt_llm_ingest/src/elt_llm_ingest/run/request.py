@@ -3,22 +3,31 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.sources.patterns import PathSelection
 
 
+class IngestFlags(TypedDict, total=False):
+    """Options for every collection of a run, as in IngestRequest."""
+
+    rebuild: bool
+    resume: bool
+    allow_delete: bool
+    remember: bool
+
+
 @dataclass(frozen=True)
 class IngestRequest:
-    """What to ingest. Without paths, the folders and files that the collection was filled from before.
+    """What to ingest. Without paths, the former folders and files of the collection are scanned.
 
-    `include` and `exclude` are patterns over paths below a folder, `reader` the name of a reader for all files, or
-    "auto"; `metadata` is added to every document. With `split_by`, only one `group` of each file is taken: a top-level
-    section, or the documents of one type within the file. `job` is the requesting job file, if any; `remember` reads
-    forgotten files again; `check_against` names the collection of the inventory that an enterprise model is compared
-    with.
+    `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
+    "auto". `metadata` is added to every document. With `split_by`, only one `group` of each file is ingested: a
+    top-level section, or the documents of one type within the file. `job` is the requesting job file, if any. With
+    `remember`, forgotten files are read again. `check_against` names the collection of the inventory with which an
+    enterprise model is compared.
     """
 
     collection: str
@@ -39,5 +48,5 @@ class IngestRequest:
 
     @property
     def selection(self) -> PathSelection:
-        """The include and exclude patterns."""
+        """Return the include and exclude patterns."""
         return PathSelection.of(self.include, self.exclude)

@@ -1,4 +1,4 @@
-"""Scan the files of a run: store a document version for each, and report the outcome of every file."""
+"""Scan the files of a run: store a document version of each file, and report the outcome of every file."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from elt_llm_ingest.sources.discovery import Discovery
 
 @dataclass
 class ScanResult:
-    """The current version of each readable file by document id, the ids of existing files, and every outcome."""
+    """The result of a scan: the versions of readable files by document id, existing ids, outcomes and records."""
 
     versions: dict[str, int] = field(default_factory=dict)
     present: set[str] = field(default_factory=set)
@@ -31,7 +31,7 @@ class ScanResult:
 
 
 class Scan:
-    """Read new and changed files; of unchanged ones only size and time are checked."""
+    """Read new and changed files. Only size and time of unchanged files are checked."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Scan:
         *,
         remember: bool = False,
     ) -> None:
-        """`extraction` is that of the finished version, if a later step changes what `maker` makes.
+        """Prepare a scan; `extraction` identifies the finished versions, if a later step changes them.
 
-        `remember` reads forgotten files again.
+        With `remember`, forgotten files are read again.
         """
         self._store, self._collection, self._maker = store, collection, maker
         self._published, self._reading, self._remember = published, reading, remember
@@ -57,7 +57,7 @@ class Scan:
         self._result = ScanResult()
 
     def run(self, files: Iterable[LocatedFile], progress: ProgressListener) -> ScanResult:
-        """Scan `files`; an unreadable file never stops the others."""
+        """Scan `files`. An unreadable file never stops the scan of other files."""
         to_read: list[ScannedFile] = []
         for located in files:
             seen = self._inspect(located)
@@ -75,7 +75,7 @@ class Scan:
         return self._result
 
     def _inspect(self, located: LocatedFile) -> ScannedFile | None:
-        """The file with its hash; None, and an outcome, if the file is unreadable or forgotten."""
+        """Return the file with its hash; None, with an outcome, if the file is unreadable or forgotten."""
         identity = document_id(self._maker.collection, located.root, located.relative)
         try:
             seen = inspect_file(self._maker.collection, located, self._known)
@@ -93,7 +93,7 @@ class Scan:
         return seen
 
     def _is_stored(self, seen: ScannedFile) -> bool:
-        """Whether the version of the file is stored already, or has no reader; its outcome is noted then."""
+        """Whether the version of the file is stored already, or has no reader. The outcome is recorded then."""
         located = seen.located
         try:
             reader = self._reading.identity(located)
@@ -116,7 +116,6 @@ class Scan:
         return True
 
     def _store_version(self, seen: ScannedFile, parsed: ParsedDocument | UnreadableDocument) -> None:
-        """Store the version of a file that was read, or note why it failed."""
         located = seen.located
         try:
             if isinstance(parsed, UnreadableDocument):
@@ -157,7 +156,7 @@ def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> 
 def file_outcomes(
     store: Store, sources: CollectionSources, scanned: ScanResult, deleted: DeletedDocuments, known: Collection[str]
 ) -> Iterator[FileOutcome]:
-    """Yield the outcome of every file by path, with notes on renamed and duplicate ones. `known` are earlier ids."""
+    """Yield the outcome of every file by path, noting renamed and duplicate files; `known` are published ids."""
     removed = {document.document_hash: document.source for document in deleted.removed}
     renamed = {  # the former path of each new file with the bytes of a removed one
         file.path: removed[file.content_hash.hex()]
@@ -179,7 +178,7 @@ def file_outcomes(
 def _unread_outcomes(
     sources: CollectionSources, deleted: DeletedDocuments, renamed: Mapping[str, str]
 ) -> Iterator[FileOutcome]:
-    """Files that were not read, and why. `renamed` maps old paths to new ones."""
+    """Yield the outcomes of files that were not read. `renamed` maps old paths to new paths."""
     for skipped in sources.discovery.skipped:
         yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
     for path in sources.missing:
@@ -194,7 +193,7 @@ def _unread_outcomes(
 
 
 def nothing_to_ingest_error(discovery: Discovery) -> IngestError:
-    """Build the error of a run without a single file; it names skipped files."""
+    """Build the error of a run without a single file. Its message names skipped files."""
     readable = ", ".join(sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES))
     skipped = "; ".join(f"{item.path.name} ({item.reason})" for item in discovery.skipped[:5])
     return IngestError(

@@ -1,4 +1,4 @@
-"""Ingest texts that are not files: a whole collection from titles and texts."""
+"""Ingest texts that are not files: fill a whole collection from titles and texts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def ingest_texts(
     store: Store,
     progress: ProgressListener,
 ) -> None:
-    """Fill a collection with exactly these texts; texts that are stored already are neither chunked nor embedded again.
+    """Fill a collection with exactly these texts. Stored texts are neither chunked nor embedded again.
 
     The caller holds the writer's lock.
     """

@@ -24,7 +24,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def content_hash(path: Path) -> bytes:
-    """sha256 of a file's bytes. Raises UnreadableDocument if it cannot be opened."""
+    """Return the SHA-256 hash of a file's bytes. Raises UnreadableDocument if it cannot be opened."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").digest()
@@ -39,9 +39,9 @@ def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
 
 @dataclass(frozen=True)
 class DocumentOrigin:
-    """Where a text comes from: root and path, the sha256 and number of its bytes, and its reader.
+    """The origin of a text: root and path, hash and number of bytes, and reader.
 
-    `modified_at` is the time of the last write, ISO 8601 in UTC; `part` names a document within the file.
+    `modified_at` is the time of the last write, ISO 8601 in UTC. `part` names a document within the file.
     """
 
     root: str
@@ -55,7 +55,7 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """Metadata added to documents and chunks; `scope` names the part of each file that is taken."""
+    """Metadata added to documents and chunks. `scope` names the part of each file that is ingested."""
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
@@ -63,13 +63,13 @@ class VersionMetadata:
 
     @property
     def identity(self) -> str:
-        """The part of a version's key that changes with the metadata rules and values."""
+        """Return the part of a version's key that changes with the metadata rules and values."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
         return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
 
 
 class VersionMaker:
-    """Make document versions for one collection with one chunker; `chunker_identity` also names its model."""
+    """Make document versions for one collection; `chunker_identity` names the chunker and the embedding model."""
 
     def __init__(
         self, collection: str, chunker: SpanChunker, chunker_identity: str, metadata: VersionMetadata | None = None
@@ -82,7 +82,7 @@ class VersionMaker:
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def from_parsed(self, origin: DocumentOrigin, parsed: ParsedDocument) -> list[NewDocument]:
-        """Chunk a parsed file: its own version first, then those of the documents within it."""
+        """Chunk a parsed file; return its own version first, then the versions of documents within it."""
         with failpoint(Failpoint.CHUNK):
             parts = [
                 self._version(replace(origin, path=f"{origin.path}#{part.name}", part=part.name), part.document)
@@ -142,7 +142,7 @@ class VersionMaker:
 
 
 def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
-    """Replace each character that cannot be stored by one other, so that offsets stay valid."""
+    """Replace each character that cannot be stored by one character, so that offsets stay valid."""
     if not _LONE_SURROGATE.search(parsed.text + parsed.title):
         return parsed
     return replace(

@@ -26,14 +26,14 @@ _TEMPORARY_SUFFIXES = frozenset({".tmp", ".temp", ".part", ".partial", ".crdownl
 
 @dataclass(frozen=True)
 class WatchScope:
-    """The folders to watch with everything below them, single files, and folders to ignore."""
+    """The folders to watch with everything below them, single files to watch, and folders to ignore."""
 
     folders: tuple[Path, ...]
     files: tuple[Path, ...] = ()
     ignored: tuple[Path, ...] = ()
 
     def concerns(self, path: Path, *, deleted: bool) -> bool:
-        """Whether a change of `path` may affect an ingest; hidden and temporary files do not."""
+        """Whether a change of `path` may affect an ingest. Hidden and temporary files do not."""
         if path in self.files:
             return True
         root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
@@ -53,22 +53,22 @@ class WatchListener(Protocol[Result_contra]):
     """Receives the events of a watcher. All calls come from one thread."""
 
     def waiting(self, scope: WatchScope) -> None:
-        """Everything is up to date; the watcher waits for changes."""
+        """Report that everything is up to date and that the watcher waits for changes."""
 
     def ended(self, result: Result_contra, seconds: float | None) -> None:
-        """A run ended, `seconds` after its change was seen; None for the first run, which needs no change."""
+        """Report the result of a run, `seconds` after its change was noticed; None for the first run."""
 
     def failed(self, error: Exception) -> None:
-        """A run failed; the next change starts another one."""
+        """Report that a run failed. The next change starts another run."""
 
     def busy(self, error: LockHeld) -> None:
-        """Another process is writing; the run waits for it."""
+        """Report that another process is writing. The run waits for that process."""
 
 
 class FileWatcher(Generic[Result]):
-    """Run at once, and then after every change. `scope` is called again after each run: a job may have changed.
+    """Run at once, and then after every change.
 
-    `run` takes the lock and opens the store itself, each time.
+    `scope` is called again after each run, because a job may have changed. `run` takes the lock and opens the store.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class FileWatcher(Generic[Result]):
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Make `go` return soon; callable from any thread."""
+        """Make `go` return soon. Any thread may call this method."""
         self._stopped.set()
 
     def go(self) -> None:
@@ -98,7 +98,7 @@ class FileWatcher(Generic[Result]):
             first = time.monotonic()
 
     def _after(self, before: WatchScope) -> WatchScope:
-        """The scope from now on; the previous one if it cannot be read."""
+        """Return the scope from now on; the previous scope if the new one cannot be read."""
         try:
             scope = self._scope()
         except (EltError, OSError):
@@ -126,7 +126,7 @@ class FileWatcher(Generic[Result]):
 
 
 def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
-    """The time of the first waiting change; None if there is none for a while."""
+    """Return the time of the first waiting change; None if there is no change for a while."""
     try:
         seen = changes.get(timeout=_LOOK_SECONDS)
     except queue.Empty:
@@ -142,7 +142,7 @@ def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
 
 
 def _folder_states(scope: WatchScope) -> list[object]:
-    """A value that changes if a folder is replaced, removed or left out, which a watch does not report."""
+    """Return a value that changes if a folder is replaced or removed, which a watch does not report."""
     states: list[object] = [scope]
     for folder in scope.folders:
         try:
@@ -156,7 +156,7 @@ def _folder_states(scope: WatchScope) -> list[object]:
 
 @contextmanager
 def _watch_changes(scope: WatchScope) -> "Iterator[queue.Queue[float | Exception]]":
-    """Yield a queue with the times of changes. Threads collect them, so that none is missed while an ingest runs."""
+    """Yield a queue with the times of changes, which threads collect even while an ingest runs."""
     changes: queue.Queue[float | Exception] = queue.Queue()
     stop = threading.Event()
     folders = [folder for folder in scope.folders if folder.is_dir()]

@@ -1,1 +1,1 @@
-"""Where documents come from: discovery of files, path patterns, and the paths that may be read."""
+"""The sources of documents: discovery of files, path patterns, and the paths that may be read."""

@@ -1,4 +1,4 @@
-"""Check that the paths a job, request or tool names lie within the configured folders."""
+"""Check that the paths of a job, request or tool lie within the configured folders."""
 
 import re
 import stat
@@ -17,14 +17,14 @@ _SYSTEM_PATHS = tuple(map(Path, ("/proc", "/sys", "/dev")))
 
 @dataclass(frozen=True)
 class AllowedPaths:
-    """The folders that may be read, resolved. Relative names start at `start`."""
+    """The resolved folders that may be read. Relative names start at `start`."""
 
     roots: tuple[Path, ...]
     start: Path
 
     @staticmethod
     def of(loaded: LoadedSettings) -> "AllowedPaths":
-        """Return the folders of `ingest.roots`; without any, the folder that contains the configuration."""
+        """Return the folders of `ingest.roots`, or else the folder that contains the configuration."""
         project = loaded.project.resolve()
         roots = tuple((project / root.expanduser()).resolve() for root in loaded.settings.ingest.roots)
         return AllowedPaths(roots or (project,), project)
@@ -32,7 +32,8 @@ class AllowedPaths:
     def check(self, name: str) -> Path:
         """Return the resolved path of an existing file or folder below the roots.
 
-        Raises UsageError for an invalid name, a path outside the roots (also through links), and a missing path.
+        Raises UsageError for an invalid name, for a path outside the roots (also through links), and for a missing
+        path.
         """
         if reason := _refusal_reason(name):
             raise UsageError(
@@ -62,7 +63,7 @@ class AllowedPaths:
 
 
 def _refusal_reason(name: str) -> str:
-    """Why a name is refused before the path is resolved; empty if it is not."""
+    """Return why a name is refused before its path is resolved; empty if it is not refused."""
     try:
         encoded = name.encode()
     except UnicodeEncodeError:
@@ -83,5 +84,5 @@ def _is_below(path: Path, folders: Sequence[Path]) -> bool:
 
 
 def _shortened(name: str) -> str:
-    """The name for messages: short and on one line."""
+    """Return the name for messages: short and on one line."""
     return repr(name if len(name) <= 120 else f"{name[:100]}...")

@@ -1,4 +1,4 @@
-"""Find the files of a collection, in given paths and known folders, and give each root a lasting name."""
+"""Find the files of a collection in given paths and known folders, and give each root a lasting name."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from elt_llm_ingest.sources.patterns import PathSelection
 
 @dataclass(frozen=True)
 class LocatedFile:
-    """A file with its lasting name: the name of its root and the path below it."""
+    """A file with its lasting name, which is the name of its root and the path below the root."""
 
     file: FoundFile
     root: str
@@ -23,10 +23,11 @@ class LocatedFile:
 
 
 class RootNames:
-    """Gives every root a unique name: that of its folder, with parent folders where needed.
+    """Give every root a unique name: the name of its folder, with parent folders where needed.
 
-    A file in a known root belongs to that root, even if a part of it or a folder around it is given, so that it is not
-    ingested twice. A known name whose folder no longer exists passes to a new folder of that name: it was moved.
+    A file in a known root belongs to that root, even if a folder within or around the root is given, so that the file
+    is not ingested twice. If the folder of a known name no longer exists, a new folder of that name takes over the
+    name: the folder was moved.
     """
 
     def __init__(self, known: Mapping[str, Path]) -> None:
@@ -42,7 +43,7 @@ class RootNames:
         return LocatedFile(file, self.name_of(file.root), file.root, file.relative)
 
     def name_of(self, root: Path) -> str:
-        """Return the name of a root; a new root gets one now."""
+        """Return the name of a root. A new root gets its name now."""
         for name, path in self._paths.items():
             if path == root:
                 return name
@@ -56,7 +57,7 @@ class RootNames:
 
 
 def _relative_to_root(file: FoundFile, root: Path) -> str | None:
-    """The path of a file within a root that equals, contains or lies in the file's own root; else None."""
+    """Return the path of a file within a root that equals, contains or lies in the file's own root; else None."""
     if file.root.is_relative_to(root):
         prefix = _composed_path(file.root.relative_to(root))
         return f"{prefix}/{file.relative}" if prefix else file.relative
@@ -66,15 +67,15 @@ def _relative_to_root(file: FoundFile, root: Path) -> str | None:
 
 
 def _composed_path(path: Path) -> str:
-    """A relative path in NFC, as in `FoundFile.relative`; empty for the folder itself."""
+    """Return a relative path in Unicode's composed form (NFC); empty for the folder itself."""
     return "" if path == Path() else unicodedata.normalize("NFC", path.as_posix())
 
 
 @dataclass(frozen=True)
 class CollectionSources:
-    """The files of a collection. `roots` maps names to (folder, scanned completely).
+    """The files of a collection. `roots` maps names to (folder, whether the folder was scanned completely).
 
-    `missing` are known folders that do not exist; `missing_files` the ids of individually named files that do not
+    `missing` are known folders that do not exist. `missing_files` are the ids of individually named files that do not
     exist.
     """
 
@@ -87,13 +88,13 @@ class CollectionSources:
 
     @property
     def whole_roots(self) -> frozenset[str]:
-        """Names of the completely scanned roots: a file that is missing there is gone."""
+        """Return the names of the completely scanned roots, in which a missing file was deleted."""
         return frozenset(name for name, (_, whole) in self.roots.items() if whole)
 
 
 @dataclass(frozen=True)
 class KnownSources:
-    """The former sources of a collection: `roots` maps names to (folder, given as a whole), `files` are by id."""
+    """The former sources: `roots` maps names to (folder, given as a whole), `files` are the records by document id."""
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -124,9 +125,9 @@ def find_sources(
 ) -> CollectionSources:
     """Discover `paths`; without any, or with `everything`, also all known sources of the collection.
 
-    An absolute pattern in `selection.include` means that the patterns name everything the collection is to hold: only
-    they are scanned, and known files elsewhere count as gone. Raises UsageError for a given path that does not exist;
-    known paths that are gone are reported as missing.
+    An absolute pattern in `selection.include` means that the patterns name the whole content of the collection: only
+    they are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does not
+    exist. Known paths that do not exist are reported as missing.
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
@@ -155,7 +156,7 @@ def find_sources(
 
 
 def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str, tuple[Path, bool]]:
-    """Known folders whose missing files are no longer wanted, except folders that could not be scanned."""
+    """Return the known folders whose missing files were deleted, except folders that could not be scanned."""
     unseen = [path.resolve() for path in incomplete]
     return {
         name: (path, True)
@@ -167,7 +168,7 @@ def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str,
 def _dropped_files(
     known: KnownSources, roots: Mapping[str, tuple[Path, bool]], files: Sequence[LocatedFile]
 ) -> frozenset[str]:
-    """Ids of individually named files in folders that were not scanned, and that were not found now."""
+    """Return the ids of individually named files that were not found, in folders that were not scanned."""
     located = {(file.root, file.relative) for file in files}
     return frozenset(
         identity
@@ -178,7 +179,7 @@ def _dropped_files(
 
 
 def _is_scanned(path: Path, scanned: frozenset[Path]) -> bool:
-    """Whether a folder was scanned, itself or with a parent; hidden folders are not scanned with their parent."""
+    """Whether a folder was scanned, itself or with a parent. Hidden folders are not scanned with their parent."""
     return path in scanned or any(
         parent in scanned and not any(part.startswith(".") for part in path.relative_to(parent).parts)
         for parent in path.parents

@@ -1,4 +1,4 @@
-"""Find the supported files in files and folders, and report every skipped path with its reason."""
+"""Find the supported files in files and folders, and report every skipped path with the reason."""
 
 import difflib
 import os
@@ -18,8 +18,8 @@ from elt_llm_ingest.sources.patterns import PathSelection
 class FoundFile:
     """A file to read. `relative` is its path within `root`, with `/` and in Unicode's composed form (NFC).
 
-    `size` is in bytes. `modified_ns` is the later of the times of the last write and of the last change of the
-    directory entry, in nanoseconds since 1970, because the write time can be set back. `written_ns` is the write time.
+    `size` is in bytes. `written_ns` is the time of the last write in nanoseconds since 1970. `modified_ns` is the later
+    one of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
     """
 
     root: Path
@@ -32,7 +32,7 @@ class FoundFile:
 
 @dataclass(frozen=True)
 class SkippedPath:
-    """A file or folder that is not read, and the reason."""
+    """A file or folder that is not read, with the reason."""
 
     path: Path
     reason: str
@@ -40,7 +40,7 @@ class SkippedPath:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The result of a discovery. A missing file counts as gone only in `scanned_roots`."""
+    """The result of a discovery. A missing file counts as deleted only in `scanned_roots`."""
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...]
@@ -50,7 +50,7 @@ class Discovery:
 def discover(paths: Iterable[Path], selection: PathSelection | None = None) -> Discovery:
     """Find every supported file in the given files and folders, in the same order on every machine.
 
-    Files that the `selection` excludes are reported as skipped; files that it does not include are not reported. The
+    Files that the `selection` excludes are reported as skipped. Files that it does not include are not reported. The
     root of an individually named file is its folder, which does not count as scanned. Raises UsageError for a missing
     path.
     """
@@ -92,7 +92,7 @@ class _Search:
     incomplete: set[Path] = field(default_factory=set)
 
     def scan(self, root: Path) -> None:
-        """Add every file below `root`; with an unreadable folder the root does not count as scanned."""
+        """Add every file below `root`. With an unreadable folder the root does not count as scanned."""
         self.incomplete.discard(root)
         folders = [root]
         while folders:
@@ -109,7 +109,6 @@ class _Search:
             self.scanned.append(root)
 
     def _add_files(self, root: Path, entries: list[os.DirEntry[str]]) -> Iterator[Path]:
-        """Add the files among `entries`; yield the folders to walk."""
         for entry in entries:
             path = Path(entry.path)
             is_folder = entry.is_dir(follow_symlinks=False)
@@ -128,7 +127,7 @@ class _Search:
                 self._add(root, path)
 
     def add(self, root: Path, path: Path) -> None:
-        """Add one individually named file if the selection includes it, or report why it is skipped."""
+        """Add one individually named file if the selection includes it, or report why the file is skipped."""
         if not self.selection.includes(root, path):
             return
         if pattern := self.selection.excluded_by(root, path):
@@ -152,10 +151,10 @@ class _Search:
         self.names.add((root, relative))
 
     def _skip_reason(self, root: Path, relative: str, path: Path, status: os.stat_result) -> str:
-        """Why a file is skipped; empty if it is not."""
+        """Return why a file is skipped; empty if it is not skipped."""
         if not stat.S_ISREG(status.st_mode):
             return "not a regular file"
-        if not _is_utf8(relative):
+        if relative.encode("utf-8", "ignore").decode() != relative:
             return "its name is not valid UTF-8"
         if path.suffix.lower() not in SUPPORTED_SUFFIXES:
             return f"no reader for {path.suffix or 'files without a suffix'}"
@@ -170,7 +169,7 @@ class _Search:
 
 
 def _link_refusal(root: Path, link: Path) -> str:
-    """Why a symbolic link is not followed; empty for a link to a file within the root."""
+    """Return why a symbolic link is not followed; empty for a link to a file within the root."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -178,11 +177,3 @@ def _link_refusal(root: Path, link: Path) -> str:
     if not target.is_relative_to(root):
         return "symbolic link that leads out of the folder"
     return "symbolic link to a folder that is scanned anyway" if target.is_dir() else ""
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

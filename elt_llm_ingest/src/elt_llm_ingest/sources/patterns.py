@@ -1,4 +1,4 @@
-"""Path patterns: `*` and `?` within a name, `[abc]`, and `**` for any number of folders."""
+"""Match paths with patterns: `*` and `?` within a name, `[abc]`, and `**` for any number of folders."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ def is_pattern(text: str) -> bool:
 
 
 def fixed_folder(pattern: str) -> str:
-    """Return the folder before the first part with a wildcard; `.` if the first part has one."""
+    """Return the folder before the first part with a wildcard; `.` if the first part has a wildcard."""
     parts = pattern.split("/")
     fixed = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
     return "/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else ".")
@@ -32,7 +32,7 @@ def literal_pattern(path: Path) -> str:
 class PathPattern:
     """One pattern, matched part by part in linear time.
 
-    It is absolute if it starts with `/`; otherwise it matches paths below a folder.
+    A pattern that starts with `/` is absolute. Any other pattern matches paths below a folder.
     """
 
     text: str
@@ -62,7 +62,7 @@ class PathPattern:
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """The numbers of pattern parts that the whole path can use up."""
+        """Return the numbers of the pattern parts up to which the whole path can match."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """These numbers, and those after each `**` that matches no folder."""
+        """Return these numbers, and the numbers after each `**` that matches no folder."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:
@@ -86,10 +86,10 @@ class PathPattern:
 
 @dataclass(frozen=True)
 class PathSelection:
-    """The files to ingest: those that match an `include` pattern (or all), except those that match an `exclude` one.
+    """The files to ingest: all files or those that match an `include` pattern, without those that are excluded.
 
-    A pattern of one name, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder.
-    An excluded folder is excluded with everything in it.
+    A pattern of one name, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
+    excluded folder is excluded with everything in it.
     """
 
     include: tuple[PathPattern, ...] = ()
@@ -129,7 +129,7 @@ class PathSelection:
 
     @cached_property
     def _plain(self) -> frozenset[tuple[str, ...]]:
-        """The included files without wildcards, in a set because there may be thousands."""
+        """Return the included files without wildcards as a set, because there may be thousands."""
         return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
 
     @cached_property
