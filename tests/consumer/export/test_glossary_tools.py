@@ -6,9 +6,7 @@ from typing import Any
 
 import yaml
 from elt_llm_consumer.evidence import JobResult, Row, Table, found_cell
-from elt_llm_consumer.export.datahub import write_datahub
-from elt_llm_consumer.export.openmetadata import qualified_name, write_openmetadata
-from elt_llm_consumer.export.purview import write_purview
+from elt_llm_consumer.export.glossary_tools import qualified_name, write_datahub, write_openmetadata, write_purview
 
 from tests.consumer.export.sample_results import catalog_result, evidence_of, glossary_result
 

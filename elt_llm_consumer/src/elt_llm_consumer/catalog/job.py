@@ -7,8 +7,7 @@ from functools import cached_property
 from elt_llm_core.errors import UsageError
 
 from elt_llm_consumer.catalog.index import CatalogIndex
-from elt_llm_consumer.catalog.tasks import ENTITY_TABLE, CatalogTermTask, EntityTask, RelationshipTask
-from elt_llm_consumer.catalog.tasks import RELATIONSHIP_TABLE as RELATIONSHIPS
+from elt_llm_consumer.catalog.tasks import CatalogTermTask, EntityTask, RelationshipTask
 from elt_llm_consumer.catalog.written_fields import field_writer
 from elt_llm_consumer.evidence import JobResult, Row, Table, group_by_domain
 from elt_llm_consumer.jobs.context import JobContext
@@ -42,13 +41,14 @@ class CatalogJob:
         relationships = tuple(row for row in rows if "source" not in row.cells)
         columns = (*_LEADING_COLUMNS, *self._index.fields, "relationships")
         used = tuple(name for name in columns if any(name in row.cells for row in entities))
+        drawn = tuple(relationships[0].cells) if relationships else ()
         return JobResult(
             job=self._context.file.name,
             kind=self.kind,
             description=self._context.file.spec.description,
             tables=(
-                Table(name=ENTITY_TABLE, columns=used, rows=group_by_domain(entities)),
-                Table(name=RELATIONSHIPS, columns=_columns(relationships), rows=group_by_domain(relationships)),
+                Table(name=EntityTask.table, columns=used, rows=group_by_domain(entities)),
+                Table(name=RelationshipTask.table, columns=drawn, rows=group_by_domain(relationships)),
             ),
             figures=self._figures(entities, relationships),
         )
@@ -79,7 +79,3 @@ class CatalogJob:
 
 def _has_value(row: Row, column: str) -> bool:
     return column in row.cells and row.cells[column].verdict != "absent"
-
-
-def _columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    return tuple(rows[0].cells) if rows else ()

@@ -76,10 +76,11 @@ class MentionFilter:
         by_number = {number: self._that_count(number, found) for number in found.by_statement}
         return {number: mentions for number, mentions in by_number.items() if mentions}
 
-    def in_statement(self, number: int) -> Iterable[Mention]:
-        """The mentions that count in one statement, in order."""
+    def names_in(self, number: int) -> list[str]:
+        """Return the names that one statement mentions, each once, in order."""
         mentions = self._by_statement.get(number, ())
-        return [one for one in mentions if one in self._that_count(number, self._by_name[one.name])]
+        counted = (one.name for one in mentions if one in self._that_count(number, self._by_name[one.name]))
+        return list(dict.fromkeys(counted))
 
     def _that_count(self, number: int, found: _NameMentions) -> list[Mention]:
         needs_capital = found.usage[self._statements[number].document.document_id].needs_capital
@@ -191,7 +192,7 @@ class StatementIndex:
 
     def names_in(self, statement: TextStatement) -> list[str]:
         """The names that a statement mentions, each once, in order."""
-        return list(dict.fromkeys(mention.name for mention in self._mentions.in_statement(statement.number)))
+        return self._mentions.names_in(statement.number)
 
     def within(self, collection: str, document_id: str, span: tuple[int, int]) -> list[TextStatement]:
         """The statements of a document that lie within a span."""

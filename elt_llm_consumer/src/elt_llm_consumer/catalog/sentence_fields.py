@@ -61,22 +61,6 @@ def find_states(text: str) -> list[StateList]:
     return found
 
 
-def states_of_subject(text: str, end: int) -> StateList | None:
-    """The list of states whose subject is the mention that ends at `end`."""
-    lists = (states for states in find_states(text) if end <= states.copula)
-    return next((states for states in lists if _BRACKETS.match(text[end : states.copula])), None)
-
-
-def names_state_of(before: str) -> bool:
-    """Whether the words before a mention announce its state: "the status of a "."""
-    return bool(_STATE_OF.search(before))
-
-
-def is_condition(before: str) -> bool:
-    """Whether the words before a mention start a condition: "if a Card is lost, stolen or found" lists no states."""
-    return bool(_CONDITION.search(before))
-
-
 def _are_states(items: list[str]) -> bool:
     words = [item.split() for item in items]
     if len(items) < _MIN_ITEMS or any(not 1 <= len(one) <= _MAX_ITEM_WORDS for one in words):
@@ -254,12 +238,16 @@ class SentenceField:
         statement = named.statement
         if self._settings.states and _states_of(named):
             return _STATES, "its states"
-        if self._settings.rule and named.in_chapter and not statement.cells and _is_party(named):
-            return _OWN_RULE, _IN_ORDER
+        if self._settings.rule and named.in_chapter and not statement.cells:
+            offset, own = statement.offset, named.local_mentions
+            if any(is_party_to_rule(statement.text, mention, offset) for mention in own):
+                return _OWN_RULE, _IN_ORDER
         if statement.cells:
             first = next((cell for cell in statement.cells if len(cell.text) > 1), statement.cells[0])
-            own = (first.start, first.end) in named.mentions
-            return (_ROW, "row of its own") if own and _has_cue_in_long_cell(statement, cues) else (_NAMED, "in a row")
+            is_own = (first.start, first.end) in named.mentions
+            return (
+                (_ROW, "row of its own") if is_own and _has_cue_in_long_cell(statement, cues) else (_NAMED, "in a row")
+            )
         if not named.mentions:
             return (_HEADING, "under its heading") if named.under_heading else (0.0, "")
         best = max(_mention_score(statement, mention, cues) for mention in named.local_mentions)
@@ -277,18 +265,15 @@ def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]
 def _states_of(named: NamedStatement) -> StateList | None:
     """The states that are listed of the entity: it is their subject, not what their subject has or is in."""
     statement = named.statement
+    lists = find_states(statement.text)
     for start, end in named.local_mentions:
         before = statement.text[statement.offset : start]
-        if not is_condition(before) and (names_state_of(before) or not follows_preposition(before)):
-            states = states_of_subject(statement.text, end)
-            if states is not None:
-                return states
+        # "If a Card is lost, stolen or found" lists no states, but "the status of a Card is lost, ..." does.
+        if not _CONDITION.search(before) and (_STATE_OF.search(before) or not follows_preposition(before)):
+            for states in lists:
+                if end <= states.copula and _BRACKETS.match(statement.text[end : states.copula]):
+                    return states
     return None
-
-
-def _is_party(named: NamedStatement) -> bool:
-    statement = named.statement
-    return any(is_party_to_rule(statement.text, mention, statement.offset) for mention in named.local_mentions)
 
 
 def _figures(statement: TextStatement) -> list[Span]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship, RelationshipEnd
+from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship
 from rapidfuzz import fuzz
 
 from elt_llm_consumer.catalog.index import CatalogIndex, CatalogTerm
@@ -74,7 +74,10 @@ def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -
     defining = [one for one in definitions if not one.refers_to and one.pattern != "abbreviation" and " " in one.text]
     if not defining:
         return absent_cell("The texts do not define it.")
-    different = _differing_definitions(defining)
+    different: list[Definition] = []
+    for one in defining:
+        if all(fuzz.token_set_ratio(one.text.casefold(), kept.text.casefold()) < _VARIANT_RATIO for kept in different):
+            different.append(one)
     note = join.reason if join is not None and join.by in {"alias", "fuzzy"} else ""
     if len(different) > 1:
         return Cell(
@@ -87,14 +90,6 @@ def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -
     score = join.score if join is not None else 1.0
     sure = round(min(score, max(one.evidence.score for one in defining)), 4)
     return found_cell(different[0].text, [one.evidence for one in defining], confidence=sure, note=note)
-
-
-def _differing_definitions(definitions: Sequence[Definition]) -> list[Definition]:
-    kept: list[Definition] = []
-    for one in definitions:
-        if all(fuzz.token_set_ratio(one.text.casefold(), other.text.casefold()) < _VARIANT_RATIO for other in kept):
-            kept.append(one)
-    return kept
 
 
 _IN_DEFINITION, _KIND_OF, _IN_STATEMENT = 3, 3, 1
@@ -198,7 +193,6 @@ def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatemen
             yield from (vote(one, _IN_STATEMENT, evidence) for one in others if one in domains)
 
 
-ENTITY_TABLE = "entities"
 _NOT_IN_MODEL = "The model does not draw it."
 
 
@@ -214,7 +208,7 @@ class GatheredFields:
 class _CatalogTask(RowTask):
     """A row of an entity or a term, with the fields from model, inventory and texts."""
 
-    table = ENTITY_TABLE
+    table = "entities"
 
     def __init__(
         self, index: CatalogIndex, writer: FieldWriter | None, key: str, name: str, group: tuple[str, ...]
@@ -366,7 +360,6 @@ def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 
 
-RELATIONSHIP_TABLE = "relationships"
 _BOTH_SURE, _ONE_UNSURE = 0.9, 0.75
 _NEAR = 0.1
 _NEAR_CHARACTERS = 80
@@ -375,7 +368,7 @@ _NEAR_CHARACTERS = 80
 class RelationshipTask(RowTask):
     """A line between two entities of the model. No model is asked about it."""
 
-    table = RELATIONSHIP_TABLE
+    table = "relationships"
 
     def __init__(self, index: CatalogIndex, relationship: Relationship) -> None:
         self.key, self.name = relationship.id, relationship.sentence
@@ -385,25 +378,22 @@ class RelationshipTask(RowTask):
 
     def material(self) -> RowMaterial:
         """The cells from the model, and the sentences that name both ends."""
-        cells = self._cells()
+        drawn = self._relationship
+        cells = {
+            "source_entity": self._drawn(drawn.source.name),
+            "relationship": self._drawn(drawn.name),
+            "target_entity": self._drawn(drawn.target.name),
+            "source_cardinality": self._drawn(CARDINALITY_LABELS.get(drawn.source.cardinality, "")),
+            "target_cardinality": self._drawn(CARDINALITY_LABELS.get(drawn.target.cardinality, "")),
+            "cardinality": self._drawn(drawn.cardinality),
+            "in_the_texts": self._in_the_texts(),
+        }
         contents = {name: [cell.value, [one.quote for one in cell.evidence]] for name, cell in cells.items()}
         return RowMaterial({"name": self.name, "cells": contents}, (), cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
         """The row as it was gathered."""
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
-
-    def _cells(self) -> dict[str, Cell]:
-        drawn = self._relationship
-        return {
-            "source_entity": self._drawn(drawn.source.name),
-            "relationship": self._drawn(drawn.name),
-            "target_entity": self._drawn(drawn.target.name),
-            "source_cardinality": self._drawn(_cardinality(drawn.source)),
-            "target_cardinality": self._drawn(_cardinality(drawn.target)),
-            "cardinality": self._drawn(drawn.cardinality),
-            "in_the_texts": self._in_the_texts(),
-        }
 
     def _drawn(self, value: str) -> Cell:
         model = self._index.context.model
@@ -430,10 +420,6 @@ class RelationshipTask(RowTask):
             for (score, one), text in zip(best, texts, strict=True)
         ]
         return found_cell(texts, evidence, method="extractive", note="Sentences that name both ends.")
-
-
-def _cardinality(end: RelationshipEnd) -> str:
-    return CARDINALITY_LABELS.get(end.cardinality, "")
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:

@@ -46,15 +46,13 @@ def _entity_row(
     cells = {
         "gap": _gap_cell(gap, (*in_model, *at), coverage.note if gap == MODEL_ONLY else ""),
         "in_model": found_cell(entity.name, in_model) if in_model else absent_cell(),
-        "in_handbook": found_cell(_is_named_in_texts(entity, join, defined), at) if at else absent_cell(coverage.note),
+        "in_handbook": found_cell(defined[join.right][0].term if join else entity.name, at)
+        if at
+        else absent_cell(coverage.note),
         "joined_by": _joined_by(join, at, coverage),
     }
     group = tuple(filter(None, (entity.domain, entity.subgroup)))
     return Row(key=f"entity/{entity.id}", name=entity.name, group=group, cells=cells)
-
-
-def _is_named_in_texts(entity: Entity, join: JoinPair | None, defined: Mapping[str, Sequence[Definition]]) -> str:
-    return defined[join.right][0].term if join else entity.name
 
 
 def _joined_by(join: JoinPair | None, at: Sequence[Evidence], coverage: Cell) -> Cell:

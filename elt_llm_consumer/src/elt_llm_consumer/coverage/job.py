@@ -21,7 +21,7 @@ from elt_llm_consumer.coverage.measure import (
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table, absent_cell, found_cell, group_by_domain
-from elt_llm_consumer.export.text import value_text
+from elt_llm_consumer.export.text import rows_by_group, value_text
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.joins import (
@@ -71,17 +71,20 @@ class CoverageTask(RowTask):
 
     table = "coverage"
 
-    def __init__(self, context: JobContext, entity: Entity, told: EntityStatements, rules: RuleWords) -> None:
-        self._context, self._entity, self._told, self._rules = context, entity, told, rules
+    def __init__(self, context: JobContext, entity: Entity, found: EntityStatements, rules: RuleWords) -> None:
+        self._context, self._entity, self._found, self._rules = context, entity, found, rules
         self._section = context.file.spec.coverage
         self.key, self.name = entity.id, entity.name
         self.group = tuple(filter(None, (entity.domain, entity.subgroup)))
 
     def material(self) -> RowMaterial:
         """The counts, the quotes and the scores of the chunks found."""
-        told = self._told
-        measured = measure_statements(told.statements, len(told.headings), self._rules, defined=bool(told.definitions))
-        gathered = _CoverageFacts(measured, self._evidence(), self._defined_at(), self._scores())
+        found = self._found
+        measured = measure_statements(
+            found.statements, len(found.headings), self._rules, defined=bool(found.definitions)
+        )
+        defined_at = tuple(definition.evidence for definition in found.definitions)
+        gathered = _CoverageFacts(measured, self._evidence(), defined_at, self._scores())
         inputs: dict[str, Any] = {
             "entity": self._entity.to_json(),
             "measured": measured.__dict__,
@@ -111,18 +114,18 @@ class CoverageTask(RowTask):
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _class(self, it: _CoverageFacts) -> Cell:
-        told = coverage_class(it.measured, self._section.thresholds)
+        name = coverage_class(it.measured, self._section.thresholds)
         evidence = (*it.defined_at[:1], *it.evidence)
-        if told == "ABSENT" or not evidence:
+        if name == "ABSENT" or not evidence:
             note = "Neither the name nor an alias appears in the texts."
             if it.scores:
                 note += f" {len(it.scores)} chunks are similar, the nearest with cosine {max(it.scores):.2f}."
-            return Cell(value=told, verdict="inferred", confidence=1.0, note=note)
-        return found_cell(told, evidence, confidence=1.0, note=it.measured.reason)
+            return Cell(value=name, verdict="inferred", confidence=1.0, note=note)
+        return found_cell(name, evidence, confidence=1.0, note=it.measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
         """Order: rules before other statements, certain before uncertain, one per section before a second."""
-        statements = self._told.statements or self._told.headings
+        statements = self._found.statements or self._found.headings
         seen: dict[str, int] = {}
         ranked = []
         for number, one in enumerate(statements):
@@ -130,9 +133,6 @@ class CoverageTask(RowTask):
             ranked.append((not one.certain, again, not self._rules.is_rule(one.piece.text), number, one))
         ranked.sort(key=lambda item: item[:4])
         return tuple(item[4].evidence(item[4].weight) for item in ranked[: self._section.evidence])
-
-    def _defined_at(self) -> tuple[Evidence, ...]:
-        return tuple(definition.evidence for definition in self._told.definitions)
 
     def _scores(self) -> tuple[float, ...]:
         """Cosines of the chunks found for the name that reach the threshold, best first."""
@@ -168,7 +168,7 @@ class CoverageJob:
 
     def tasks(self) -> Sequence[RowTask]:
         """One task per entity, in the order of the model."""
-        return [CoverageTask(self._context, one, self._told(one), self._rules) for one in self._entities]
+        return [CoverageTask(self._context, one, self._statements_of(one), self._rules) for one in self._entities]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
         """Tables: coverage, gaps, domains, rules_without_entity."""
@@ -176,10 +176,11 @@ class CoverageJob:
         measured = [one for one in self._entities if one.id in known]
         classes = {row.key: row.cells["coverage"] for row in rows}
         gaps = gap_table(self._context, measured, self._joined, self._definitions, classes)
+        domains = sorted(rows_by_group(rows, 0).items(), key=lambda it: (not it[0], it[0]))
         tables = (
             Table(name="coverage", columns=COVERAGE_COLUMNS, rows=group_by_domain(known[one.id] for one in measured)),
             gaps,
-            Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_rows(rows))),
+            Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_row(*it) for it in domains)),
             rules_table(self._context, self._entities, self._names, self._terms, RuleFinder(self._rules, self._found)),
         )
         file = self._context.file
@@ -235,17 +236,10 @@ class CoverageJob:
     def _joined(self) -> JoinResult:
         return join_names(entity_items(self._entities), term_items(self._found), self._names)
 
-    def _told(self, entity: Entity) -> EntityStatements:
+    def _statements_of(self, entity: Entity) -> EntityStatements:
         joined = self._joined.of_left(entity.id)
         definitions = self._definitions.get(joined.right, []) if joined else []
         return EntityStatements(self._mentions.of(entity.name), self._mentions.headed(entity.name), definitions)
-
-
-def _domain_rows(rows: Sequence[Row]) -> list[Row]:
-    domains: dict[str, list[Row]] = {}
-    for row in rows:
-        domains.setdefault(row.group[0] if row.group else "", []).append(row)
-    return [_domain_row(name, found) for name, found in sorted(domains.items(), key=lambda it: (not it[0], it[0]))]
 
 
 def _domain_row(name: str, rows: Sequence[Row]) -> Row:
@@ -255,7 +249,7 @@ def _domain_row(name: str, rows: Sequence[Row]) -> Row:
         **{column.lower(): counts[column] for column in COVERAGE_CLASSES},
         "share_covered": round(1 - counts["ABSENT"] / len(rows), 4),
     }
-    cells = {column: Cell(value=value, verdict="inferred", confidence=1.0) for column, value in numbers.items()}
+    cells = {column: _count_cell(value) for column, value in numbers.items()}
     return Row(key=f"domain/{name}", name=name or "(no domain)", cells=cells)
 
 

@@ -94,9 +94,6 @@ def _evidence_text(cell: Cell) -> str:
     return "\n".join(part for part in parts if part)
 
 
-_BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets misread UTF-8
-
-
 def write_csv(result: JobResult, path: Path) -> list[Path]:
     """Write `NAME.TABLE.csv` for each table and `NAME.evidence.csv`; returns their paths. `path` is NAME.csv.
 
@@ -120,4 +117,5 @@ def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False, guard: bool = T
     writer = csv.writer(buffer, lineterminator="\r\n")
     for one in lines:
         writer.writerow([escape_formula(value) if guard and isinstance(value, str) else value for value in one])
-    return ((_BYTE_ORDER_MARK if mark else "") + buffer.getvalue()).encode("utf-8", "replace")
+    # Spreadsheets misread UTF-8 without a byte order mark.
+    return buffer.getvalue().encode("utf-8-sig" if mark else "utf-8", "replace")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_consumer.evidence import JobResult, Row, Table
-from elt_llm_consumer.export.text import printable, value_text, write_atomically
+from elt_llm_consumer.export.text import printable, rows_by_group, value_text, write_atomically
 
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
 """Columns that may name an end of a relationship."""
@@ -24,7 +24,8 @@ def relationship_graph(result: JobResult) -> dict[str, Any] | None:
 
     Entities named only by relationships are in a box without a name. Equal results give equal drawings.
     """
-    edges = [row for table in result.tables if table.name == "relationships" for row in table.rows if _has_ends(row)]
+    edges = [row for table in result.tables if table.name == "relationships" for row in table.rows]
+    edges = [row for row in edges if all(_end_name(row, end) for end in _END_COLUMNS)]
     if not edges:
         return None
     domains = _names_by_domain(result, edges)
@@ -32,10 +33,6 @@ def relationship_graph(result: JobResult) -> dict[str, Any] | None:
     numbers = {node["name"]: number for number, node in enumerate(nodes)}
     joined = [{"name": row.name, **{end: numbers[_end_name(row, end)] for end in _END_COLUMNS}} for row in edges]
     return {"nodes": nodes, "edges": joined, "domains": boxes, "width": width, "height": height}
-
-
-def _has_ends(row: Row) -> bool:
-    return all(_end_name(row, end) for end in _END_COLUMNS)
 
 
 def _end_name(row: Row, end: str) -> str:
@@ -76,46 +73,28 @@ def heat_map(result: JobResult) -> dict[str, Any] | None:
     """Counts and shares, 0 to 1, for each domain; None if no table has domains."""
     for table in result.tables:
         if table.name != "relationships" and any(row.group for row in table.rows):
-            return _class_map(table) if CLASS_COLUMN in table.columns else _verdict_map(table)
+            return _domain_counts(table)
     return None
 
 
-def _class_map(table: Table) -> dict[str, Any]:
+def _domain_counts(table: Table) -> dict[str, Any]:
+    by_class = CLASS_COLUMN in table.columns
+
     def fits(row: Row, name: str) -> bool:
-        return CLASS_COLUMN in row.cells and value_text(row.cells[CLASS_COLUMN].value) == name
-
-    lines = [
-        _heat_line(domain, [[fits(row, name) for row in rows] for name in CLASSES])
-        for domain, rows in _rows_by_domain(table)
-    ]
-    return {"table": table.name, "by": CLASS_COLUMN, "group": table.groups[0], "columns": list(CLASSES), "rows": lines}
-
-
-def _verdict_map(table: Table) -> dict[str, Any]:
-    def fits(row: Row, name: str) -> bool:
+        if by_class:
+            return CLASS_COLUMN in row.cells and value_text(row.cells[CLASS_COLUMN].value) == name
         return name in row.cells and row.cells[name].verdict == "found"
 
     # A field that is never found is always inferred; a row of zeros would look like a gap.
-    columns = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
-    lines = [
-        _heat_line(domain, [[fits(row, name) for row in rows] for name in columns])
-        for domain, rows in _rows_by_domain(table)
-    ]
-    return {"table": table.name, "by": "verdict", "group": table.groups[0], "columns": columns, "rows": lines}
-
-
-def _heat_line(domain: str, fitting: list[list[bool]]) -> dict[str, Any]:
-    total = len(fitting[0]) if fitting else 0
-    counts = [sum(column) for column in fitting]
-    cells = [{"count": count, "share": round(count / total, 4)} for count in counts]
-    return {"domain": domain, "total": total, "cells": cells}
-
-
-def _rows_by_domain(table: Table) -> list[tuple[str, list[Row]]]:
-    found: dict[str, list[Row]] = {}
-    for row in table.rows:
-        found.setdefault(row.group[0] if row.group else "", []).append(row)
-    return sorted(found.items(), key=lambda item: (not item[0], item[0]))
+    found = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
+    columns = list(CLASSES) if by_class else found
+    lines: list[dict[str, Any]] = []
+    for domain, rows in sorted(rows_by_group(table.rows, 0).items(), key=lambda item: (not item[0], item[0])):
+        counts = [sum(fits(row, name) for row in rows) for name in columns]
+        cells = [{"count": count, "share": round(count / len(rows), 4)} for count in counts]
+        lines.append({"domain": domain, "total": len(rows) if columns else 0, "cells": cells})
+    by = CLASS_COLUMN if by_class else "verdict"
+    return {"table": table.name, "by": by, "group": table.groups[0], "columns": columns, "rows": lines}
 
 
 def write_html(result: JobResult, path: Path) -> list[Path]:
@@ -129,6 +108,11 @@ def html_report(result: JobResult) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
+    data = {
+        "tables": [table.model_dump(mode="json") for table in result.tables],
+        "heat": heat_map(result),
+        "graph": relationship_graph(result),
+    }
     script, style = _read_part("report.js"), _read_part("report.css")
     frame = Environment(autoescape=True, undefined=StrictUndefined).from_string(_read_part("page.html"))
     return frame.render(
@@ -140,16 +124,8 @@ def html_report(result: JobResult) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_hash(script),
         style_hash=_hash(style),
-        data=Markup(_script_safe_json(_data(result))),  # noqa: S704 - nothing in it can close the element
+        data=Markup(_script_safe_json(data)),  # noqa: S704 - nothing in it can close the element
     )
-
-
-def _data(result: JobResult) -> dict[str, Any]:
-    return {
-        "tables": [table.model_dump(mode="json") for table in result.tables],
-        "heat": heat_map(result),
-        "graph": relationship_graph(result),
-    }
 
 
 def _script_safe_json(value: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_consumer.evidence import JobResult, Row, Table
-from elt_llm_consumer.export.text import write_atomically
+from elt_llm_consumer.export.text import rows_by_group, write_atomically
 
 FORMAT_VERSION = 1
 _TEXT = {"type": "string"}
@@ -70,11 +70,13 @@ def write_json(result: JobResult, path: Path) -> list[Path]:
 
     Raises jsonschema.ValidationError if the result does not match the schema, which is a bug.
     """
+    from jsonschema import Draft202012Validator
+
     written = {path: result_json(result)}
     if any(table.name == _SEPARATE_TABLE for table in result.tables):
         written[path.with_suffix(f".{_SEPARATE_TABLE}.json")] = result_json(result, only=_SEPARATE_TABLE)
     for target, value in written.items():
-        _validate(value)
+        Draft202012Validator(job_result_schema()).validate(value)
         write_atomically(target, json_text(value))
     return list(written)
 
@@ -100,28 +102,14 @@ def json_text(value: Mapping[str, Any]) -> bytes:
 def _table(table: Table) -> dict[str, Any]:
     head: dict[str, Any] = {"columns": list(table.columns)}
     if not any(row.group for row in table.rows):
-        return {**head, "rows": [_row(row) for row in table.rows]}
-    return {**head, "domains": [_domain(name, rows) for name, rows in _by_group(table.rows, 0).items()]}
+        return {**head, "rows": _rows(table.rows)}
+    return {**head, "domains": [_domain(name, rows) for name, rows in rows_by_group(table.rows, 0).items()]}
 
 
 def _domain(name: str, rows: Sequence[Row]) -> dict[str, Any]:
-    subgroups = _by_group(rows, 1)
-    listed = [{"name": inner, "entities": [_row(row) for row in found]} for inner, found in subgroups.items()]
-    return {"name": name, "subgroups": listed}
+    subgroups = rows_by_group(rows, 1).items()
+    return {"name": name, "subgroups": [{"name": inner, "entities": _rows(found)} for inner, found in subgroups]}
 
 
-def _by_group(rows: Sequence[Row], depth: int) -> dict[str, list[Row]]:
-    grouped: dict[str, list[Row]] = {}
-    for row in rows:
-        grouped.setdefault(row.group[depth] if len(row.group) > depth else "", []).append(row)
-    return grouped
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return row.model_dump(mode="json")
-
-
-def _validate(value: Mapping[str, Any]) -> None:
-    from jsonschema import Draft202012Validator
-
-    Draft202012Validator(job_result_schema()).validate(value)
+def _rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [row.model_dump(mode="json") for row in rows]

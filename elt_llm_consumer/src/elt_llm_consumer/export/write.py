@@ -5,11 +5,9 @@ from pathlib import Path
 
 from elt_llm_consumer.evidence import JobResult
 from elt_llm_consumer.export.csv import write_csv
-from elt_llm_consumer.export.datahub import write_datahub
+from elt_llm_consumer.export.glossary_tools import write_datahub, write_openmetadata, write_purview
 from elt_llm_consumer.export.html import write_html
 from elt_llm_consumer.export.json import write_json
-from elt_llm_consumer.export.openmetadata import write_openmetadata
-from elt_llm_consumer.export.purview import write_purview
 from elt_llm_consumer.export.xlsx import write_xlsx
 from elt_llm_consumer.jobs.sections import OutputFormat, OutputsSection
 

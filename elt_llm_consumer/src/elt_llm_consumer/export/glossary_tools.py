@@ -1,0 +1,269 @@
+"""Write business glossaries for import by Microsoft Purview, OpenMetadata and DataHub."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elt_llm_consumer.evidence import JobResult, ReviewStatus, Row
+from elt_llm_consumer.export.csv import csv_bytes
+from elt_llm_consumer.export.text import one_line, printable, safe_name, source_note, value_text, write_atomically
+
+_MAX_NAME_LENGTH = 200  # characters; the tools allow 256, including an appended number
+_TABLES = ("terms", "entities")
+_DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
+
+
+@dataclass(frozen=True)
+class GlossaryTerm:
+    """One entry. `path` are its ancestors, outermost first; `name` is unique below it; `title` is the original name.
+
+    `synonyms` and `related` are names from the documents; `disputed` means that its definitions contradict each other.
+    """
+
+    key: str
+    title: str
+    name: str
+    path: tuple[str, ...]
+    definition: str
+    source: str
+    abbreviation: str
+    synonyms: tuple[str, ...]
+    related: tuple[str, ...]
+    status: ReviewStatus
+    disputed: bool
+    reviewer: str
+    verdict: str
+
+
+def glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
+    """The terms, or else the entities, of the result in order; empty if it has neither.
+
+    `fit` removes what the tool does not allow in names. A name that then repeats below its path gets a number.
+    """
+    taken: set[tuple[str, ...]] = set()
+    return [
+        _term(row, _unique(_path(row, fit), taken))
+        for table in result.tables
+        if table.name in _TABLES
+        for row in table.rows
+        if _plain(row.name)
+    ]
+
+
+def names_by_title(terms: list[GlossaryTerm], name_of: Callable[[GlossaryTerm], str]) -> Mapping[str, str]:
+    """Fitted names by lower-case title; the first of two equal titles wins."""
+    return {term.title.casefold(): name_of(term) for term in reversed(terms)}
+
+
+def parent_paths(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
+    """All distinct ancestor paths of the terms, outermost first."""
+    found: dict[tuple[str, ...], None] = {}
+    for term in terms:
+        for depth in range(1, len(term.path) + 1):
+            found.setdefault(term.path[:depth])
+    return list(found)
+
+
+def _path(row: Row, fit: Callable[[str], str]) -> tuple[str, ...]:
+    groups = [name for name in map(safe_name, row.group) if name]
+    return tuple(_fitted_name(name, fit) for name in (*groups, safe_name(row.name)))
+
+
+def _fitted_name(name: str, fit: Callable[[str], str]) -> str:
+    """The fitted name, or a substitute if nothing remains."""
+    fitted = safe_name(fit(name)) or "Unnamed"
+    return fitted if len(fitted) <= _MAX_NAME_LENGTH else f"{fitted[:_MAX_NAME_LENGTH].rstrip()}…"
+
+
+def _unique(path: tuple[str, ...], taken: set[tuple[str, ...]]) -> tuple[str, ...]:
+    numbered, number = path, 1
+    while numbered in taken:
+        number += 1
+        numbered = (*path[:-1], f"{path[-1]} ({number})")
+    taken.add(numbered)
+    return numbered
+
+
+def _term(row: Row, path: tuple[str, ...]) -> GlossaryTerm:
+    cell = next((cell for cell in map(row.cells.get, _DEFINITIONS) if cell and cell.verdict != "absent"), None)
+    return GlossaryTerm(
+        key=row.key,
+        title=_plain(row.name),
+        name=path[-1],
+        path=path[:-1],
+        definition=printable(value_text(cell.value, " / ")) if cell else "",
+        source=printable(source_note(cell.evidence)) if cell else "",
+        abbreviation="; ".join(_list_values(row, "abbreviation")),
+        synonyms=_list_values(row, "synonyms"),
+        related=_list_values(row, "see_also"),
+        status=row.review.status,
+        disputed=cell is not None and cell.verdict == "conflict",
+        reviewer=_plain(row.review.reviewer),
+        verdict=cell.verdict if cell else "absent",
+    )
+
+
+def _list_values(row: Row, name: str) -> tuple[str, ...]:
+    value = row.cells[name].value if name in row.cells else None
+    found = value if isinstance(value, tuple) else () if value is None else (str(value),)
+    return tuple(dict.fromkeys(filter(None, map(_plain, found))))
+
+
+def _plain(text: str) -> str:
+    return one_line(printable(text))
+
+
+# "Create, import, export, and manage glossary terms", Microsoft Learn (classic glossary).
+_PURVIEW_HEADER = (
+    "Name,Nick Name,Status,Definition,Acronym,Resources,Related Terms,Synonyms,Stewards,Experts,Parent Term Name"
+)
+_PURVIEW_STATUS: Mapping[ReviewStatus, str] = {
+    "PENDING": "Draft",
+    "NEEDS_CLARIFICATION": "Alert",
+    "APPROVED": "Approved",
+    "REJECTED": "Expired",
+}
+
+
+def write_purview(result: JobResult, path: Path) -> list[Path]:
+    """Write the terms as Microsoft Purview's glossary CSV, parents first: a parent must exist before its terms.
+
+    A term's name is its path joined by `_`, and lists are joined by `;`, so these characters are replaced in names.
+    Only related terms and synonyms that are terms of the file are listed. Other synonyms appear in the definition.
+    """
+    terms = glossary_terms(result, lambda name: name.replace("_", " ").replace(";", ","))
+    names = names_by_title(terms, lambda term: "_".join((*term.path, term.name)))
+    lines = {parent: {**_purview_place(parent), "Status": "Draft"} for parent in parent_paths(terms)}
+    lines |= {(*term.path, term.name): _purview_term(term, names) for term in terms}
+    return _write_lines(path, _PURVIEW_HEADER, lines.values())
+
+
+def _purview_place(path: tuple[str, ...]) -> dict[str, str]:
+    return {"Name": "_".join(path), "Nick Name": path[-1], "Parent Term Name": "_".join(path[:-1])}
+
+
+def _purview_term(term: GlossaryTerm, names: Mapping[str, str]) -> dict[str, str]:
+    other = [one for one in term.synonyms if one.casefold() not in names]
+    texts = [term.definition, f"Also: {', '.join(other)}." if other else "", f"{term.source}." if term.source else ""]
+    disputed = term.disputed and term.status == "PENDING"
+    return _purview_place((*term.path, term.name)) | {
+        "Status": "Alert" if disputed else _PURVIEW_STATUS[term.status],
+        "Definition": "\n".join(filter(None, texts)),
+        "Acronym": term.abbreviation,
+        "Related Terms": _joined(_known_names(term.related, names)),
+        "Synonyms": _joined(_known_names(term.synonyms, names)),
+    }
+
+
+# OpenMetadata's glossaryCsvDocumentation.json.
+_OPENMETADATA_HEADER = (
+    "parent,name*,displayName,description,synonyms,relatedTerms,references,tags,reviewers,owner,glossaryStatus,color,"
+    "iconURL,extension"
+)
+_OPENMETADATA_STATUS: Mapping[ReviewStatus, str] = {
+    "PENDING": "Draft",
+    "NEEDS_CLARIFICATION": "Draft",
+    "APPROVED": "Approved",
+    "REJECTED": "Deprecated",
+}
+_REPLACED_SIGNS = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " "})
+
+
+def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Path]:
+    """Write the terms as OpenMetadata's glossary CSV, parents first. The glossary of this name must exist on import."""
+    terms = glossary_terms(result, _openmetadata_name)
+    names = names_by_title(terms, lambda term: qualified_name(glossary, (*term.path, term.name)))
+    lines = {
+        parent: {**_openmetadata_place(glossary, parent), "glossaryStatus": "Draft"} for parent in parent_paths(terms)
+    }
+    lines |= {(*term.path, term.name): _openmetadata_term(glossary, term, names) for term in terms}
+    return _write_lines(path, _OPENMETADATA_HEADER, lines.values())
+
+
+def qualified_name(glossary: str, path: Iterable[str]) -> str:
+    """Return the fully qualified name: parts joined by dots, with a part that contains a dot in quotation marks."""
+    parts = [_openmetadata_name(part) for part in (glossary, *path)]
+    return ".".join(f'"{part}"' if "." in part else part for part in parts)
+
+
+def _openmetadata_place(glossary: str, path: tuple[str, ...]) -> dict[str, str]:
+    parent = qualified_name(glossary, path[:-1]) if len(path) > 1 else ""
+    return {"parent": parent, "name*": path[-1], "displayName": path[-1]}
+
+
+def _openmetadata_term(glossary: str, term: GlossaryTerm, names: Mapping[str, str]) -> dict[str, str]:
+    synonyms = map(_openmetadata_name, filter(None, (*term.synonyms, term.abbreviation)))
+    place = _openmetadata_place(glossary, (*term.path, term.name))
+    return place | {
+        "displayName": term.title or term.name,
+        "description": "\n\n".join(filter(None, (term.definition, term.source))),
+        "synonyms": _joined(synonyms),
+        "relatedTerms": _joined(f"relatedTo:{one}" for one in _known_names(term.related, names)),
+        "glossaryStatus": _OPENMETADATA_STATUS[term.status],
+    }
+
+
+def _openmetadata_name(name: str) -> str:
+    return " ".join(name.translate(_REPLACED_SIGNS).split())
+
+
+def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
+    """Write DataHub's business glossary YAML: one node with the glossary's name and its terms nested by path.
+
+    References are dotted paths, so dots in names are removed.
+    """
+    import yaml
+
+    terms = glossary_terms(result, _datahub_name)
+    root = _datahub_name(glossary)
+    places = names_by_title(terms, lambda term: ".".join((root, *term.path, term.name)))
+    nodes: dict[tuple[str, ...], dict[str, Any]] = {(): {"name": root, "description": result.description or root}}
+    for parent in parent_paths(terms):
+        nodes[parent] = {"name": parent[-1], "description": parent[-1]}
+        nodes[parent[:-1]].setdefault("nodes", []).append(nodes[parent])
+    for term in terms:
+        nodes[term.path].setdefault("terms", []).append(_datahub_term(term, places))
+    value = {"version": "1", "source": "elt-llm", "owners": {"users": ["datahub"]}, "nodes": [nodes[()]]}
+    write_atomically(path, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120).encode())
+    return [path]
+
+
+def _datahub_name(name: str) -> str:
+    return name.replace(".", "")
+
+
+def _datahub_term(term: GlossaryTerm, places: Mapping[str, str]) -> dict[str, Any]:
+    properties = {
+        "key": term.key,
+        "verdict": term.verdict,
+        "review_status": term.status,
+        "reviewer": term.reviewer,
+        "abbreviation": term.abbreviation,
+        "synonyms": "; ".join(term.synonyms),
+    }
+    value: dict[str, Any] = {
+        "name": term.name,
+        "description": term.definition or "No definition was found.",
+        "term_source": "INTERNAL",
+        "source_ref": term.source.removeprefix("Source: "),
+        "related_terms": _known_names(term.related, places),
+        "custom_properties": {name: text for name, text in properties.items() if text},
+    }
+    return {name: part for name, part in value.items() if part}
+
+
+def _known_names(wanted: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    return [names[one.casefold()] for one in wanted if one.casefold() in names]
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ";".join(dict.fromkeys(names))
+
+
+def _write_lines(path: Path, header: str, lines: Iterable[Mapping[str, str]]) -> list[Path]:
+    columns = header.split(",")
+    write_atomically(
+        path, csv_bytes([tuple(columns), *(tuple(line.get(name, "") for name in columns) for line in lines)])
+    )
+    return [path]
