@@ -1,4 +1,4 @@
-"""Helpers that every room may use: closing resources, failpoints for crash tests, nearest names for hints."""
+"""Helpers that every module may use: closing resources, failpoints for crash tests, nearest names for hints."""
 
 import difflib
 import errno

@@ -96,9 +96,9 @@ def _run_chat(
     session_id = record.session_id if record else ""
     with (
         closing(database),
-        ChatSession(context, SessionTable(database), engine, collections, profile, session_id) as room,
+        ChatSession(context, SessionTable(database), engine, collections, profile, session_id) as session,
     ):
-        return converse_in_json(room) if as_json else converse(room)
+        return converse_in_json(session) if as_json else converse(session)
 
 
 def _find_session(data_dir: Path, continued: str) -> SessionRecord:
@@ -284,7 +284,7 @@ class SlashCommand:
     run: Callable[[ChatSession, str], Iterable[str]]
 
 
-def run_slash_command(room: ChatSession, line: str) -> Iterable[str]:
+def run_slash_command(session: ChatSession, line: str) -> Iterable[str]:
     """Run a slash command, whose name may be abbreviated, and return its lines. Raises EltError, ChatExit."""
     name, _, argument = line.removeprefix("/").partition(" ")
     matches = [it for it in SLASH_COMMANDS if name and it.name.startswith(name)]
@@ -296,37 +296,37 @@ def run_slash_command(room: ChatSession, line: str) -> Iterable[str]:
     [command] = matches
     if command.argument and not argument.strip():
         raise UsageError(f"/{command.name} needs {command.argument}.", hint=command.help)
-    return command.run(room, argument.strip())
+    return command.run(session, argument.strip())
 
 
-def _help(_room: ChatSession, _argument: str) -> Iterator[str]:
+def _help(_session: ChatSession, _argument: str) -> Iterator[str]:
     yield from align_columns([(f"/{it.name} {it.argument}".strip(), it.help) for it in SLASH_COMMANDS])
     yield "Anything else is a question. Ctrl-C stops an answer, Ctrl-D quits."
 
 
-def _explain(room: ChatSession, _argument: str) -> Iterator[str]:
+def _explain(session: ChatSession, _argument: str) -> Iterator[str]:
     from elt_llm_api.display.explain import explanation_lines
 
-    yield from explanation_lines(room.explained())
+    yield from explanation_lines(session.explained())
 
 
-def _sources(room: ChatSession, _argument: str) -> Iterator[str]:
-    yield from chunk_lines(room.last.result.chunks, ())
+def _sources(session: ChatSession, _argument: str) -> Iterator[str]:
+    yield from chunk_lines(session.last.result.chunks, ())
 
 
-def _collection(room: ChatSession, argument: str) -> Iterator[str]:
+def _collection(session: ChatSession, argument: str) -> Iterator[str]:
     names = tuple(dict.fromkeys(name.strip() for name in argument.split(",") if name.strip()))
-    room.move(names, room.profile)
+    session.move(names, session.profile)
     yield f"Asking {', '.join(names)} from now on."
 
 
-def _profile(room: ChatSession, argument: str) -> Iterator[str]:
-    room.move(room.collections, argument)
+def _profile(session: ChatSession, argument: str) -> Iterator[str]:
+    session.move(session.collections, argument)
     yield f"Asking with profile {argument} from now on."
 
 
-def _history(room: ChatSession, _argument: str) -> Iterator[str]:
-    turns = room.turns
+def _history(session: ChatSession, _argument: str) -> Iterator[str]:
+    turns = session.turns
     if not turns:
         yield "No questions yet."
     for turn in turns:
@@ -335,11 +335,11 @@ def _history(room: ChatSession, _argument: str) -> Iterator[str]:
             yield f"     understood as: {shorten_middle(one_line(turn.understood), _QUESTION_WIDTH)}"
 
 
-def _save(room: ChatSession, argument: str) -> Iterator[str]:
-    turns = room.turns
+def _save(session: ChatSession, argument: str) -> Iterator[str]:
+    turns = session.turns
     if not turns:
         raise UsageError("There is no turn to save yet.", hint="Ask something first.")
-    target = room.context.working_directory / argument
+    target = session.context.working_directory / argument
     try:
         if not target.parent.is_dir():
             raise UsageError(f"There is no folder {target.parent}.", hint="Name a file in an existing folder.")
@@ -353,13 +353,13 @@ def _save(room: ChatSession, argument: str) -> Iterator[str]:
     yield strip_control_characters(f"{count_noun(len(turns), 'turn')} in {target}")
 
 
-def _new(room: ChatSession, _argument: str) -> Iterator[str]:
-    note = " The last one is stored: elt-llm chat --list" if room.session_id else ""
-    room.session_id = ""
+def _new(session: ChatSession, _argument: str) -> Iterator[str]:
+    note = " The last one is stored: elt-llm chat --list" if session.session_id else ""
+    session.session_id = ""
     yield f"New conversation.{note}"
 
 
-def _quit(_room: ChatSession, _argument: str) -> Iterator[str]:
+def _quit(_session: ChatSession, _argument: str) -> Iterator[str]:
     raise ChatExit
 
 
@@ -379,12 +379,12 @@ SLASH_COMMANDS = (
 _REWRITTEN_PREFIX = "Understood as: "
 
 
-def converse(room: ChatSession) -> int:
+def converse(session: ChatSession) -> int:
     """Answer questions until the input ends or the user quits. Return the exit code: 0 at a terminal.
 
     Without a terminal, each input line is a question or a command, and the code is 1 if one of them failed.
     """
-    return _converse_at_terminal(room) if sys.stdin.isatty() else _converse_with_pipe(room)
+    return _converse_at_terminal(session) if sys.stdin.isatty() else _converse_with_pipe(session)
 
 
 def question_lines() -> Iterator[str]:
@@ -394,34 +394,34 @@ def question_lines() -> Iterator[str]:
             yield text
 
 
-def _converse_with_pipe(room: ChatSession) -> int:
+def _converse_with_pipe(session: ChatSession) -> int:
     printed: set[str] = set()
     failed = False
     for line in question_lines():
         click.echo(f"> {strip_control_characters(line)}")
         try:
-            failed |= not _handle_line(room, line, printed)
+            failed |= not _handle_line(session, line, printed)
         except ChatExit:
             break
     return int(failed)
 
 
-def _converse_at_terminal(room: ChatSession) -> int:
+def _converse_at_terminal(session: ChatSession) -> int:
     import readline  # line editing, with the questions so far at the arrow keys
 
     readline.clear_history()
-    for turn in room.turns:
+    for turn in session.turns:
         readline.add_history(one_line(turn.asked))
-    source = ", ".join(room.collections) or "the collections of the profile"
-    turns = f" {count_noun(len(room.turns), 'turn')} so far." if room.turns else ""
-    click.echo(f"Asking {source}, profile {room.profile}.{turns} Type /help for commands, Ctrl-D to quit.\n")
+    source = ", ".join(session.collections) or "the collections of the profile"
+    turns = f" {count_noun(len(session.turns), 'turn')} so far." if session.turns else ""
+    click.echo(f"Asking {source}, profile {session.profile}.{turns} Type /help for commands, Ctrl-D to quit.\n")
     printed: set[str] = set()
     while True:
         try:
             if (line := _read_line()) is None:
                 return 0
             if line:
-                _handle_line(room, line, printed)
+                _handle_line(session, line, printed)
                 click.echo()
         except ChatExit:
             return 0
@@ -429,10 +429,10 @@ def _converse_at_terminal(room: ChatSession) -> int:
             click.echo("\nStopped.\n")
 
 
-def _handle_line(room: ChatSession, line: str, printed: set[str]) -> bool:
+def _handle_line(session: ChatSession, line: str, printed: set[str]) -> bool:
     """Print the reply to a line or its error; return whether it succeeded. Raises ChatExit."""
     try:
-        for reply in _answer(room, line, printed):
+        for reply in _answer(session, line, printed):
             click.echo(reply)
     except EltError as error:
         print_error(error, as_json=False)
@@ -450,13 +450,13 @@ def _read_line() -> str | None:
     return typed.encode("utf-8", "replace").decode().strip()
 
 
-def _answer(room: ChatSession, line: str, printed: set[str]) -> Iterable[str]:
+def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]:
     if line.startswith("/"):
-        return run_slash_command(room, line)
-    if room.writes and sys.stdout.isatty():
+        return run_slash_command(session, line)
+    if session.writes and sys.stdout.isatty():
         printer = StreamPrinter()
-        return printer.after(_with_new_notes(room.ask(line, listen=printer), printed))
-    result = room.ask(line)
+        return printer.after(_with_new_notes(session.ask(line, listen=printer), printed))
+    result = session.ask(line)
     rewritten = [note for note in result.notes if note.startswith(_REWRITTEN_PREFIX)]
     return (
         *(click.style(strip_control_characters(note), dim=True) for note in rewritten),
@@ -471,19 +471,19 @@ def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
     return result.model_copy(update={"notes": notes})
 
 
-def converse_in_json(room: ChatSession) -> int:
+def converse_in_json(session: ChatSession) -> int:
     """Answer every line as JSON. Return the exit code: 1 if one of them failed, else 0."""
     failed = False
     for line in question_lines():
         try:
             if line.startswith("/"):
                 raise UsageError("Commands do not work with --json.", hint="Send questions, or remove --json.")
-            result = room.ask(line)
+            result = session.ask(line)
         except EltError as error:
             failed = True
             details = {"type": type(error).__name__, "message": str(error), "hint": error.hint}
             reply = {"asked": line, "error": details}
         else:
-            reply = {"session": room.session_id, "asked": line, "result": result.model_dump(mode="json")}
+            reply = {"session": session.session_id, "asked": line, "result": result.model_dump(mode="json")}
         print_json(reply, indent=None)
     return int(failed)
