@@ -141,7 +141,7 @@ def read_cells(model: "_Element", number: int, name: str) -> Diagram:
             repeated.append(cell.id)
         cells.append(replace(cell, id=unique))
     diagram = Diagram(number, name, tuple(cells))
-    return Diagram(number, name, diagram.cells, tuple(_diagram_notes(diagram, repeated)))
+    return replace(diagram, notes=tuple(_diagram_notes(diagram, repeated)))
 
 
 def _read_cell(element: "_Element", position: int) -> DiagramCell | None:

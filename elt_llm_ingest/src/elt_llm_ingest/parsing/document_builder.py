@@ -49,12 +49,9 @@ class TermMarks:
     def artefacts(self) -> dict[str, Any]:
         """The artefact of a document; no entry if nothing is marked."""
         # Elements of one kind may be nested around the same words.
-        definitions, terms, leading = (
-            tuple(sorted(set(self._definitions))),
-            tuple(sorted(set(self._terms))),
-            tuple(sorted(set(self._leading))),
+        marked = MarkedTerms(
+            tuple(sorted(set(self._definitions))), tuple(sorted(set(self._terms))), tuple(sorted(set(self._leading)))
         )
-        marked = MarkedTerms(definitions, terms, leading)
         return {MARKED_TERMS_ARTEFACT: marked.to_json()} if marked else {}
 
 
@@ -127,15 +124,13 @@ class DocumentBuilder:
 
     def add(self, text: str, kind: BlockKind = "prose", *, header: str = "", tight: bool = False) -> None:
         """Append a block without the white space around it; ignore an empty one."""
-        text = text.strip()
-        if text:
+        if text := text.strip():
             start = self._append(text, "\n" if tight else "\n\n")
             self._blocks.append(Block(start, self._length, kind, header))
 
     def add_heading(self, text: str, level: int) -> None:
         """Append a heading, which opens a section; ignore an empty one."""
-        text = text.strip()
-        if text:
+        if text := text.strip():
             start = self._append(text, "\n\n")
             self._blocks.append(Block(start, self._length, "heading"))
             self._sections.append(Section(start, level, " ".join(text.split())))

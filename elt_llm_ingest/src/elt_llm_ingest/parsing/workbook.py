@@ -154,27 +154,18 @@ _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
 _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "unknown", "user", "author")
 
 
-@dataclass(frozen=True)
-class WorkbookPackage:
-    """Metadata of the file, and `extents` by the name of each sheet, or by its number from 0 if the name is unknown."""
+def _check_package(path: Path) -> tuple[dict[str | int, SheetExtent], dict[str, MetadataValue]]:
+    """Check a zip package before a library opens it; raise UnreadableDocument if it is unsafe or damaged.
 
-    extents: Mapping[str | int, SheetExtent] = field(default_factory=dict)
-    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
-
-    def extent(self, number: int, name: str) -> SheetExtent:
-        """The extent of the sheet of that number from 0 and name."""
-        return self.extents.get(name) or self.extents.get(number) or SheetExtent()
-
-
-def check_workbook_package(path: Path) -> WorkbookPackage:
-    """Check a zip package before a library opens it; raise UnreadableDocument if it is unsafe or damaged."""
+    Return the extent of each sheet by its name, or by its number from 0 in an ODS file, and the metadata of the file.
+    """
     with open_archive(path) as archive:
         archive.check_members()
         check_xml_members(archive)
         for name in archive.names:
             if name == _CONTENT or _WITH_CELLS.fullmatch(name):
                 _check_well_formed(archive, name)
-        return WorkbookPackage(_sheet_extents(archive), _package_metadata(archive))
+        return _sheet_extents(archive), _package_metadata(archive)
 
 
 def _check_well_formed(archive: Archive, name: str) -> None:
@@ -265,16 +256,16 @@ class Workbook:
 def open_workbook(path: Path) -> Workbook:
     """Read all sheets of a workbook and its metadata; raise UnreadableDocument if it is none."""
     data = read_bytes(path)
-    package = check_workbook_package(path) if data.startswith(_ZIP) else WorkbookPackage()
+    extents, metadata = _check_package(path) if data.startswith(_ZIP) else ({}, {})
     with _name_errors(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:
-        sheets = [_sheet(book, number, package) for number in range(len(book.sheets_metadata))]
-    return Workbook(sheets, package.metadata)
+        sheets = [_sheet(book, number, extents) for number in range(len(book.sheets_metadata))]
+    return Workbook(sheets, metadata)
 
 
-def _sheet(book: CalamineWorkbook, number: int, package: WorkbookPackage) -> Sheet:
+def _sheet(book: CalamineWorkbook, number: int, extents: Mapping[str | int, SheetExtent]) -> Sheet:
     about = book.sheets_metadata[number]
     hidden = about.visible != SheetVisibleEnum.Visible
-    extent = package.extent(number, about.name)
+    extent = extents.get(about.name) or extents.get(number) or SheetExtent()
     if about.typ != SheetTypeEnum.WorkSheet:
         return Sheet(about.name, (), hidden)
     if extent.is_too_large:

@@ -112,11 +112,17 @@ class OdtStyles:
 
     def __init__(self, *roots: "_Element | None") -> None:
         self._styles: dict[tuple[str, str], _Element] = {}
-        self._lists: dict[str, dict[int, ListLevel]] = {}
+        self.lists: dict[str, dict[int, ListLevel]] = {}
         self.outline: dict[int, ListLevel] = {}
         for root in roots:
-            if root is not None:
-                self._read(root)
+            if root is None:
+                continue
+            for style in root.iter(f"{STYLE}style"):
+                self._styles[style.get(f"{STYLE}family", ""), style.get(f"{STYLE}name", "")] = style
+            for style in root.iter(f"{TEXT}list-style"):
+                self.lists[style.get(f"{STYLE}name", "")] = _list_levels(style)
+            for style in root.iter(f"{TEXT}outline-style"):
+                self.outline = _list_levels(style)
 
     def is_bold(self, family: str, name: str | None) -> bool | None:
         """Whether text of a style ("text", "paragraph") is bold; None where neither style nor bases define it."""
@@ -134,10 +140,6 @@ class OdtStyles:
                 return True
         return False
 
-    def counter(self, list_style: str | None) -> ListCounter:
-        """Create the counter of a list of that style."""
-        return ListCounter(self._lists.get(list_style or "", {}))
-
     def _chain(self, family: str, name: str | None) -> "Iterator[_Element]":
         for _ in range(_MOST_BASES):
             style = self._styles.get((family, name or ""))
@@ -145,14 +147,6 @@ class OdtStyles:
                 return
             yield style
             name = style.get(f"{STYLE}parent-style-name")
-
-    def _read(self, root: "_Element") -> None:
-        for style in root.iter(f"{STYLE}style"):
-            self._styles[style.get(f"{STYLE}family", ""), style.get(f"{STYLE}name", "")] = style
-        for style in root.iter(f"{TEXT}list-style"):
-            self._lists[style.get(f"{STYLE}name", "")] = _list_levels(style)
-        for style in root.iter(f"{TEXT}outline-style"):
-            self.outline = _list_levels(style)
 
 
 def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
@@ -363,7 +357,7 @@ class OdtWriter(OfficeBodyWriter):
         style = element.get(_STYLE_NAME) or outer_style
         continued = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
         if style not in self._lists or (style != outer_style and not continued):
-            self._lists[style] = self._styles.counter(style)
+            self._lists[style] = ListCounter(self._styles.lists.get(style, {}))
         for item in element:
             if item.tag in _ITEMS:
                 self._write_item(item, style, level)

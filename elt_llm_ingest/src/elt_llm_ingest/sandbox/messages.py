@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -111,7 +110,7 @@ def _decode_document(value: dict[str, Any], *, is_part: bool = False) -> ParsedD
     return ParsedDocument(
         text=text,
         title=_require_text(value.get("title"))[:_MAX_TITLE_LENGTH],
-        pages=_ascending(_require_offset(item, text) for item in _require_list(value.get("pages"))),
+        pages=_decode_offsets(_require_list(value.get("pages")), text),
         sections=_decode_sections(value, text),
         blocks=_decode_blocks(value, text),
         metadata=_decode_metadata(_require_object(value.get("metadata"))),
@@ -130,18 +129,11 @@ def _decode_part(value: Any) -> Part:
 
 
 def _decode_sections(value: dict[str, Any], text: str) -> tuple[Section, ...]:
-    sections = []
-    for item in _require_list(value.get("sections")):
-        start, level, title = _require_list(item, 3)
-        sections.append(
-            Section(
-                _require_offset(start, text),
-                _require_integer(level, 1, _DEEPEST_HEADING),
-                _require_text(title)[:_MAX_TITLE_LENGTH],
-            )
-        )
-    _ascending(section.start for section in sections)
-    return tuple(sections)
+    items = [_require_list(item, 3) for item in _require_list(value.get("sections"))]
+    starts = _decode_offsets([start for start, _, _ in items], text)
+    levels = (_require_integer(level, 1, _DEEPEST_HEADING) for _, level, _ in items)
+    titles = (_require_text(title)[:_MAX_TITLE_LENGTH] for _, _, title in items)
+    return tuple(map(Section, starts, levels, titles))
 
 
 def _decode_blocks(value: dict[str, Any], text: str) -> tuple[Block, ...]:
@@ -160,7 +152,7 @@ def _decode_blocks(value: dict[str, Any], text: str) -> tuple[Block, ...]:
 def _decode_metadata(value: dict[str, Any]) -> dict[str, MetadataValue]:
     if len(value) > _MAX_METADATA or any(len(key) > _MAX_NAME_LENGTH for key in value):
         raise MalformedAnswer("metadata without end")
-    return {key: _metadata_value(item) for key, item in value.items()}
+    return {key: _decode_metadata_value(item) for key, item in value.items()}
 
 
 def _decode_artefacts(value: dict[str, Any]) -> dict[str, Any]:
@@ -180,20 +172,14 @@ def _check_depth(value: Any, left: int) -> None:
             _check_depth(inner, left - 1)
 
 
-def _metadata_value(value: Any) -> MetadataValue:
+def _decode_metadata_value(value: Any) -> MetadataValue:
     if isinstance(value, str):
         return value[:_MAX_METADATA_LENGTH]
-    if isinstance(value, bool):
+    if isinstance(value, bool | float):
         return value
     if isinstance(value, int):
         return _require_integer(value, -_LARGEST_INTEGER, _LARGEST_INTEGER)
-    if isinstance(value, float):
-        return value
     return [_require_text(item)[:_MAX_METADATA_LENGTH] for item in _require_list(value)[:_MAX_METADATA_LENGTH]]
-
-
-def _require_offset(value: Any, text: str) -> int:
-    return _require_integer(value, 0, len(text))
 
 
 def _require_integer(value: Any, lowest: int, highest: int) -> int:
@@ -202,11 +188,11 @@ def _require_integer(value: Any, lowest: int, highest: int) -> int:
     return value
 
 
-def _ascending(numbers: Iterable[int]) -> tuple[int, ...]:
-    listed = tuple(numbers)
-    if any(later < earlier for earlier, later in pairwise(listed)):
+def _decode_offsets(values: list[Any], text: str) -> tuple[int, ...]:
+    offsets = tuple(_require_integer(value, 0, len(text)) for value in values)
+    if any(later < earlier for earlier, later in pairwise(offsets)):
         raise MalformedAnswer("offsets that do not ascend")
-    return listed
+    return offsets
 
 
 def _require_text(value: Any) -> str:
