@@ -3,6 +3,7 @@
 import heapq
 from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -184,9 +185,11 @@ class ModelGraph:
 
     def __init__(self, model: EnterpriseModel) -> None:
         self._model = model
-        self._forwards = _build_links(model, backwards=False)
-        self._backwards = _build_links(model, backwards=True)
-        self._around = {key: tuple(sorted({*self._forwards[key], *self._backwards[key]})) for key in self._forwards}
+        ends = {(line.source.entity_id, line.target.entity_id) for line in model.relationships}
+        reverse = {(target, source) for source, target in ends}
+        self._forwards = _build_links(model, ends)
+        self._backwards = _build_links(model, reverse)
+        self._around = _build_links(model, ends | reverse)
 
     def neighbours(self, entity_id: str, *, directed: bool = False) -> tuple[str, ...]:
         """Ids of the entities one relationship away."""
@@ -203,12 +206,7 @@ class ModelGraph:
         self._demand(start)
         self._demand(end)
         away = _distances(self._backwards if directed else self._around, end, longest)
-        found: list[tuple[str, ...]] = []
-        for path in _simple_paths(self._links(directed=directed), start, away, longest):
-            if len(found) >= most:
-                break
-            found.append(path)
-        return found
+        return list(islice(_simple_paths(self._links(directed=directed), start, away, longest), most))
 
     def ego_graph(self, entity_id: str, radius: int = 1, *, directed: bool = False) -> EnterpriseModel:
         """Return the entities within `radius` relationships of an entity, with all relationships among them."""
@@ -233,14 +231,12 @@ class ModelGraph:
             raise UsageError(f"The model has no entity with the id '{entity_id}'.", hint=hint)
 
 
-def _build_links(model: EnterpriseModel, *, backwards: bool) -> _Links:
-    links: dict[str, set[str]] = {entity.id: set() for entity in model.entities}
-    for relationship in model.relationships:
-        ends = relationship.source.entity_id, relationship.target.entity_id
-        here, there = reversed(ends) if backwards else ends
+def _build_links(model: EnterpriseModel, ends: set[tuple[str, str]]) -> _Links:
+    links: dict[str, list[str]] = {entity.id: [] for entity in model.entities}
+    for here, there in sorted(ends):
         if here != there and here in links and there in links:
-            links[here].add(there)
-    return {key: tuple(sorted(others)) for key, others in links.items()}
+            links[here].append(there)
+    return {key: tuple(others) for key, others in links.items()}
 
 
 def _distances(links: _Links, start: str, most: int) -> dict[str, int]:

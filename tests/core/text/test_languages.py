@@ -1,4 +1,4 @@
-"""Word lists of languages: one TOML file per language, loaded once and joined over languages."""
+"""The word lists of languages are read from one TOML file per language and joined over languages."""
 
 from importlib import resources
 
@@ -27,7 +27,7 @@ def test_every_language_file_is_read(code: str) -> None:
     assert "" not in language.words("articles")
 
 
-def test_lists_are_joined_over_the_rule_languages() -> None:
+def test_word_lists_are_joined_over_the_rule_languages() -> None:
     assert rule_languages() == ("de", "en")
     assert {"the", "der"} <= words("articles")
     assert "les" not in words("articles")
@@ -42,11 +42,11 @@ def test_words_numbers_and_months_are_folded_on_request() -> None:
     assert "mar" not in month_names()
 
 
-def test_alternatives_are_longest_first_and_escaped() -> None:
+def test_alternatives_of_a_regular_expression_are_longest_first_and_escaped() -> None:
     assert alternatives(["a", "e.g", "an"]) == r"e\.g|an|a"
 
 
-def test_an_unknown_list_or_language_is_an_error() -> None:
+def test_an_unknown_word_list_or_language_raises_an_error() -> None:
     with pytest.raises(KeyError, match="artikles"):
         words("artikles")
     with pytest.raises(SettingsError, match="'tlh'"):
@@ -55,7 +55,7 @@ def test_an_unknown_list_or_language_is_an_error() -> None:
         parse_language("xx", 'name = "X"\nartikles = "x"')
 
 
-def test_a_new_language_is_one_file() -> None:
+def test_one_toml_file_defines_a_language() -> None:
     files = {
         path.name.removesuffix(".toml") for path in resources.files(module).iterdir() if path.name.endswith(".toml")
     }
@@ -65,6 +65,6 @@ def test_a_new_language_is_one_file() -> None:
         'name = "Afrikaans"\nsentence_rules = true\narticles = "die \'n"\nmonths = ["januarie jan"]\n'
         '[numbers]\ntwee = 2\n[lists]\nmenu_words = ["om die beurt", "een"]\n',
     )
-    assert language.articles == ("die", "'n")
+    assert language.words("articles") == ("die", "'n")
     assert language.numbers["twee"] == 2
     assert language.lists["menu_words"] == ("om die beurt", "een")

@@ -3,6 +3,7 @@
 import importlib.metadata
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +86,7 @@ class BuiltGeneration:
     changed_since_fresh: int
 
 
+@failpoint(Failpoint.INDEX)
 def build_generation(
     store: Store,
     place: BuildTarget,
@@ -94,18 +96,6 @@ def build_generation(
     progress: ProgressListener,
 ) -> BuiltGeneration:
     """Build the directory of `place` from the store, without embedding anything, and verify it."""
-    with failpoint(Failpoint.INDEX):
-        return _build(store, place, versions, recipe, base, progress)
-
-
-def _build(
-    store: Store,
-    place: BuildTarget,
-    versions: Sequence[int],
-    recipe: GenerationRecipe,
-    base: BaseGeneration | None,
-    progress: ProgressListener,
-) -> BuiltGeneration:
     shutil.rmtree(place.directory, ignore_errors=True)
     place.directory.mkdir(parents=True, mode=0o700)
     (place.directory / PIN_NAME).touch()
@@ -118,7 +108,7 @@ def _build(
     write_keyword_index(place.directory, build_keyword_index(stems, recipe.tokeniser))
     write_artefacts(place.directory, store.documents.artefacts(contents.versions))
     changes = _copied_index(store, place, contents, arrays, recipe, base, progress) if base else None
-    fresh_base, changed, exact = place.number, 0, False
+    fresh_base, changed = place.number, 0
     if base and changes is not None:
         fresh_base, changed = base.record.fresh_base, base.record.changed_since_fresh + changes
         exact = Passport.from_json(base.record.passport).exact
@@ -209,11 +199,8 @@ def _index_difference(store: Store, contents: GenerationContents, base: BaseGene
 def _copy_chroma(source: Path, target: Path) -> None:
     """Copy HNSW files as files and Chroma's database with SQLite's backup API, never a journal."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
-    database = Database(source / "chroma.sqlite3", for_writing=False)
-    try:
+    with closing(Database(source / "chroma.sqlite3", for_writing=False)) as database:
         database.backup_to(target / "chroma.sqlite3")
-    finally:
-        database.close()
 
 
 def _passport(place: BuildTarget, contents: GenerationContents, recipe: GenerationRecipe, *, exact: bool) -> Passport:

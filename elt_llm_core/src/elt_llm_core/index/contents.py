@@ -75,12 +75,12 @@ def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
 
 def read_arrays(directory: Path) -> GenerationArrays:
     """Open the arrays of a generation, with memory-mapped vectors. Raises CorruptIndex if one cannot be read."""
-    vectors = _load(directory / VECTORS_NAME, mapped=True)
-    ids = _load(directory / IDS_NAME, mapped=False)
+    vectors = load_array(directory / VECTORS_NAME, mapped=True)
+    ids = load_array(directory / IDS_NAME, mapped=False)
     paths = sorted((directory / FIELDS_NAME).glob("*.npy"))
-    fields = {path.stem: _load(path, mapped=path.stat().st_size >= MAPPED_FROM) for path in paths}
+    fields = {path.stem: load_array(path, mapped=path.stat().st_size >= MAPPED_FROM) for path in paths}
     if len(ids) != len(vectors) or any(len(values) != len(ids) for values in fields.values()):
-        raise _corrupt_array(directory, "its arrays have different lengths")
+        raise damaged(directory, "its arrays have different lengths")
     return GenerationArrays(ids=ids, vectors=vectors, fields=fields)
 
 
@@ -89,15 +89,25 @@ def _save(path: Path, values: NDArray[Any]) -> None:
         np.save(stream, values, allow_pickle=False)
 
 
-def _load(path: Path, *, mapped: bool) -> NDArray[Any]:
+def load_array(path: Path, *, mapped: bool) -> NDArray[Any]:
+    """Read or map one array. Raises CorruptIndex if it cannot be read."""
     try:
         loaded: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise _corrupt_array(path, str(error)) from error
+        raise damaged(path, error) from error
     return np.asarray(loaded)  # still mapped, but a plain array, which slices much faster
 
 
-def _corrupt_array(path: Path, why: str) -> CorruptIndex:
+def read_json(path: Path) -> Any:
+    """Read one JSON file. Raises CorruptIndex if it cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, why: object) -> CorruptIndex:
+    """The error for a file of a generation that cannot be read."""
     return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
 
 
@@ -177,13 +187,7 @@ def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) 
 
 def read_artefacts(directory: Path, name: str) -> dict[str, Any]:
     """The values of one name by document id, ordered by id. Raises CorruptIndex if one cannot be read."""
-    found: dict[str, Any] = {}
-    for path in sorted((directory / ARTEFACTS_FOLDER / name).glob("*.json")):
-        try:
-            found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise CorruptIndex(f"{path} is damaged: {error}.", hint="Run: elt-llm verify") from error
-    return found
+    return {path.stem: read_json(path) for path in sorted((directory / ARTEFACTS_FOLDER / name).glob("*.json"))}
 
 
 def artefact_names(directory: Path) -> list[str]:

@@ -14,9 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import GenerationContents
-from elt_llm_core.store.nodes import DocumentRow, NodeRow, document_rows, node_rows
+from elt_llm_core.index.contents import GenerationContents, load_array, read_json
+from elt_llm_core.store.nodes import DocumentRow, document_rows, node_rows
 from elt_llm_core.store.store import Store
 
 FieldType = Literal["text", "path", "number", "date"]
@@ -109,7 +108,7 @@ def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> Fil
     readers: dict[str, Callable[[], FilterField]] = {"page": partial(_page_field, arrays["page"])}
     if not folder.is_dir():
         return FilterFields(readers, complete=False)
-    listing = _read_json(folder / INDEX_NAME)
+    listing = read_json(folder / INDEX_NAME)
     for place, entry in enumerate(listing):
         rows = arrays["document"] if entry["of"] == "document" else None
         readers[entry["name"]] = partial(_read_field, folder / str(place), entry, rows)
@@ -123,26 +122,12 @@ def _page_field(pages: NDArray[np.int64]) -> FilterField:
 
 
 def _read_field(stem: Path, entry: Mapping[str, Any], rows: NDArray[np.int64] | None) -> FilterField:
-    try:
-        stored: NDArray[Any] = np.load(stem.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise _corrupt_field(stem, str(error)) from error
-    values = _read_json(stem.with_suffix(".json"))
+    stored = load_array(stem.with_suffix(".npy"), mapped=True)
+    values = read_json(stem.with_suffix(".json"))
     if entry["rows_of_several"] is None:
         return FilterField(entry["name"], entry["type"], values, stored, rows=rows)
     bounds, codes = np.split(stored, [entry["rows_of_several"] + 1])
     return FilterField(entry["name"], entry["type"], values, codes, bounds, rows)
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="ascii"))
-    except (OSError, ValueError) as error:
-        raise _corrupt_field(path, str(error)) from error
-
-
-def _corrupt_field(path: Path, why: str) -> CorruptIndex:
-    return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
 
 
 # Fields that always exist, with their type; values of other types are skipped.
@@ -151,7 +136,6 @@ _NODE_FIELDS: Mapping[str, FieldType] = {"kind": "text", "topics": "text", "orga
 _RESERVED_NAMES = frozenset({"document", "id", "source", "title", "modified_at", "section", "page", "collection"})
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ][\d:.+\-Z]{1,30})?)?)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
-_Columns = Mapping[str, Sequence[Any]]
 
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
@@ -162,10 +146,14 @@ def build_fields(store: Store, contents: GenerationContents, documents: NDArray[
     of_nodes = _columns([node.metadata for node in nodes], _NODE_FIELDS)
     of_documents = _columns([document.metadata for document in described], _DOCUMENT_FIELDS)
     for name in of_nodes.keys() & of_documents.keys():
-        of_nodes[name] = _first_present(of_nodes[name], of_documents.pop(name), documents)
+        column = of_documents.pop(name)
+        inherited = (column[document] for document in documents.tolist())
+        pairs = zip(of_nodes[name], inherited, strict=True)
+        of_nodes[name] = [value if own is None else own for own, value in pairs]
     fields = [replace(field, rows=documents) for field in _document_fields(described)]
     fields += [replace(_typed_field(name, rows), rows=documents) for name, rows in of_documents.items()]
-    return [*fields, _section_field(nodes), *(_typed_field(name, rows) for name, rows in of_nodes.items())]
+    fields.append(single_valued("section", "path", [node.section for node in nodes]))
+    return fields + [_typed_field(name, rows) for name, rows in of_nodes.items()]
 
 
 def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
@@ -191,10 +179,6 @@ def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
     return [*found, single_valued("modified_at", "date", moments)]
 
 
-def _section_field(nodes: Sequence[NodeRow]) -> FilterField:
-    return single_valued("section", "path", [node.section for node in nodes])
-
-
 def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType]) -> dict[str, list[Any]]:
     """The value of each row by field name, None without one."""
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in expected}
@@ -204,13 +188,6 @@ def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType
                 columns[name] = [None] * len(rows)
             columns[name][place] = value
     return {name: column for name, column in columns.items() if name not in _RESERVED_NAMES}
-
-
-def _first_present(of_nodes: Sequence[Any], of_documents: Sequence[Any], documents: NDArray[np.int64]) -> list[Any]:
-    return [
-        of_documents[document] if value is None else value
-        for value, document in zip(of_nodes, documents.tolist(), strict=True)
-    ]
 
 
 def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:

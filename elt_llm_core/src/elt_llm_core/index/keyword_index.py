@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 
 import bm25s
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import MAPPED_FROM
+from elt_llm_core.index.contents import MAPPED_FROM, damaged
 from elt_llm_core.text.stems import KeywordTokeniser
 
 BM25_FOLDER = "bm25"
@@ -29,33 +30,32 @@ class KeywordIndex:
         known = self._token_ids(self.tokeniser.stems(question))
         if self.bm25 is None or not known:
             return np.zeros(self.size, dtype=np.float32)
-        if self.size <= SMALL_INDEX:
-            return self._summed(self.bm25, known)
-        scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
+        if self.size > SMALL_INDEX:
+            scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
+            return scores
+        # The same sums as those of bm25s, ten times faster for few nodes.
+        scores = np.zeros(self.size, dtype=np.float32)
+        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
+        for token in known:
+            start, end = starts[token], starts[token + 1]
+            scores[nodes[start:end]] += weights[start:end]
         return scores
 
     def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return exactly `scores(question)[positions]` without scoring every node."""
-        found = np.zeros(len(positions), dtype=np.float32)
-        if self.bm25 is None:
-            return found
         if self.size <= SMALL_INDEX:
             return self.scores(question)[positions]
-        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
-        for token in self._token_ids(self.tokeniser.stems(question)):
-            start, end = int(starts[token]), int(starts[token + 1])
-            having = nodes[start:end]  # ascending, as bm25s sorts them
-            places = np.minimum(np.searchsorted(having, positions.astype(having.dtype)), end - start - 1)
-            found += np.where(having[places] == positions, weights[start:end][places], np.float32(0))
+        found = np.zeros(len(positions), dtype=np.float32)
+        for stem in self.tokeniser.stems(question):
+            having, weights = self._postings(stem)  # ascending, as bm25s sorts them
+            if len(having):
+                places = np.minimum(np.searchsorted(having, positions.astype(having.dtype)), len(having) - 1)
+                found += np.where(having[places] == positions, weights[places], np.float32(0))
         return found
 
     def document_frequency(self, stem: str) -> int:
         """The number of nodes with a stem."""
-        token = None if self.bm25 is None else self.bm25.vocab_dict.get(stem)
-        if self.bm25 is None or token is None:
-            return 0
-        starts = self.bm25.scores["indptr"]
-        return int(starts[token + 1] - starts[token])
+        return len(self._postings(stem)[0])
 
     def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
         """Score these stems as `scores` does, with these weights as inverse document frequencies.
@@ -73,19 +73,8 @@ class KeywordIndex:
     def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
         """Positions of the nodes that have all of these stems, ascending."""
         found = [self._postings(stem)[0] for stem in dict.fromkeys(stems)]
-        common = found[0] if found else np.zeros(0, dtype=np.int64)
-        for nodes in found[1:]:
-            common = np.intersect1d(common, nodes, assume_unique=True)
+        common = reduce(partial(np.intersect1d, assume_unique=True), found) if found else np.zeros(0)
         return np.sort(common).astype(np.int64)
-
-    def _summed(self, bm25: bm25s.BM25, token_ids: Sequence[int]) -> NDArray[np.float32]:
-        """Return exactly bm25s's scores for these postings, ten times faster for few nodes."""
-        scores = np.zeros(self.size, dtype=np.float32)
-        starts, nodes, weights = (bm25.scores[name] for name in ("indptr", "indices", "data"))
-        for token in token_ids:
-            start, end = starts[token], starts[token + 1]
-            scores[nodes[start:end]] += weights[start:end]
-        return scores
 
     def _postings(self, stem: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The nodes with a stem, and its contribution to the score of each."""
@@ -126,7 +115,7 @@ def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) 
         mapped = max(path.stat().st_size for path in folder.iterdir()) >= MAPPED_FROM
         bm25 = bm25s.BM25.load(folder, load_corpus=False, mmap=mapped, allow_pickle=False)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-        raise CorruptIndex(f"{folder} is damaged: {error}.", hint="Run: elt-llm verify") from error
+        raise damaged(folder, error) from error
     if int(bm25.scores["num_docs"]) != size:
         raise CorruptIndex(f"{folder} has {bm25.scores['num_docs']} nodes, not {size}.", hint="Run: elt-llm verify")
     for name in ("indptr", "indices", "data"):  # still mapped, but plain arrays, which slice much faster

@@ -19,26 +19,14 @@ from elt_llm_core.index.contents import GenerationArrays
 from elt_llm_core.utilities import Closeable
 
 
-class ExactVectorStore(BasePydanticVectorStore):
-    """Searches every vector of a generation; read-only. 100,000 vectors of 384 numbers take about 8 ms."""
+class _ReadOnlyVectorStore(BasePydanticVectorStore):
+    """A vector store of an immutable generation."""
 
     stores_text: bool = False
-    _arrays: GenerationArrays = PrivateAttr()
-
-    def __init__(self, arrays: GenerationArrays) -> None:
-        super().__init__(stores_text=False)
-        self._arrays = arrays
 
     @property
-    def client(self) -> GenerationArrays:
-        """The arrays."""
-        return self._arrays
-
-    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        """Ids and cosines of the nearest vectors, best first, ties by id."""
-        vector = np.array(query.query_embedding, dtype=np.float32)
-        places, cosines = self._arrays.exact_search(vector, query.similarity_top_k)
-        return VectorStoreQueryResult(ids=self._arrays.ids_at(places), similarities=[float(c) for c in cosines])
+    def client(self) -> None:
+        """There is no client."""
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Refused: a generation is immutable."""
@@ -47,6 +35,22 @@ class ExactVectorStore(BasePydanticVectorStore):
     def delete(self, ref_doc_id: str, **_: Any) -> None:
         """Refused: a generation is immutable."""
         raise NotImplementedError("A generation is immutable; publish a new one.")
+
+
+class ExactVectorStore(_ReadOnlyVectorStore):
+    """Searches every vector of a generation. 100,000 vectors of 384 numbers take about 8 ms."""
+
+    _arrays: GenerationArrays = PrivateAttr()
+
+    def __init__(self, arrays: GenerationArrays) -> None:
+        super().__init__()
+        self._arrays = arrays
+
+    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
+        """Ids and cosines of the nearest vectors, best first, ties by id."""
+        vector = np.array(query.query_embedding, dtype=np.float32)
+        places, cosines = self._arrays.exact_search(vector, query.similarity_top_k)
+        return VectorStoreQueryResult(ids=self._arrays.ids_at(places), similarities=cosines.tolist())
 
 
 MAX_OPEN = 16
@@ -140,10 +144,9 @@ class VectorIndexPool(Closeable):
             self._changed.notify()
 
 
-class PooledVectorStore(BasePydanticVectorStore):
+class PooledVectorStore(_ReadOnlyVectorStore):
     """Searches with Chroma, opened on first use; if Chroma fails, searches exactly and reports it in `notes`."""
 
-    stores_text: bool = False
     _indexes: VectorIndexPool = PrivateAttr()
     _folder: Path = PrivateAttr()
     _exact: ExactVectorStore = PrivateAttr()
@@ -151,13 +154,8 @@ class PooledVectorStore(BasePydanticVectorStore):
     _notes: tuple[str, ...] = PrivateAttr(default=())
 
     def __init__(self, indexes: VectorIndexPool, folder: Path, exact: ExactVectorStore, collection: str) -> None:
-        super().__init__(stores_text=False)
+        super().__init__()
         self._indexes, self._folder, self._exact, self._collection = indexes, folder, exact, collection
-
-    @property
-    def client(self) -> VectorIndexPool:
-        """The pool."""
-        return self._indexes
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -173,14 +171,6 @@ class PooledVectorStore(BasePydanticVectorStore):
             except CorruptIndex as error:
                 self._notes = (exact_search_note(error, self._collection),)
         return self._exact.query(query)
-
-    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Refused: a generation is immutable."""
-        return self._exact.add(nodes)
-
-    def delete(self, ref_doc_id: str, **_: Any) -> None:
-        """Refused: a generation is immutable."""
-        self._exact.delete(ref_doc_id)
 
     def let_go(self) -> None:
         """Close the index if it is open."""

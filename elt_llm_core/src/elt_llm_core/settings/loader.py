@@ -98,18 +98,13 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
     *sections, key = map(str, location)
     siblings = list((_at(model, location[:-1])[1] or model).model_fields)
     close = nearest_name(key, siblings)
-    meant = [".".join([*sections, close])] if close else _keys_in_other_sections(model, key)
-    return f"unknown key; did you mean {meant[0]}?" if meant else f"unknown key; known are {', '.join(siblings)}"
-
-
-def _keys_in_other_sections(model: type[BaseModel], key: str) -> list[str]:
-    """The full names of similar keys in the sections of a model."""
-    sections = {name: section_model(field.annotation) for name, field in model.model_fields.items()}
-    return [
-        f"{name}.{close}"
-        for name, section in sections.items()
-        if section is not None and (close := nearest_name(key, list(section.model_fields)))
-    ]
+    if close:
+        return f"unknown key; did you mean {'.'.join([*sections, close])}?"
+    for name, info in model.model_fields.items():
+        section = section_model(info.annotation)
+        if section is not None and (close := nearest_name(key, list(section.model_fields))):
+            return f"unknown key; did you mean {name}.{close}?"
+    return f"unknown key; known are {', '.join(siblings)}"
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
@@ -195,7 +190,10 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     source = _resolve(config, working_directory) if config else find_settings_file(working_directory)
     shown_as = shown_path(source, working_directory) if source else "built-in settings"
     document = read_yaml(source, shown_as) if source else YamlDocument({}, {})
-    settings = _with_environment(document, environment, shown_as)
+    variables = {
+        name: text for name, text in environment.items() if name.startswith(_PREFIX) and name not in _OTHER_VARIABLES
+    }
+    settings = _with_environment(document, variables, shown_as)
     project = working_directory.absolute()
     if source:
         project = source.parent.parent if source.parent.name == SETTINGS_FILE.parent.name else source.parent
@@ -204,9 +202,9 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
         start = working_directory if "ELT_LLM_STORAGE__MODELS_DIR" in environment else project
         storage = settings.storage.model_copy(update={"models_dir": _resolve(settings.storage.models_dir, start)})
         settings = settings.model_copy(update={"storage": storage})
-    return LoadedSettings(
-        settings, source, data_dir, project, _used_variables(environment), working_directory.absolute()
-    )
+    if DATA_DIR_VARIABLE in environment:
+        variables[DATA_DIR_VARIABLE] = environment[DATA_DIR_VARIABLE]
+    return LoadedSettings(settings, source, data_dir, project, variables, working_directory.absolute())
 
 
 def find_settings_file(working_directory: Path) -> Path | None:
@@ -223,14 +221,14 @@ def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
     return validate_model(model, document.value, document.origins, shown_as)
 
 
-def _with_environment(document: YamlDocument, environment: Mapping[str, str], shown_as: str) -> Settings:
+def _with_environment(document: YamlDocument, variables: Mapping[str, str], shown_as: str) -> Settings:
     """Validate file and environment together, so that one message lists the mistakes of both."""
     value = {key: dict(part) if isinstance(part, Mapping) else part for key, part in document.value.items()}
     origins = dict(document.origins)
     mistakes: list[str] = []
-    for variable in sorted(name for name in environment if name.startswith(_PREFIX) and name not in _OTHER_VARIABLES):
+    for variable, text in sorted(variables.items()):
         try:
-            section, key, override = _override(variable, environment[variable])
+            section, key, override = _override(variable, text)
         except SettingsError as error:
             mistakes.append(str(error))
             continue
@@ -281,15 +279,6 @@ def _parse_scalar(variable: str, text: str, allowed: str) -> object:
         raise SettingsError(f"environment variable {variable} = {text!r}: must be {allowed}") from error
     takes_text = allowed.startswith(("text", "a path", "one of"))
     return text if takes_text and value is not None else value
-
-
-def _used_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that settings came from, without any others, which may be secrets."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if name == DATA_DIR_VARIABLE or (name.startswith(_PREFIX) and name not in _OTHER_VARIABLES)
-    }
 
 
 def _data_dir(settings: Settings, project: Path, environment: Mapping[str, str], working_directory: Path) -> Path:

@@ -41,19 +41,11 @@ def profile_as_yaml(profile: Profile) -> str:
             *_comment_lines(Profile, key, ""),
             _key_value_line(key, named) if named else f"#{_key_value_line(key, [example])}",
         ]
-    for name in ("query", "answer", "llm"):
+    for name in ("query", "answer", "llm", *(["prompt"] if profile.prompt else [])):
         section: BaseModel | None = getattr(profile, name)
         given = section.model_dump(mode="json", exclude_unset=True) if section else {}
         lines += ["", *_comment_lines(Profile, name, "")]
         lines += [f"{name}:", *_key_lines(type(section), given, others=False)] if section else [f"#{name}: {{}}"]
-    if profile.prompt is not None:
-        given = profile.prompt.model_dump(mode="json", exclude_unset=True)
-        lines += [
-            "",
-            *_comment_lines(Profile, "prompt", ""),
-            "prompt:",
-            *_key_lines(type(profile.prompt), given, others=False),
-        ]
     return "\n".join([*lines, ""])
 
 

@@ -17,7 +17,7 @@ def stopwords_of(language: str) -> frozenset[str]:
     from bm25s import stopwords
 
     record = load_language(language)
-    listed = getattr(stopwords, record.bm25s_stopwords) if record.bm25s_stopwords else record.stopwords
+    listed = getattr(stopwords, record.bm25s_stopwords) if record.bm25s_stopwords else record.words("stopwords")
     return frozenset(map(fold, listed))
 
 
@@ -104,10 +104,10 @@ class _DiacriticsRestorer:
     """Spells lower-case words that were typed without diacritics as the language most likely does."""
 
     def __init__(self, language: Language) -> None:
-        self._letters = dict(pair.split() for pair in language.letter_pairs)
+        self._letters = dict(pair.split() for pair in language.words("letter_pairs"))
         after = f"(?<![{language.no_letter_pair_after}])" if language.no_letter_pair_after else ""
         self._pair = re.compile(f"{after}(?:{'|'.join(self._letters)})") if self._letters else None
-        self._endings = [tuple(pair.split()) for pair in language.endings]
+        self._endings = [tuple(pair.split()) for pair in language.words("endings")]
 
     def restore_letters(self, word: str) -> str:
         """Replace pairs of letters by the letters they are typed for: `aerzte` by `ärzte` in German."""

@@ -1,17 +1,17 @@
 """The word lists of each language, read from one TOML file per language in this folder; rules in Python use them.
 
-To add a language, add one file, `<ISO 639-1 code>.toml`. Its keys are the fields of `Language`; all but `name` may be
-left out. A list is a string of words separated by white space, or an array of strings where entries hold spaces.
+To add a language, add one file, `<ISO 639-1 code>.toml`. Its keys are the fields of `Language` and the names in
+`WORD_LISTS`, which comments in en.toml, de.toml and fr.toml explain; all but `name` may be left out. A list is a string
+of words separated by white space, or an array of strings where entries hold spaces.
 """
 
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any
 
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.text.normalise import fold
@@ -19,60 +19,31 @@ from elt_llm_core.text.normalise import fold
 Words = tuple[str, ...]
 
 
+WORD_LISTS = frozenset(
+    """
+    stopwords letter_pairs endings articles quantifiers determiners prepositions conjunctions subordinators relatives
+    pronouns permissions modals conditionals be have do negations negators adverbs plain_adjectives weekdays
+    document_parts title_abbreviations reference_abbreviations open_abbreviations sentence_starters words_before_numbers
+    """.split()  # noqa: SIM905 - a literal list has one name on each of thirty lines
+)
+
+
 @dataclass(frozen=True)
 class Language:
-    """The word lists of one language, in the order of its file and in lower case; empty where the file has none."""
+    """The rules and word lists of one language; words are in lower case and in the order of its file."""
 
     code: str
     name: str
     sentence_rules: bool = False
     """Whether rules that read sentences (definitions, fields, grounding, questions) apply to this language."""
-
-    # Keyword search and detection.
     snowball: str = ""
     """The Snowball algorithm; without one, words are compared as they are."""
     bm25s_stopwords: str = ""
     """The name of a stopword list of bm25s, used in place of `stopwords`."""
-    stopwords: Words = ()
     distinctive_letters: str = ""
     """Letters that no other language here has."""
-    letter_pairs: Words = ()
-    """Pairs of letters that may be typed in place of one, each followed by that letter: "ae ä"."""
     no_letter_pair_after: str = ""
-    """Letters after which such a pair is two letters."""
-    endings: Words = ()
-    """Endings as typed without diacritics, each followed by its usual spelling: "ees ées"; longest first."""
-
-    # Parts of speech.
-    articles: Words = ()
-    quantifiers: Words = ()
-    determiners: Words = ()
-    """Demonstratives and possessives; neither articles nor quantifiers."""
-    prepositions: Words = ()
-    conjunctions: Words = ()
-    subordinators: Words = ()
-    relatives: Words = ()
-    pronouns: Words = ()
-    permissions: Words = ()
-    obligations: Words = ()
-    modals: Words = ()
-    """Permissions, obligations, and modal verbs that forbid."""
-    conditionals: Words = ()
-    be: Words = ()
-    have: Words = ()
-    do: Words = ()
-    auxiliaries: Words = ()
-    """The verbs that a yes-or-no question starts with."""
-    negations: Words = ()
-    """Adverbs of negation."""
-    negators: Words = ()
-    """All words that deny, determiners and pronouns included."""
-    adverbs: Words = ()
-    plain_adjectives: Words = ()
-    """Adjectives that never belong to a name, such as "new" and "other"."""
-    question_words: Words = ()
-
-    # Numbers and dates.
+    """Letters after which a pair of `letter_pairs` is two letters."""
     numbers: Mapping[str, float] = field(default_factory=dict)
     """Cardinals from two on by spelling, without scales."""
     ordinals: Mapping[str, float] = field(default_factory=dict)
@@ -80,32 +51,14 @@ class Language:
     """Hundred, thousand and so on, with their abbreviations."""
     months: tuple[Words, ...] = ()
     """Twelve tuples: the full name of the month first, then its abbreviations and other forms."""
-    weekdays: Words = ()
     full_stop_after_day: bool = False
     """Whether days are written as in "3. Mai"."""
-
-    # Layout.
-    document_parts: Words = ()
-    """Nouns for parts of a document: rule, section, table, page."""
-    title_abbreviations: Words = ()
-    """Abbreviations that never end a sentence, without the last full stop."""
-    reference_abbreviations: Words = ()
-    """Abbreviations that are followed by a number or letter."""
-    open_abbreviations: Words = ()
-    """Abbreviations that may end a sentence."""
-    sentence_starters: Words = ()
-    """Words that start sentences and hardly ever follow an abbreviation within one."""
-    words_before_numbers: Words = ()
-    """Words that a number on the next line belongs to."""
-
     lists: Mapping[str, Words] = field(default_factory=dict)
-    """Narrower lists that a single rule uses, by name: the table [lists] of the file."""
+    """The lists in `WORD_LISTS`, and narrower lists that a single rule uses: the table [lists] of the file."""
 
     def words(self, name: str) -> Words:
-        """The list `name`: a field of this record, or a key of `lists`; empty if the language has none."""
-        if name in self.lists:
-            return self.lists[name]
-        return tuple(getattr(self, name)) if name in _WORD_LISTS else ()
+        """The list `name`; empty if the language has none."""
+        return self.lists.get(name, ())
 
 
 @cache
@@ -126,23 +79,14 @@ def load_language(code: str) -> Language:
 def parse_language(code: str, toml: str) -> Language:
     """A language from the text of its file. Raises TypeError for a key that `Language` lacks."""
     content = tomllib.loads(toml)
-    lists = {name: _words(value) for name, value in content.pop("lists", {}).items()}
+    given = content.pop("lists", {}) | {name: content.pop(name) for name in WORD_LISTS & content.keys()}
+    lists = {name: _words(value) for name, value in given.items()}
     months = tuple(_words(forms) for forms in content.pop("months", ()))
-    plain = {name: _value(name, value) for name, value in content.items()}
-    return Language(code=code, months=months, lists=MappingProxyType(lists), **plain)
-
-
-def _value(name: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return MappingProxyType({word: float(number) for word, number in value.items()})
-    return _words(value) if name in _WORD_LISTS else value
+    return Language(code=code, months=months, lists=MappingProxyType(lists), **content)
 
 
 def _words(value: str | list[str]) -> Words:
     return tuple(value.split()) if isinstance(value, str) else tuple(value)
-
-
-_WORD_LISTS = frozenset(one.name for one in fields(Language) if one.type == Words)
 
 
 @cache
