@@ -1,4 +1,4 @@
-"""A collection with two generations, made once and copied for each test that harms it."""
+"""Fixtures: a collection with two generations, built once, and a copy for each test that damages files."""
 
 import shutil
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ def _template(tmp_path_factory: pytest.TempPathFactory) -> StoredLibrary:
 
 @pytest.fixture
 def made(_template: StoredLibrary, tmp_path: Path) -> StoredLibrary:
-    """Generation 1 of 40 nodes, and 2, copied from it, of 44."""
+    """Build a collection whose generation 1 has 40 nodes and whose generation 2, a copy with additions, has 44."""
     shutil.copytree(_template.data_dir, tmp_path / "data")
     return StoredLibrary(tmp_path / "data", _template.hashes)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty data directory, locked and open for writing."""
+    """Open an empty data directory for writing."""
     with writing(tmp_path / "empty") as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""A model as a graph: neighbours, ways from one to the other, what lies around."""
+"""The graph of an enterprise model returns neighbours, paths and surroundings of an entity."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -28,13 +28,13 @@ def model_of_pairs(lines: Iterable[tuple[str, str]], entities: str = "abcdef") -
 CHAIN = ModelGraph(model_of_pairs([("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("e", "a")]))
 
 
-def test_neighbours_are_one_line_away_in_either_direction() -> None:
+def test_neighbours_are_entities_one_relationship_away_in_either_direction() -> None:
     assert CHAIN.neighbours("a") == ("b", "c", "e")
     assert CHAIN.neighbours("a", directed=True) == ("b", "c")
     assert CHAIN.neighbours("f") == ()
 
 
-def test_paths_come_shortest_first() -> None:
+def test_paths_are_ordered_by_length() -> None:
     assert CHAIN.paths("a", "d") == [("a", "c", "d"), ("a", "b", "c", "d")]
     assert CHAIN.paths("a", "d", 1) == [("a", "c", "d")]
     assert CHAIN.paths("a", "d", longest=1) == []
@@ -42,12 +42,12 @@ def test_paths_come_shortest_first() -> None:
     assert CHAIN.paths("a", "f") == []
 
 
-def test_directed_paths_follow_the_lines() -> None:
+def test_directed_paths_follow_relationships_from_source_to_target() -> None:
     assert CHAIN.paths("d", "e", directed=True) == []
     assert CHAIN.paths("e", "c", directed=True) == [("e", "a", "c"), ("e", "a", "b", "c")]
 
 
-def test_an_ego_graph_holds_what_is_near_and_the_lines_among_it() -> None:
+def test_an_ego_graph_has_the_entities_within_the_radius_and_their_relationships() -> None:
     near = CHAIN.ego_graph("b")
     assert [entity.id for entity in near.entities] == ["a", "b", "c"]
     assert [line.id for line in near.relationships] == ["r0", "r1", "r3"]
@@ -55,19 +55,19 @@ def test_an_ego_graph_holds_what_is_near_and_the_lines_among_it() -> None:
     assert [entity.id for entity in CHAIN.ego_graph("b", 2).entities] == ["a", "b", "c", "d", "e"]
 
 
-def test_an_unknown_entity_is_named_with_its_nearest() -> None:
+def test_an_unknown_entity_id_is_refused_with_the_nearest_ids() -> None:
     with pytest.raises(UsageError, match="no entity with the id 'zz'") as refusal:
         CHAIN.neighbours("zz")
     assert refusal.value.hint
 
 
-def test_lines_to_entities_that_do_not_exist_lead_nowhere() -> None:
+def test_relationships_to_missing_entities_are_ignored() -> None:
     graph = ModelGraph(model_of_pairs([("a", "x"), ("", "a"), ("a", "a")], "ab"))
     assert graph.neighbours("a") == ()
 
 
 @given(pairs)
-def test_every_path_is_simple_and_runs_along_lines(lines: Pairs) -> None:
+def test_every_path_is_simple_and_follows_relationships(lines: Pairs) -> None:
     graph = ModelGraph(model_of_pairs(lines))
     paths = graph.paths("a", "f", 50)
     assert len(set(paths)) == len(paths)
@@ -79,14 +79,14 @@ def test_every_path_is_simple_and_runs_along_lines(lines: Pairs) -> None:
 
 
 @given(pairs)
-def test_the_order_of_lines_changes_nothing(lines: Pairs) -> None:
+def test_paths_and_neighbours_do_not_depend_on_the_order_of_relationships(lines: Pairs) -> None:
     one, other = ModelGraph(model_of_pairs(lines)), ModelGraph(model_of_pairs(reversed(lines)))
     for directed in (False, True):
         assert one.paths("a", "f", directed=directed) == other.paths("a", "f", directed=directed)
         assert all(one.neighbours(x, directed=directed) == other.neighbours(x, directed=directed) for x in "abcdef")
 
 
-def test_a_dense_graph_yields_its_first_paths_at_once() -> None:
+def test_the_first_paths_of_a_dense_graph_are_found_without_visiting_all_paths() -> None:
     names = [chr(number) for number in range(0x4E00, 0x4E00 + 60)]
     graph = ModelGraph(model_of_pairs([(x, y) for x in names for y in names if x != y], "".join(names)))
     paths = graph.paths(names[0], names[-1], 20)

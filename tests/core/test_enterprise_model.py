@@ -1,4 +1,4 @@
-"""Models and inventories keep what they hold as JSON, in an order that does not depend on how it was put in."""
+"""Enterprise models and inventories are stored as JSON in an order that does not depend on their input."""
 
 import json
 from typing import get_args
@@ -42,7 +42,7 @@ def test_a_model_is_read_back_from_json_unchanged(drawn: list[Entity], lines: li
 
 
 @given(st.lists(entities, max_size=5, unique_by=lambda entity: entity.id))
-def test_the_order_of_entities_is_that_of_their_names_and_places(drawn: list[Entity]) -> None:
+def test_the_order_of_sorted_entities_does_not_depend_on_the_input(drawn: list[Entity]) -> None:
     backwards = EnterpriseModel(entities=tuple(reversed(drawn))).in_order()
     assert EnterpriseModel(entities=tuple(drawn)).in_order() == backwards
 
@@ -65,7 +65,9 @@ def test_an_inventory_is_read_back_from_json_in_any_key_order(drawn: list[FactSh
         ("", "", "Member holds Membership."),
     ],
 )
-def test_a_relationship_reads_as_a_sentence(source: Cardinality, target: Cardinality, sentence: str) -> None:
+def test_a_relationship_is_written_as_a_sentence_with_its_cardinality(
+    source: Cardinality, target: Cardinality, sentence: str
+) -> None:
     one, other = (
         RelationshipEnd(name="Member", cardinality=source),
         RelationshipEnd(name="Membership", cardinality=target),
@@ -73,11 +75,11 @@ def test_a_relationship_reads_as_a_sentence(source: Cardinality, target: Cardina
     assert Relationship(id="r", source=one, target=other, name="holds").sentence == sentence
 
 
-def test_a_relationship_without_a_name_still_reads_as_a_sentence() -> None:
+def test_a_relationship_without_a_name_is_written_as_a_sentence() -> None:
     relationship = Relationship(id="r", source=RelationshipEnd(name="A"), target=RelationshipEnd(name="B"))
     assert relationship.sentence == "A is related to B."
 
 
-def test_a_model_of_something_else_is_refused() -> None:
+def test_json_of_another_shape_is_refused_as_an_enterprise_model() -> None:
     with pytest.raises(ValidationError, match="extra"):
         EnterpriseModel.from_json({"entities": [], "tables": []})

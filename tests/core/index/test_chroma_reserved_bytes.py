@@ -9,7 +9,7 @@ from elt_llm_core.store.store import Store
 from stored.shelf import COLLECTION, put, some_documents
 
 
-def test_a_published_index_has_no_reserved_bytes(store: Store) -> None:
+def test_the_reserved_bytes_of_a_published_index_are_zero(store: Store) -> None:
     put(store, some_documents(3))
     folder = store.folder(COLLECTION) / "1" / CHROMA_FOLDER
     [data] = folder.glob("*/data_level0.bin")
@@ -23,12 +23,12 @@ def test_a_published_index_has_no_reserved_bytes(store: Store) -> None:
     assert verify_collection(store, COLLECTION).damage == ()
 
 
-def test_a_folder_without_an_index_is_accepted(store: Store) -> None:
+def test_a_folder_without_index_files_has_no_reserved_bytes_to_clear(store: Store) -> None:
     clear_reserved_bytes(store.data_dir)
     assert not has_uncleared_bytes(store.data_dir / "missing")
 
 
-def test_a_purge_rebuilds_an_index_with_stray_memory(store: Store) -> None:
+def test_a_purge_rebuilds_an_index_whose_reserved_bytes_are_not_zero(store: Store) -> None:
     put(store, some_documents(3))
     [data] = (store.folder(COLLECTION) / "1" / CHROMA_FOLDER).glob("*/data_level0.bin")
     data.write_bytes(data.read_bytes()[:-8] + b"a secret")

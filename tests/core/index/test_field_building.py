@@ -43,7 +43,7 @@ def _publish(store: Store, embedding: FakeEmbedding) -> None:
 
 
 def _values(generation: Generation, name: str) -> dict[str, set[Any]]:
-    """The values of each node by its text, found by filtering on each value alone."""
+    """Return the values of each node by its text, found by filtering on one value at a time."""
     field = generation.filter_fields.get(name)
     assert field is not None
     texts = [node.text for node in generation.nodes(generation.ids)]
@@ -61,7 +61,7 @@ def _only(place: int, count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def fields(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[str, Values]]:
-    """The type and values of every field by name."""
+    """Return the type and the values of every field by name."""
     data_dir: Path = tmp_path_factory.mktemp("fields")
     embedding = FakeEmbedding()
     with writing(data_dir) as store:
@@ -72,7 +72,7 @@ def fields(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[str, 
         return {name: (types[name], _values(generation, name)) for name in names}
 
 
-def test_every_generation_has_the_standard_fields(fields: Mapping[str, Any]) -> None:
+def test_every_generation_has_the_standard_filter_fields(fields: Mapping[str, Any]) -> None:
     always = "authors dates document id kind language modified_at organisations page section source title topics year"
     assert set(always.split()) <= fields.keys()
 
@@ -93,12 +93,12 @@ def test_every_generation_has_the_standard_fields(fields: Mapping[str, Any]) -> 
         ("source", "text", {"deep/a.md"}, {"b.md"}, {"c.md", "copy of c.md"}),
     ],
 )
-def test_a_field_has_the_values_that_were_stored(
+def test_a_filter_field_has_the_values_of_the_stored_metadata(
     fields: Mapping[str, tuple[str, Values]], name: str, kind: str, alpha: set[Any], beta: set[Any], gamma: set[Any]
 ) -> None:
     assert fields[name] == (kind, {"alpha": alpha, "beta": beta, "gamma": gamma})
 
 
-def test_a_document_is_found_by_id_path_file_name_and_title(fields: Mapping[str, tuple[str, Values]]) -> None:
+def test_the_document_field_matches_id_path_file_name_and_title(fields: Mapping[str, tuple[str, Values]]) -> None:
     of_alpha = fields["document"][1]["alpha"]
     assert of_alpha == fields["id"][1]["alpha"] | {"deep/a.md", "a.md", "a"}

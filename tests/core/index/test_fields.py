@@ -30,7 +30,7 @@ def test_rows_of_a_many_valued_field_are_found_by_each_value(rows: list[list[str
     assert _mask_of(many_valued("word", "text", rows), wanted) == [wanted in row for row in rows]
 
 
-def test_fields_are_read_back_and_document_fields_apply_to_every_node(tmp_path: Path) -> None:
+def test_written_fields_are_read_back_and_document_fields_apply_to_each_node(tmp_path: Path) -> None:
     of_documents = many_valued("names", "text", [["a", "b"], [], ["b"]])
     written = [
         single_valued("kind", "text", ["table", None, "text"]),
@@ -58,7 +58,7 @@ def test_fields_are_read_back_and_document_fields_apply_to_every_node(tmp_path: 
     assert fields.get("no such") is None
 
 
-def test_a_generation_older_than_fields_has_only_pages(tmp_path: Path) -> None:
+def test_a_generation_without_a_fields_folder_has_only_the_page_field(tmp_path: Path) -> None:
     fields = open_fields(tmp_path, {"document": NODES_OF_DOCUMENTS, "page": np.zeros(3, dtype=np.int64)})
     assert (fields.complete, fields.names) == (False, ["page"])
 
@@ -71,7 +71,7 @@ def test_fields_of_an_empty_generation_are_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["0.npy", "0.json"])
-def test_a_damaged_field_is_reported(tmp_path: Path, name: str) -> None:
+def test_a_damaged_field_file_raises_corrupt_index(tmp_path: Path, name: str) -> None:
     write_fields(tmp_path, [single_valued("kind", "text", ["table"])])
     (tmp_path / FILTERS_FOLDER / name).write_bytes(b"[")
     one = np.zeros(1, dtype=np.int64)

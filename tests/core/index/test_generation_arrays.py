@@ -40,21 +40,21 @@ def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: i
 
 
 @given(st.integers(1, 50), st.data())
-def test_positions_are_the_inverse_of_ids(count: int, data: st.DataObject) -> None:
+def test_positions_returns_the_positions_of_the_ids_that_ids_at_returns(count: int, data: st.DataObject) -> None:
     arrays = _arrays(count)
     wanted = data.draw(st.lists(st.integers(0, count - 1)))
     assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted
 
 
 @pytest.mark.parametrize("unknown", ["0" * 35 + "x", "", "z" * 36, "0" * 36 + "more", "é"])
-def test_an_unknown_id_is_an_error(unknown: str) -> None:
+def test_the_position_of_an_unknown_id_raises_corrupt_index(unknown: str) -> None:
     with pytest.raises(CorruptIndex):
         _arrays(3).positions([unknown])
     with pytest.raises(CorruptIndex):
         _arrays(0).positions([unknown])
 
 
-def test_arrays_are_read_back_unchanged_and_vectors_stay_on_disk(tmp_path: Path) -> None:
+def test_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: Path) -> None:
     arrays = _arrays(20)
     write_arrays(tmp_path, arrays)
     back = read_arrays(tmp_path)

@@ -29,7 +29,7 @@ def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str) -> None:
     assert np.allclose(build_keyword_index(STEMS, TOKENISER).scores(question), expected, atol=1e-6)
 
 
-def test_ranking_equals_that_of_the_llama_index_retriever() -> None:
+def test_the_ranking_equals_that_of_the_bm25_retriever_of_llamaindex() -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     nodes: list[BaseNode] = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
     retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5, skip_stemming=True, token_pattern=r"\S+")
@@ -43,10 +43,10 @@ def test_ranking_equals_that_of_the_llama_index_retriever() -> None:
 
 
 class UnstemmedWords(KeywordTokeniser):
-    """Uses every word as its own stem, so that the letters of a query are those of the nodes."""
+    """A tokeniser that uses every word as its own stem."""
 
     def stems(self, text: str) -> list[str]:
-        """The words."""
+        """Return the words."""
         return text.split()
 
 
@@ -55,7 +55,7 @@ WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, m
 
 @settings(max_examples=40)
 @given(WORDS, st.lists(st.sampled_from("abcdefgh"), max_size=4), st.data())
-def test_scores_of_a_subset_of_nodes_are_bit_for_bit_those_of_all(
+def test_the_scores_of_some_nodes_equal_their_scores_among_all_nodes(
     nodes: list[list[str]], asked: list[str], data: st.DataObject
 ) -> None:
     index = build_keyword_index(nodes, UnstemmedWords())
@@ -66,7 +66,7 @@ def test_scores_of_a_subset_of_nodes_are_bit_for_bit_those_of_all(
 
 @settings(max_examples=40)
 @given(WORDS, st.sampled_from("abcdefgh"))
-def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word: str) -> None:
+def test_keyword_scores_follow_the_published_bm25_formula(nodes: list[list[str]], word: str) -> None:
     index = build_keyword_index(nodes, TOKENISER)
     frequency = sum(word in node for node in nodes)
     average = sum(map(len, nodes)) / len(nodes)
@@ -81,7 +81,7 @@ def test_scores_are_those_of_the_published_formula(nodes: list[list[str]], word:
 
 
 @pytest.mark.parametrize("stems", [[], [[]], [[], [], []]])
-def test_an_index_without_words_has_no_scores_and_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
+def test_a_keyword_index_without_words_scores_zero_and_writes_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
     index = build_keyword_index(stems, TOKENISER)
     write_keyword_index(tmp_path, index)
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_an_index_without_words_has_no_scores_and_no_files(tmp_path: Path, stems
     assert back.document_frequency("anchor") == 0
 
 
-def test_nodes_without_words_score_zero() -> None:
+def test_a_node_without_words_scores_zero() -> None:
     index = build_keyword_index([["anchor"], [], ["reef"]], TOKENISER)
     assert index.scores("anchor")[0] > 0
     assert index.scores("anchor")[1:].tolist() == [0.0, 0.0]
@@ -101,13 +101,13 @@ def _scores(index: KeywordIndex) -> list[list[float]]:
     return [index.scores(question).tolist() for question in ("anchor", "tide reef", "nothing known", "entry 12")]
 
 
-def test_an_index_on_disk_scores_as_it_did_in_memory(tmp_path: Path) -> None:
+def test_a_keyword_index_scores_the_same_on_disk_and_in_memory(tmp_path: Path) -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     write_keyword_index(tmp_path, index)
     assert _scores(read_keyword_index(tmp_path, TOKENISER, 40)) == _scores(index)
 
 
-def test_an_index_with_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
+def test_a_keyword_index_with_an_unexpected_number_of_nodes_is_refused(tmp_path: Path) -> None:
     write_keyword_index(tmp_path, build_keyword_index(STEMS, TOKENISER))
     with pytest.raises(CorruptIndex, match="40 nodes, not 41"):
         read_keyword_index(tmp_path, TOKENISER, 41)

@@ -47,11 +47,11 @@ def test_a_file_that_is_not_a_passport_is_refused(text: str) -> None:
         Passport.from_json(text)
 
 
-def test_an_untouched_directory_has_no_damage(directory: Path) -> None:
+def test_an_unchanged_generation_has_no_damaged_files(directory: Path) -> None:
     assert damaged_files(directory, _passport(directory).to_json()) == []
 
 
-def test_every_kind_of_difference_is_reported(directory: Path) -> None:
+def test_changed_missing_and_additional_files_are_reported(directory: Path) -> None:
     text = _passport(directory).to_json()
     (directory / "ids.npy").unlink()
     (directory / "pin").unlink()
@@ -71,7 +71,7 @@ def test_every_kind_of_difference_is_reported(directory: Path) -> None:
     ]
 
 
-def test_a_missing_directory_lacks_every_file(directory: Path) -> None:
+def test_every_file_of_a_missing_directory_is_reported_as_missing(directory: Path) -> None:
     assert damaged_files(directory / "gone", _passport(directory).to_json()) == [
         "passport.json: missing",
         "pin: missing",
@@ -80,6 +80,6 @@ def test_a_missing_directory_lacks_every_file(directory: Path) -> None:
     ]
 
 
-def test_a_modified_pin_is_reported(directory: Path) -> None:
+def test_a_changed_pin_file_is_reported(directory: Path) -> None:
     (directory / "pin").write_bytes(b"x" * 64)
     assert damaged_files(directory, _passport(directory).to_json()) == ["pin: its bytes have changed"]

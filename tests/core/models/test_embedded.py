@@ -22,14 +22,14 @@ def model() -> EmbeddedMiniLm:
     return EmbeddedMiniLm()
 
 
-def test_related_texts_are_nearer_than_unrelated_ones(model: EmbeddedMiniLm) -> None:
+def test_the_vectors_of_related_texts_are_nearer_than_those_of_unrelated_texts(model: EmbeddedMiniLm) -> None:
     question = model.embed_question("How many players may a team register?")
     near, far = model.embed_texts(["A team may register up to 25 players.", "The weather is nice today."]) @ question
     assert near > 0.6
     assert far < 0.2
 
 
-def test_vectors_have_length_one_and_the_promised_shape(model: EmbeddedMiniLm) -> None:
+def test_vectors_have_length_one_and_the_documented_shape(model: EmbeddedMiniLm) -> None:
     vectors = model.embed_texts(TEXTS)
     assert vectors.shape == (len(TEXTS), model.fingerprint.dimension)
     assert vectors.dtype == np.float32
@@ -38,18 +38,18 @@ def test_vectors_have_length_one_and_the_promised_shape(model: EmbeddedMiniLm) -
 
 @settings(max_examples=10, deadline=None)
 @given(order=st.permutations(range(len(TEXTS))))
-def test_a_vector_is_bitwise_the_same_in_any_order(order: list[int]) -> None:
+def test_a_vector_does_not_depend_on_the_order_of_the_texts(order: list[int]) -> None:
     model = EmbeddedMiniLm(threads=2)
     assert np.array_equal(model.embed_texts([TEXTS[place] for place in order]), model.embed_texts(TEXTS)[order])
 
 
-def test_a_vector_is_bitwise_the_same_alone_and_in_a_batch(model: EmbeddedMiniLm) -> None:
+def test_a_vector_does_not_depend_on_the_batch(model: EmbeddedMiniLm) -> None:
     together = model.embed_texts(TEXTS)
     alone = np.concatenate([EmbeddedMiniLm(threads=1).embed_texts([text]) for text in TEXTS])
     assert np.array_equal(together, alone)
 
 
-def test_several_threads_may_share_one_model() -> None:
+def test_several_threads_share_one_embedding_model() -> None:
     model = EmbeddedMiniLm()
     with ThreadPoolExecutor(4) as pool:
         first, *others = pool.map(lambda _: model.embed_texts(TEXTS), range(4))
@@ -79,17 +79,17 @@ def test_a_text_without_words_is_refused(model: EmbeddedMiniLm, empty: str) -> N
         model.embed_question(empty)
 
 
-def test_no_texts_give_no_rows(model: EmbeddedMiniLm) -> None:
+def test_an_empty_list_of_texts_gives_an_array_without_rows(model: EmbeddedMiniLm) -> None:
     assert model.embed_texts([]).shape == (0, 384)
 
 
-def test_lone_surrogates_are_accepted(model: EmbeddedMiniLm) -> None:
+def test_texts_with_lone_surrogates_are_embedded(model: EmbeddedMiniLm) -> None:
     assert model.embed_texts(["broken \ud800 text"]).shape == (1, 384)
     assert model.token_spans("broken \ud800 text")[0] == (0, 6)
 
 
 @given(text=st.text(max_size=80))
-def test_token_spans_are_ordered_and_lie_in_the_text(model: EmbeddedMiniLm, text: str) -> None:
+def test_token_spans_ascend_and_lie_within_the_text(model: EmbeddedMiniLm, text: str) -> None:
     spans = model.token_spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
@@ -102,7 +102,7 @@ def test_token_spans_follow_the_words(model: EmbeddedMiniLm) -> None:
     assert pieces[-4:] == [":", "12", ".", "3"]
 
 
-def test_a_text_prefix_counts_against_the_limit_and_changes_identity_and_vectors(model: EmbeddedMiniLm) -> None:
+def test_a_text_prefix_lowers_the_token_limit_and_changes_fingerprint_and_vectors(model: EmbeddedMiniLm) -> None:
     prefixed = EmbeddedMiniLm(text_prefix="passage: ", query_prefix="query: ")
     assert prefixed.token_limit == model.token_limit - 2
     assert prefixed.fingerprint.key != model.fingerprint.key
@@ -110,7 +110,7 @@ def test_a_text_prefix_counts_against_the_limit_and_changes_identity_and_vectors
     assert np.array_equal(prefixed.embed_question("a goal"), model.embed_question("query: a goal"))
 
 
-def test_llamaindex_methods_give_the_same_vectors(model: EmbeddedMiniLm) -> None:
+def test_the_methods_of_llamaindex_return_the_vectors_of_embed_texts(model: EmbeddedMiniLm) -> None:
     assert model.get_text_embedding(TEXTS[0]) == model.embed_texts([TEXTS[0]])[0].tolist()
     assert model.get_query_embedding(TEXTS[0]) == model.embed_question(TEXTS[0]).tolist()
     assert model.get_text_embedding_batch(TEXTS) == model.embed_texts(TEXTS).tolist()

@@ -10,17 +10,17 @@ from model_servers.settings import CLOSED, settings_of
 from optional import needs
 
 
-def test_the_default_embedding_is_the_embedded_one() -> None:
+def test_the_default_embedding_model_is_all_minilm() -> None:
     assert isinstance(create_embedding(Settings()), EmbeddedMiniLm)
 
 
-def test_prefixes_of_the_settings_reach_the_model() -> None:
+def test_the_embedded_model_uses_the_prefixes_of_the_settings() -> None:
     chosen = {"query_prefix": "query: ", "text_prefix": "passage: "}
     fingerprint = create_embedding(Settings.model_validate({"embedding": chosen})).fingerprint
     assert (fingerprint.query_prefix, fingerprint.text_prefix) == ("query: ", "passage: ")
 
 
-def test_the_embedded_provider_refuses_a_model_it_does_not_have() -> None:
+def test_the_embedded_provider_refuses_the_name_of_another_model() -> None:
     with pytest.raises(SettingsError, match="'bge-m3'") as caught:
         create_embedding(Settings.model_validate({"embedding": {"model": "bge-m3"}}))
     assert "all-MiniLM-L6-v2" in caught.value.hint
@@ -31,7 +31,7 @@ def test_the_fake_embedding_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("provider", ["ollama", "openai_like"])
-def test_servers_are_contacted_only_when_needed(provider: str) -> None:
+def test_creating_a_model_sends_no_request_to_its_server(provider: str) -> None:
     if provider == "openai_like":
         needs("llama_index.llms.openai_like")
     settings = settings_of(provider)
@@ -50,7 +50,7 @@ def test_an_openai_like_server_needs_a_model_name(section: str) -> None:
         (create_llm if section == "llm" else create_embedding)(settings)
 
 
-def test_without_a_language_model_answers_are_extracted() -> None:
+def test_the_extractive_provider_creates_no_language_model() -> None:
     assert choose_llm(Settings.model_validate({"llm": {"provider": "extractive"}})) == LlmChoice(None)
 
 

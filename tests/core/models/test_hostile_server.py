@@ -1,4 +1,4 @@
-"""A hostile server: endless and compressed replies, and lone surrogates."""
+"""Endless replies, compressed replies and lone surrogates of a hostile server do no harm."""
 
 import asyncio
 import gzip
@@ -26,7 +26,7 @@ AT_MOST = 20.0  # seconds
 
 @contextmanager
 def serving(body: Body, status: int = 200, encoding: str = "identity") -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """The address of a server that sends this reply to every request, and the headers it received."""
+    """Yield the address of a server that sends one reply to every request, and the request headers it received."""
     heard: list[dict[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -46,7 +46,7 @@ def serving(body: Body, status: int = 200, encoding: str = "identity") -> Iterat
         do_GET = do_POST = _reply  # noqa: N815 - the names that the base class looks for
 
         def log_message(self, *arguments: object) -> None:
-            """Silent."""
+            """Write no log."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         http.daemon_threads, http.block_on_close = True, False
@@ -69,7 +69,7 @@ def flooding() -> Iterator[bytes]:
     return itertools.repeat(b"x" * 1_000_000, 1000)
 
 
-def test_a_reply_that_never_ends_times_out() -> None:
+def test_an_endless_reply_times_out() -> None:
     started = time.monotonic()
     with serving(dripping) as (address, _), pytest.raises(ModelTimeout), OllamaServer(asking(address), "any") as server:
         server.models()
@@ -83,7 +83,7 @@ def test_an_oversized_reply_is_rejected(status: int) -> None:
         complete_prompt(llm, "Why?")
 
 
-def test_the_openai_client_does_not_hide_the_reason_of_a_rejected_reply() -> None:
+def test_the_error_names_the_reason_of_a_reply_rejected_within_the_openai_client() -> None:
     with serving(flooding, encoding="gzip") as (address, _):
         settings = settings_of("openai_like", openai_like={"base_url": address, "llm_model": "any"})
         with open_llm(settings) as llm, pytest.raises(UnusableReply, match="compresses its replies"):
@@ -133,7 +133,7 @@ def _request_asynchronously(settings: Settings) -> None:
         asyncio.run(llm.achat([ChatMessage(role="user", content="How many?")]))
 
 
-def test_asynchronous_calls_return_the_answer_whole_and_in_pieces() -> None:
+def test_asynchronous_calls_return_the_answer_whole_or_in_pieces() -> None:
     async def answers(llm: LLM) -> list[str]:
         chat = await llm.astream_chat([ChatMessage(role="user", content="How many?")])
         pieces = [str(piece.delta) async for piece in chat]
@@ -146,7 +146,7 @@ def test_asynchronous_calls_return_the_answer_whole_and_in_pieces() -> None:
         assert asyncio.run(answers(llm)) == ["four"] * 3
 
 
-def test_an_asynchronous_client_does_not_send_the_key_of_the_hosted_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_asynchronous_call_does_not_send_the_key_of_the_hosted_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "hush-7041")
     said = json.dumps({"message": {"role": "assistant", "content": "four"}, "done": True}).encode()
     with serving(lambda: iter([said])) as (address, heard):
@@ -157,7 +157,7 @@ def test_an_asynchronous_client_does_not_send_the_key_of_the_hosted_service(monk
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 @pytest.mark.parametrize("provider", ["ollama", "openai_like"])
-def test_an_asynchronous_client_rejects_endless_and_compressed_replies(provider: str, encoding: str) -> None:
+def test_an_asynchronous_call_rejects_oversized_and_compressed_replies(provider: str, encoding: str) -> None:
     with serving(flooding, encoding=encoding) as (address, _):
         section = {"base_url": address, "llm_model": "any:latest"}
         settings = settings_of(provider, patience=5.0, sections={provider: section})
@@ -167,7 +167,7 @@ def test_an_asynchronous_client_rejects_endless_and_compressed_replies(provider:
     assert ("compresses its replies" if encoding == "gzip" else "more than 128 MB") in str(told)
 
 
-def test_an_openai_like_server_that_never_ends_times_out() -> None:
+def test_an_endless_reply_of_an_openai_like_server_times_out() -> None:
     with serving(dripping) as (address, _):
         settings = settings_of("openai_like", patience=0.5, openai_like={"base_url": address})
         described = describe_openai_like(settings, "any", "openai_like.llm_model")

@@ -1,4 +1,4 @@
-"""A GGUF file in this process: locating, loading, and reporting failures."""
+"""A GGUF file is located and loaded in this process, and failures are reported."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from model_servers.smollm import smollm_file
 QUESTION = [ChatMessage(role="user", content="Say yes.")]
 
 
-def test_a_file_is_found_by_its_path_or_by_its_name_among_the_models(tmp_path: Path) -> None:
+def test_a_gguf_file_is_located_by_its_path_or_by_its_name_in_the_folder_of_models(tmp_path: Path) -> None:
     smollm_file()
     (tmp_path / "small.gguf").write_bytes(b"")
     by_path = create_llama_cpp_llm(settings_of("llama_cpp", gguf=tmp_path / "small.gguf"))
@@ -22,7 +22,7 @@ def test_a_file_is_found_by_its_path_or_by_its_name_among_the_models(tmp_path: P
 
 
 @pytest.mark.parametrize("model", [None, "absent"])
-def test_a_missing_file_is_reported_with_the_searched_paths(tmp_path: Path, model: str | None) -> None:
+def test_a_missing_gguf_file_is_reported_with_the_searched_paths(tmp_path: Path, model: str | None) -> None:
     smollm_file()
     settings = settings_of("llama_cpp", llm={"model": model}, storage={"models_dir": tmp_path})
     with pytest.raises(ModelMissing) as caught:
@@ -30,7 +30,7 @@ def test_a_missing_file_is_reported_with_the_searched_paths(tmp_path: Path, mode
     assert (str(tmp_path / "absent.gguf") if model else "llama_cpp.model_path and llm.model") in str(caught.value)
 
 
-def test_a_file_that_is_not_a_model_is_reported_at_first_use(tmp_path: Path) -> None:
+def test_an_invalid_gguf_file_is_reported_at_first_use(tmp_path: Path) -> None:
     smollm_file()
     path = tmp_path / "bad.gguf"
     path.write_bytes(b"GGUF" + b"\0" * 64)

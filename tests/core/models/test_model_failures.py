@@ -1,4 +1,4 @@
-"""Every failure of a model server ends soon, in a typed error with a hint or in a flagged reply."""
+"""Every failure of a model server soon ends in a typed error with a hint, or in an answer marked as cut off."""
 
 import time
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def written(provider: str, server: ModelHttpServer | None, **sections: dict[str,
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "error", "cure"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
-def test_each_failure_ends_soon_in_its_own_error(
+def test_each_failure_of_a_server_soon_raises_its_own_error(
     server: ModelHttpServer, provider: str, fault: Fault, error: type[ModelError], cure: str
 ) -> None:
     server.faults.always(PATHS[provider], fault)
@@ -94,7 +94,7 @@ def test_a_missing_model_is_reported_with_the_pull_command(server: ModelHttpServ
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.GARBAGE])
-def test_malformed_replies_are_errors(server: ModelHttpServer, provider: str, fault: Fault) -> None:
+def test_a_malformed_reply_raises_an_error_with_a_hint(server: ModelHttpServer, provider: str, fault: Fault) -> None:
     server.faults.always(PATHS[provider], fault)
     with pytest.raises((UnusableReply, ModelBroken)) as caught:
         written(provider, server)
@@ -103,7 +103,9 @@ def test_malformed_replies_are_errors(server: ModelHttpServer, provider: str, fa
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "finish"), [(Fault.NO_DONE, "cut off"), (Fault.LENGTH, "length")])
-def test_an_incomplete_answer_is_flagged(server: ModelHttpServer, provider: str, fault: Fault, finish: str) -> None:
+def test_an_incomplete_answer_has_another_finish_reason_than_stop(
+    server: ModelHttpServer, provider: str, fault: Fault, finish: str
+) -> None:
     server.faults.plan(PATHS[provider], fault)
     reply = written(provider, server)
     assert reply.finish == finish
@@ -111,7 +113,7 @@ def test_an_incomplete_answer_is_flagged(server: ModelHttpServer, provider: str,
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_an_endless_answer_ends_with_the_time_allowed(server: ModelHttpServer, provider: str) -> None:
+def test_an_endless_answer_times_out_after_answer_timeout(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.ENDLESS)
     with pytest.raises(ModelTimeout, match="still writing") as caught:
         written(provider, server, llm={"answer_timeout": 1.0})
@@ -120,7 +122,7 @@ def test_an_endless_answer_ends_with_the_time_allowed(server: ModelHttpServer, p
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("fault", [Fault.CLOSE, Fault.LOADING, Fault.CRASHED])
-def test_temporary_failures_are_retried(server: ModelHttpServer, provider: str, fault: Fault) -> None:
+def test_a_temporary_failure_is_retried(server: ModelHttpServer, provider: str, fault: Fault) -> None:
     server.faults.plan(PATHS[provider], fault, fault)
     assert written(provider, server).finish == "stop"
     assert len(server.bodies(PATHS[provider])) == MAX_ATTEMPTS
@@ -128,7 +130,9 @@ def test_temporary_failures_are_retried(server: ModelHttpServer, provider: str, 
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("fault", [Fault.MISSING, Fault.TOO_LONG, Fault.HANG, Fault.DROP, Fault.ERROR_LINE])
-def test_permanent_and_started_failures_are_not_retried(server: ModelHttpServer, provider: str, fault: Fault) -> None:
+def test_permanent_failures_and_failures_after_the_first_piece_are_not_retried(
+    server: ModelHttpServer, provider: str, fault: Fault
+) -> None:
     server.faults.plan(PATHS[provider], fault)
     with pytest.raises(ModelError):
         written(provider, server)
@@ -136,7 +140,7 @@ def test_permanent_and_started_failures_are_not_retried(server: ModelHttpServer,
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_server_without_counts_is_trusted(server: ModelHttpServer, provider: str) -> None:
+def test_a_server_that_reports_no_token_counts_is_trusted(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.SILENT_COUNTS)
     reply = written(provider, server)
     assert (reply.prompt_tokens, reply.answer_tokens, reply.finish) == (None, None, "stop")
@@ -153,7 +157,7 @@ def test_a_prompt_that_fills_the_whole_window_counts_as_truncated(server: ModelH
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_slow_answer_is_read_to_its_end(server: ModelHttpServer, provider: str) -> None:
+def test_a_slow_answer_is_read_completely(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.SLOW)
     began = time.monotonic()
     assert written(provider, server).finish == "stop"
@@ -169,7 +173,9 @@ def test_a_slow_answer_is_read_to_its_end(server: ModelHttpServer, provider: str
         ("openai_like", Fault.CRASHED, "Look at the log of the model server"),
     ],
 )
-def test_the_hint_names_the_server_in_use(server: ModelHttpServer, provider: str, fault: Fault, hint: str) -> None:
+def test_the_hint_of_an_error_names_the_server_in_use(
+    server: ModelHttpServer, provider: str, fault: Fault, hint: str
+) -> None:
     server.faults.always(PATHS[provider], fault)
     with pytest.raises(ModelError) as caught:
         written(provider, server)

@@ -8,7 +8,7 @@ from elt_llm_core.models.model_files import ModelFile
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fake distribution `tiny-model` on the path, which contains weights.bin with the bytes "abc"."""
+    """Install a fake distribution `tiny-model` that contains weights.bin with the bytes "abc"."""
     information = tmp_path / "tiny_model-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
@@ -26,29 +26,29 @@ def wanted(name: str = "weights.bin", distribution: str = "tiny-model") -> Model
 
 
 @pytest.mark.parametrize("file", [WEIGHTS, VOCABULARY])
-def test_the_files_of_the_embedded_model_are_the_expected_ones(file: ModelFile) -> None:
+def test_the_installed_files_of_the_embedded_model_have_the_expected_hashes(file: ModelFile) -> None:
     assert len(file.read()) > 100_000
 
 
-def test_a_file_with_the_right_bytes_is_read(installed: Path) -> None:
+def test_a_model_file_with_the_expected_hash_is_read(installed: Path) -> None:
     assert wanted().read() == installed.read_bytes()
 
 
-def test_a_changed_file_is_refused_with_the_cure(installed: Path) -> None:
+def test_a_changed_model_file_is_refused_with_the_install_command(installed: Path) -> None:
     installed.write_bytes(b"abd")
     with pytest.raises(ModelError, match="expected ba7816bf8f01") as caught:
         wanted().read()
     assert caught.value.hint == "Run: uv pip install --reinstall tiny-model==1.0"
 
 
-def test_a_deleted_file_is_reported_with_the_cure(installed: Path) -> None:
+def test_a_deleted_model_file_is_reported_with_the_install_command(installed: Path) -> None:
     installed.unlink()
     with pytest.raises(ModelError, match=r"cannot be read|does not contain") as caught:
         wanted().read()
     assert "--reinstall" in caught.value.hint
 
 
-def test_a_file_that_the_package_does_not_contain_is_reported(installed: Path) -> None:
+def test_a_model_file_that_the_package_does_not_contain_is_reported(installed: Path) -> None:
     assert installed.exists()
     with pytest.raises(ModelError, match=r"does not contain other\.bin"):
         wanted(name="other.bin").read()

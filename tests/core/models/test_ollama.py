@@ -1,4 +1,4 @@
-"""The models of a server, and which of them run on this machine."""
+"""Ollama lists its models, and hosted models are recognised."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ def server() -> Iterator[ModelHttpServer]:
         yield running
 
 
-def test_models_are_listed_with_their_digests(server: ModelHttpServer) -> None:
+def test_ollama_models_are_listed_with_their_digests(server: ModelHttpServer) -> None:
     with OllamaServer(settings_of("ollama", server), "qwen2.5:14b") as asked:
         (model,) = asked.models()
         assert (model.name, model.digest, model.remote) == ("qwen2.5:14b", server.backend.digest, False)
@@ -28,7 +28,7 @@ def test_models_are_listed_with_their_digests(server: ModelHttpServer) -> None:
         assert asked.context_length() == server.backend.context_length
 
 
-def test_an_absent_model_is_missing(server: ModelHttpServer) -> None:
+def test_a_model_that_ollama_lacks_raises_model_missing(server: ModelHttpServer) -> None:
     with OllamaServer(settings_of("ollama", server), "qwen2.5:7b") as asked, pytest.raises(ModelMissing) as caught:
         asked.find()
     assert caught.value.hint == "Run: ollama pull qwen2.5:7b"
@@ -44,18 +44,18 @@ def test_an_absent_model_is_missing(server: ModelHttpServer) -> None:
         ("nomic-embed-text:v1.5", "nomic-embed-text", False),
     ],
 )
-def test_names_without_a_tag_mean_the_latest(listed: str, wanted: str, same: bool) -> None:
+def test_a_model_name_without_a_tag_means_the_tag_latest(listed: str, wanted: str, same: bool) -> None:
     assert same_model(listed, wanted) is same
 
 
 @pytest.mark.parametrize(
     ("name", "hosted"), [("gpt-oss:120b-cloud", True), ("glm:cloud", True), ("cloud", False), ("cloud:7b", False)]
 )
-def test_models_of_the_hosted_service_are_known_by_their_tag(name: str, hosted: bool) -> None:
+def test_a_model_of_the_hosted_service_is_recognised_by_its_tag(name: str, hosted: bool) -> None:
     assert is_cloud_model(name) is hosted
 
 
-def test_a_hosted_model_needs_permission() -> None:
+def test_a_hosted_model_is_refused_unless_remote_models_are_allowed() -> None:
     with running_model_server(ScriptedBackend(name="gpt-oss:120b-cloud")) as server:
         settings = settings_of("ollama", server)
         with pytest.raises(SettingsError, match="hosted service"):
@@ -66,7 +66,7 @@ def test_a_hosted_model_needs_permission() -> None:
         create_ollama_llm(allowed).close()
 
 
-def test_auto_uses_ollama_if_it_runs_and_has_the_model(server: ModelHttpServer) -> None:
+def test_the_provider_auto_uses_ollama_if_the_server_has_the_model(server: ModelHttpServer) -> None:
     chosen = choose_llm(settings_of("auto", server))
     assert chosen.llm is not None
     assert chosen.note == ""
@@ -84,7 +84,7 @@ NOTES: list[tuple[dict[str, Any], Fault, str]] = [
 
 
 @pytest.mark.parametrize(("section", "fault", "words"), NOTES)
-def test_auto_explains_why_it_uses_no_model(
+def test_the_provider_auto_explains_why_no_model_is_used(
     server: ModelHttpServer, section: dict[str, Any], fault: Fault, words: str
 ) -> None:
     server.faults.always("/api/tags", fault)
@@ -93,7 +93,9 @@ def test_auto_explains_why_it_uses_no_model(
     assert words in chosen.note
 
 
-def test_no_proxy_of_the_environment_is_used(server: ModelHttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_to_ollama_ignore_the_proxies_of_the_environment(
+    server: ModelHttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OLLAMA_HOST"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with OllamaServer(settings_of("ollama", server), "qwen2.5:14b") as asked:

@@ -1,4 +1,4 @@
-"""Truncated prompts are detected, whether the server refuses them, reports its window, or reports nothing."""
+"""Truncated prompts are detected whether or not the server refuses them or reports its context window."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def asked(llm: LLM) -> LlmCompletion:
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("cut", [Fault.CUT_5, Fault.CUT_10, Fault.CUT_20, Fault.CUT_50, Fault.PROMPT_CUT])
-def test_truncation_of_any_share_is_an_error(provider: str, cut: Fault) -> None:
+def test_truncation_of_any_share_of_a_prompt_raises_prompt_too_long(provider: str, cut: Fault) -> None:
     with model_of(provider, SILENT) as (llm, server):
         server.faults.plan(PATHS[provider], cut)
         with pytest.raises(PromptTooLong) as caught:
@@ -67,7 +67,7 @@ def test_a_smaller_window_than_configured_is_detected(provider: str, cuts: Cuts,
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_reported_smaller_window_is_quoted(provider: str) -> None:
+def test_the_error_quotes_the_smaller_window_that_the_server_reports(provider: str) -> None:
     with (
         model_of(provider, WindowBehaviour(loaded=1000, refuses=False)) as (llm, _),
         pytest.raises(PromptTooLong, match="loaded the model with 1000"),
@@ -76,7 +76,7 @@ def test_a_reported_smaller_window_is_quoted(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_reported_window_that_is_large_enough_is_requested_once(provider: str) -> None:
+def test_a_sufficient_window_is_requested_from_the_server_once(provider: str) -> None:
     with model_of(provider, WindowBehaviour(refuses=False)) as (llm, server):
         for _ in range(3):
             assert asked(llm).prompt_tokens == WHOLE
@@ -85,14 +85,14 @@ def test_a_reported_window_that_is_large_enough_is_requested_once(provider: str)
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_prompt_that_fits_any_window_is_not_verified(provider: str) -> None:
+def test_a_prompt_that_fits_the_smallest_window_is_not_verified(provider: str) -> None:
     with model_of(provider, SILENT) as (llm, server):
         assert complete(llm, [ChatMessage(role="user", content=LINE * 8)]).finish == "stop"
     assert [path for path, _ in server.requests] == [PATHS[provider]]
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_whole_prompt_is_verified_in_small_pieces_once(provider: str) -> None:
+def test_a_prompt_is_counted_again_in_small_pieces_once(provider: str) -> None:
     with model_of(provider, SILENT) as (llm, server):
         assert asked(llm).prompt_tokens == WHOLE
         first, *again = server.bodies(PATHS[provider])
@@ -104,7 +104,7 @@ def test_a_whole_prompt_is_verified_in_small_pieces_once(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_server_that_counts_only_sometimes_is_trusted(provider: str) -> None:
+def test_a_server_that_sometimes_reports_no_token_count_is_trusted(provider: str) -> None:
     with model_of(provider, SILENT) as (llm, server):
         server.faults.plan(PATHS[provider], Fault.NONE, Fault.SILENT_COUNTS)
         assert asked(llm).finish == "stop"

@@ -1,4 +1,4 @@
-"""A real model behind the protocol of Ollama: real token counts, vectors and finish reasons."""
+"""A real model behind the protocol of Ollama returns real token counts, vectors and finish reasons."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def server() -> Iterator[ModelHttpServer]:
         yield running
 
 
-def test_the_tokens_of_the_prompt_are_those_of_the_model(server: ModelHttpServer) -> None:
+def test_the_prompt_token_count_is_that_of_the_model(server: ModelHttpServer) -> None:
     short = [ChatMessage(role="user", content="Say yes.")]
     longer = [ChatMessage(role="user", content="Say yes. Rain falls.")]
     with open_llm(settings_of("ollama", server, ollama={"num_predict": 1}, patience=120.0)) as llm:
@@ -28,7 +28,7 @@ def test_the_tokens_of_the_prompt_are_those_of_the_model(server: ModelHttpServer
     assert second - first == len(["ĠRain", "Ġfalls", "."])
 
 
-def test_an_answer_that_ends_normally_is_complete(server: ModelHttpServer) -> None:
+def test_the_finish_reason_of_a_complete_answer_is_stop(server: ModelHttpServer) -> None:
     question = [ChatMessage(role="user", content="Reply with the single word: yes")]
     with open_llm(settings_of("ollama", server, ollama={"num_predict": 60}, patience=120.0)) as llm:
         written = complete(llm, question)
@@ -37,7 +37,7 @@ def test_an_answer_that_ends_normally_is_complete(server: ModelHttpServer) -> No
     assert written.answer_tokens < 60
 
 
-def test_real_vectors_pass_every_check(server: ModelHttpServer) -> None:
+def test_the_vectors_of_a_real_model_pass_every_check(server: ModelHttpServer) -> None:
     texts = ["A club registers its players.", "Players are registered by their club.", "Tax law of 1924, § 7"]
     with open_embedding(settings_of("ollama", server, patience=120.0)) as model:
         vectors = model.embed_texts(texts)
@@ -47,7 +47,7 @@ def test_real_vectors_pass_every_check(server: ModelHttpServer) -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_a_text_that_only_the_server_finds_too_long_is_refused(server: ModelHttpServer) -> None:
+def test_a_text_above_the_limit_of_the_server_but_not_of_the_estimate_is_refused(server: ModelHttpServer) -> None:
     # Each of these characters is one token by the estimate, and three by the model.
     text = "\U00013000" * 700
     with open_embedding(settings_of("ollama", server, patience=120.0)) as model:

@@ -23,17 +23,17 @@ REMOTE = [
 
 
 @pytest.mark.parametrize("host", LOCAL)
-def test_local_hosts_are_local(host: str) -> None:
+def test_loopback_and_private_hosts_are_local(host: str) -> None:
     assert is_local_host(host)
 
 
 @pytest.mark.parametrize("host", REMOTE)
-def test_all_other_hosts_are_remote(host: str) -> None:
+def test_public_and_disguised_hosts_are_remote(host: str) -> None:
     assert not is_local_host(host)
 
 
 @given(st.ip_addresses(v=4))
-def test_an_ipv4_address_is_as_local_in_ipv6_form(address: ipaddress.IPv4Address) -> None:
+def test_an_ipv4_address_in_ipv6_form_is_local_if_the_ipv4_address_is(address: ipaddress.IPv4Address) -> None:
     assert is_local_host(str(address)) == is_local_host(f"::ffff:{address}")
     assert not (is_local_host(str(address)) and address.is_global)
 
@@ -46,7 +46,7 @@ def test_an_address_within_a_tunnel_address_is_never_local(address: ipaddress.IP
 
 
 @pytest.mark.parametrize("address", ["http://8.8.8.8:11434", "https://api.example.com/v1", "http://example\u3002com"])
-def test_an_address_outside_the_network_needs_permission(address: str) -> None:
+def test_a_server_address_outside_the_local_network_needs_permission(address: str) -> None:
     with pytest.raises(SettingsError, match="allow_remote_models is false") as caught:
         check_address(address, "ollama.base_url", allow_remote=False)
     assert "network.allow_remote_models" in caught.value.hint
@@ -54,17 +54,17 @@ def test_an_address_outside_the_network_needs_permission(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "localhost:11434", "ftp://localhost", "http://", "http://[::1", "http://a:b"])
-def test_invalid_addresses_are_refused(address: str) -> None:
+def test_an_invalid_server_address_is_refused(address: str) -> None:
     with pytest.raises(SettingsError, match="not the address of a server"):
         check_address(address, "ollama.base_url", allow_remote=True)
 
 
-def test_a_trailing_slash_is_removed() -> None:
+def test_the_trailing_slash_of_a_server_address_is_removed() -> None:
     assert check_address("http://localhost:1/v1/", "x", allow_remote=False) == "http://localhost:1/v1"
 
 
 @pytest.mark.parametrize("host", ["localhost:11434", "example.com", "[::1", "a:b"])
-def test_an_address_with_a_password_is_refused_and_not_repeated(host: str) -> None:
+def test_an_address_with_a_password_is_refused_without_repeating_the_password(host: str) -> None:
     with pytest.raises(SettingsError, match="contains a user name or password") as caught:
         check_address(f"http://reader:hush@{host}", "ollama.base_url", allow_remote=True)
     assert "hush" not in f"{caught.value} {caught.value.hint}"

@@ -22,7 +22,7 @@ def test_white_space_around_a_key_is_stripped(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("value", ["hush-7041\r\nX-Other: y", "hush-7041\u00e4", "hush-7041\x1bx", "hush\u2028-7041"])
-def test_a_key_that_headers_do_not_allow_is_refused_without_repeating_it(
+def test_a_key_with_characters_that_headers_forbid_is_refused_without_repeating_the_key(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, value)
@@ -32,7 +32,7 @@ def test_a_key_that_headers_do_not_allow_is_refused_without_repeating_it(
     assert "hush" not in f"{caught.value} {caught.value.hint}"
 
 
-def test_white_space_is_not_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_white_space_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, " \n")
     with pytest.raises(ModelError, match="is not set"):
         api_key(keyed())
@@ -44,9 +44,7 @@ QUOTED = ["Wrong key: {key}", "{key}", "x" * 290 + "{key}", "x {key}" * 40, '{{"
 
 @pytest.mark.parametrize("said", QUOTED)
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, -1])
-def test_messages_of_a_server_are_quoted_without_the_key(
-    said: str, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_messages_quote_a_server_without_the_key(said: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, KEY)
     described = describe_openai_like(keyed(), "any", "openai_like.llm_model")
     message = said.format(key=KEY, json=json.dumps(KEY)[1:-1], url="hush%2F7041%22%2Bx")
@@ -55,14 +53,14 @@ def test_messages_of_a_server_are_quoted_without_the_key(
     assert "7041" not in "".join(f"{error} {error.hint} {described!r}" for error in told)
 
 
-def test_a_long_key_is_not_cut_before_it_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_key_is_masked_before_the_message_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "hush-" + "7041" * 700)
     described = describe_openai_like(keyed(), "any", "openai_like.llm_model")
     content = f"Wrong keys: {described.key} and {described.key}".encode()
     assert str(error_from_status(401, error_text(content), described)).endswith("Wrong keys: *** and *** (status 401)")
 
 
-def test_very_short_keys_are_not_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_short_key_is_not_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "e")
     described = describe_openai_like(keyed(), "any", "openai_like.llm_model")
     assert "the server sleeps" in str(error_from_status(400, "the server sleeps", described))

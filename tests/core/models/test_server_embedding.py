@@ -1,4 +1,4 @@
-"""Embedding through a server: prefixes, batches, limits, identity, and detection of wrong replies."""
+"""Embedding through a server adds prefixes, sends batches, enforces limits and detects wrong replies."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,7 +42,7 @@ FAILURES: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.NOT_A_NUMBER, UnusableReply, "not finite"),
     (Fault.ZERO, UnusableReply, "has no length"),
     (Fault.ONE_SHORT, UnusableReply, "4 vectors for 5 texts"),
-    (Fault.WRONG_ORDER, UnusableReply, "mixes up the order"),
+    (Fault.WRONG_ORDER, UnusableReply, "the order is wrong"),
 ]
 
 
@@ -59,7 +59,7 @@ def embedded(provider: str, server: ModelHttpServer, texts: list[str], **section
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "error", "words"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
-def test_each_failure_has_its_own_error(
+def test_each_failure_of_an_embedding_server_raises_its_own_error(
     server: ModelHttpServer, provider: str, fault: Fault, error: type[ModelError], words: str
 ) -> None:
     with open_embedding(settings_of(provider, server, patience=PATIENCE)) as model:
@@ -78,7 +78,7 @@ def test_an_unreachable_server_is_reported_at_first_use(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_temporary_failures_are_retried(server: ModelHttpServer, provider: str) -> None:
+def test_a_temporary_failure_is_retried(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.LOADING, Fault.CLOSE)
     assert len(embedded(provider, server, TEXTS)) == len(TEXTS)
 
@@ -90,7 +90,9 @@ def test_a_missing_model_is_reported_with_the_pull_command(server: ModelHttpServ
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_texts_are_sent_in_batches_and_come_back_in_order(server: ModelHttpServer, provider: str) -> None:
+def test_texts_are_sent_in_batches_and_their_vectors_are_returned_in_order(
+    server: ModelHttpServer, provider: str
+) -> None:
     texts = [f"text number {number} of many" for number in range(7)]
     chosen: dict[str, dict[str, Any]] = {"ollama": {"embed_batch_size": 3}, "openai_like": {"embed_batch_size": 3}}
     vectors = embedded(provider, server, texts, **chosen)
@@ -100,13 +102,13 @@ def test_texts_are_sent_in_batches_and_come_back_in_order(server: ModelHttpServe
     assert np.allclose(vectors, np.concatenate([embedded(provider, server, [text]) for text in texts]), atol=1e-5)
 
 
-def test_ollama_embeddings_are_requested_without_truncation(server: ModelHttpServer) -> None:
+def test_embedding_requests_to_ollama_forbid_truncation(server: ModelHttpServer) -> None:
     embedded("ollama", server, TEXTS)
     assert {body["truncate"] for body in server.bodies("/api/embed")} == {False}
     assert {body["options"]["num_ctx"] for body in server.bodies("/api/embed")} == {server.backend.context_length}
 
 
-def test_a_chat_model_of_ollama_is_reported_with_the_setting_of_the_embedding_model(server: ModelHttpServer) -> None:
+def test_a_chat_model_of_ollama_is_refused_with_the_setting_of_the_embedding_model(server: ModelHttpServer) -> None:
     server.faults.always("/api/embed", Fault.NO_EMBEDDINGS)
     with pytest.raises(ModelRefused, match="gives no vectors") as caught:
         embedded("ollama", server, TEXTS)
@@ -114,8 +116,8 @@ def test_a_chat_model_of_ollama_is_reported_with_the_setting_of_the_embedding_mo
     assert len(server.bodies("/api/embed")) == 1
 
 
-def test_llamaindex_sends_the_texts_of_ollama_embeddings_as_they_are(server: ModelHttpServer) -> None:
-    """The integration alone strips texts and prefixes and lets the server truncate them: decision 0032."""
+def test_texts_are_sent_to_ollama_unchanged(server: ModelHttpServer) -> None:
+    """By default LlamaIndex's class strips texts and lets the server truncate them (decision 0032)."""
     from llama_index.embeddings.ollama import OllamaEmbedding as LlamaIndexOllamaEmbedding
 
     text = " A club registers its players.\n"
@@ -140,7 +142,7 @@ def test_llamaindex_sends_the_texts_of_ollama_embeddings_as_they_are(server: Mod
         ("a-model-of-my-own", "", "", 766),
     ],
 )
-def test_known_models_get_their_prefixes_and_their_limits(
+def test_a_known_embedding_model_gets_its_prefixes_and_token_limit(
     name: str, before_question: str, before_text: str, limit: int
 ) -> None:
     with (
@@ -156,7 +158,7 @@ def test_known_models_get_their_prefixes_and_their_limits(
     assert fingerprint.token_limit == limit
 
 
-def test_prefixes_can_be_set_and_can_be_set_to_nothing() -> None:
+def test_the_settings_replace_or_remove_the_prefixes_of_a_model() -> None:
     with running_model_server(ScriptedBackend(name="nomic-embed-text")) as server:
         chosen = {"query_prefix": "", "text_prefix": "doc: "}
         with open_embedding(settings_of("ollama", server, embedding=chosen)) as model:
@@ -164,7 +166,7 @@ def test_prefixes_can_be_set_and_can_be_set_to_nothing() -> None:
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_long_question_is_embedded_whole(server: ModelHttpServer, provider: str) -> None:
+def test_a_long_question_is_embedded_in_parts_without_truncation(server: ModelHttpServer, provider: str) -> None:
     with open_embedding(settings_of(provider, server)) as model:
         words = [f"word{number}" for number in range(model.token_limit)]
         vector = model.embed_question(" ".join(words))
@@ -174,7 +176,7 @@ def test_a_long_question_is_embedded_whole(server: ModelHttpServer, provider: st
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_another_model_under_the_same_name_is_another_identity() -> None:
+def test_a_changed_model_of_the_same_name_has_another_fingerprint() -> None:
     keys = set()
     for digest in ("a" * 64, "b" * 64):
         backend = ScriptedBackend()
@@ -184,7 +186,7 @@ def test_another_model_under_the_same_name_is_another_identity() -> None:
     assert len(keys) == 2
 
 
-def test_a_model_that_changes_between_two_batches_is_noticed(server: ModelHttpServer) -> None:
+def test_a_model_that_changes_between_two_batches_raises_unusable_reply(server: ModelHttpServer) -> None:
     with open_embedding(settings_of("ollama", server)) as model:
         assert model.fingerprint.dimension == 32
         server.backend = Turned()
@@ -193,14 +195,14 @@ def test_a_model_that_changes_between_two_batches_is_noticed(server: ModelHttpSe
 
 
 class Turned(ScriptedBackend):
-    """The same model with negated vectors."""
+    """A model that returns the negated vectors of another model."""
 
     def embed(self, texts: Any) -> tuple[list[list[float]], int]:
         vectors, tokens = super().embed(texts)
         return [[-value for value in vector] for vector in vectors], tokens
 
 
-def test_the_address_of_a_hosted_service_is_refused() -> None:
+def test_the_address_of_a_hosted_embedding_service_is_refused() -> None:
     chosen = {"base_url": "https://models.example.com/v1"}
     with pytest.raises(SettingsError, match="allow_remote_models"):
         create_embedding(settings_of("openai_like", openai_like=chosen))

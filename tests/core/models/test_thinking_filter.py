@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 
 def fed(pieces: list[str]) -> tuple[str, str]:
-    """The answer and the thinking of a text that comes in pieces."""
+    """Return the answer and the thinking of a text that arrives in pieces."""
     sieve = ThinkingFilter()
     answer = "".join([*(sieve.feed(piece) for piece in pieces), sieve.finish()])
     return answer, sieve.thinking
@@ -16,7 +16,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 
 @given(st.lists(st.integers(0, 60), max_size=12))
-def test_thinking_is_removed_from_any_pieces(places: list[int]) -> None:
+def test_thinking_is_removed_wherever_the_text_is_split(places: list[int]) -> None:
     assert fed(cut("<think>so < it\nis</think>\n\nIt is <b>two</b>.", places)) == ("It is <b>two</b>.", "so < it\nis")
 
 
@@ -26,9 +26,9 @@ def test_a_text_without_leading_thinking_is_unchanged(text: str, places: list[in
         assert fed(cut(text, places)) == (text, "")
 
 
-def test_unfinished_thinking_is_not_an_answer() -> None:
+def test_thinking_without_a_closing_tag_gives_an_empty_answer() -> None:
     assert fed(["<think>and then", " and then"]) == ("", "and then and then")
 
 
-def test_a_tag_within_the_answer_is_text() -> None:
+def test_a_thinking_tag_within_the_answer_is_part_of_the_answer() -> None:
     assert fed(["Write <think>x</think> so."]) == ("Write <think>x</think> so.", "")

@@ -1,4 +1,4 @@
-"""Settings are found and overridden, and every mistake is reported."""
+"""Settings are read from files and the environment, and every mistake is reported."""
 
 from pathlib import Path
 from typing import Any
@@ -27,18 +27,18 @@ def mistakes_of(folder: Path, text: str, environment: dict[str, str] | None = No
     return str(caught.value).splitlines()
 
 
-def test_defaults_are_used_without_a_file(tmp_path: Path) -> None:
+def test_the_defaults_are_used_without_a_settings_file(tmp_path: Path) -> None:
     loaded = load_settings(None, {}, tmp_path)
     assert loaded == LoadedSettings(Settings(), None, tmp_path / ".elt_llm", tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "query:\nllm:\n", "---\n", "\ufeff"])
-def test_an_empty_file_means_the_defaults(tmp_path: Path, text: str) -> None:
+def test_an_empty_settings_file_means_the_defaults(tmp_path: Path, text: str) -> None:
     project_with(tmp_path, text)
     assert load_settings(None, {}, tmp_path).settings == Settings()
 
 
-def test_the_nearest_file_upwards_is_used(tmp_path: Path) -> None:
+def test_the_settings_file_of_the_nearest_parent_folder_is_used(tmp_path: Path) -> None:
     project_with(tmp_path, "query: {similarity_top_k: 3}")
     nearer = project_with(tmp_path / "a", "query: {similarity_top_k: 4}")
     below = tmp_path / "a" / "b" / "c"
@@ -57,12 +57,12 @@ def test_a_named_file_takes_precedence_over_a_discovered_file(tmp_path: Path) ->
     assert loaded.project == tmp_path
 
 
-def test_a_missing_named_file_is_refused(tmp_path: Path) -> None:
+def test_a_missing_settings_file_is_refused_if_it_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"^nowhere\.yaml: cannot be read: No such file"):
         load_settings(Path("nowhere.yaml"), {}, tmp_path)
 
 
-def test_every_type_of_value_can_be_overridden_by_the_environment(tmp_path: Path) -> None:
+def test_environment_variables_override_values_of_every_type(tmp_path: Path) -> None:
     project_with(tmp_path, "query: {similarity_top_k: 3, use_mmr: true}")
     environment = {
         "ELT_LLM_QUERY__SIMILARITY_TOP_K": "7",
@@ -96,7 +96,9 @@ def test_every_type_of_value_can_be_overridden_by_the_environment(tmp_path: Path
         ("", {"ELT_LLM_DATA_DIR": ""}, "project/.elt_llm"),
     ],
 )
-def test_the_data_directory_is_resolved(tmp_path: Path, text: str, environment: dict[str, str], expected: str) -> None:
+def test_a_relative_data_directory_starts_at_the_project_or_the_working_directory(
+    tmp_path: Path, text: str, environment: dict[str, str], expected: str
+) -> None:
     project_with(tmp_path / "project", text)
     below = tmp_path / "project" / "below"
     below.mkdir()
@@ -112,7 +114,7 @@ def test_the_data_directory_is_resolved(tmp_path: Path, text: str, environment: 
         ("storage: {models_dir: weights}", {"ELT_LLM_STORAGE__MODELS_DIR": "near"}, "project/below/near"),
     ],
 )
-def test_the_folder_of_models_is_resolved(
+def test_a_relative_folder_of_models_starts_at_the_project_or_the_working_directory(
     tmp_path: Path, text: str, environment: dict[str, str], expected: str | None
 ) -> None:
     project_with(tmp_path / "project", text)
@@ -179,16 +181,16 @@ def test_the_folder_of_models_is_resolved(
         ("llm: {model: 2020-13-45}\n", ": a value cannot be read: month must be in 1..12"),
     ],
 )
-def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+def test_a_mistake_in_the_settings_is_reported_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
     assert mistakes_of(tmp_path, text) == [f"config/rag_config.yaml{expected}"]
 
 
-def test_a_data_directory_of_an_unknown_user_is_refused(tmp_path: Path) -> None:
+def test_a_data_directory_in_the_home_of_an_unknown_user_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="home folder is unknown"):
         load_settings(None, {"ELT_LLM_DATA_DIR": "~nobody-of-this-name/x"}, tmp_path)
 
 
-def test_all_mistakes_are_listed_at_once(tmp_path: Path) -> None:
+def test_one_error_lists_the_mistakes_of_file_and_environment(tmp_path: Path) -> None:
     environment = {"ELT_LLM_QUERY__RETRIEVER_TOPK": "9", "ELT_LLM_QUERY__RETRIEVER_TOP_K": "none", "ELT_LLM_X": "1"}
     found = mistakes_of(tmp_path, "query:\n  use_mmr: 3\nlmm: {}\n", environment)
     assert sorted(found) == [
@@ -202,23 +204,23 @@ def test_all_mistakes_are_listed_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_variable_that_is_not_yaml_is_reported_by_name(tmp_path: Path) -> None:
+def test_an_environment_variable_that_is_not_yaml_is_reported_by_name(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"^environment variable ELT_LLM_INGEST__ROOTS = '\[a': must be a list"):
         load_settings(None, {"ELT_LLM_INGEST__ROOTS": "[a"}, tmp_path)
 
 
-def test_a_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_settings_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> None:
     project_with(tmp_path, "").write_bytes(b"query:\n  system_prompt: Gr\xfc\xdfe\n")
     with pytest.raises(SettingsError, match=r"config/rag_config\.yaml:2: not UTF-8"):
         load_settings(None, {}, tmp_path)
 
 
-def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_settings_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is not a regular file"):
         load_settings(tmp_path, {}, tmp_path)
 
 
-def test_the_built_in_profiles_need_no_file(tmp_path: Path) -> None:
+def test_built_in_profiles_are_loaded_without_a_file(tmp_path: Path) -> None:
     loaded = load_settings(None, {}, tmp_path)
     assert profile_names(loaded) == ["classic", "default", "fast", "thorough"]
     assert load_profile("default", loaded).apply_to(loaded.settings) == loaded.settings
@@ -227,7 +229,7 @@ def test_the_built_in_profiles_need_no_file(tmp_path: Path) -> None:
     assert load_profile("thorough", loaded) is BUILT_IN_PROFILES["thorough"]
 
 
-def test_a_profile_file_takes_precedence_and_changes_only_its_own_keys(tmp_path: Path) -> None:
+def test_a_profile_file_replaces_the_built_in_profile_and_changes_only_its_own_keys(tmp_path: Path) -> None:
     project_with(tmp_path, "query: {retriever_top_k: 30}")
     (tmp_path / "config" / "profiles").mkdir()
     (tmp_path / "config" / "profiles" / "fast.yaml").write_text("collections: [a]\nquery: {use_mmr: true}\nllm:\n")
@@ -255,7 +257,7 @@ def test_an_unknown_profile_is_reported_with_the_nearest_name(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "a.b"])
-def test_a_profile_name_is_not_a_path(tmp_path: Path, name: str) -> None:
+def test_a_profile_name_with_path_separators_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a profile's name"):
         load_profile(name, load_settings(None, {}, tmp_path))
 
@@ -269,7 +271,7 @@ keys = st.sampled_from(sorted({*Settings().query.__dict__, *Settings().llm.__dic
 
 
 @given(st.dictionaries(sections, anything | st.dictionaries(keys, anything, max_size=3), max_size=3))
-def test_any_file_is_loaded_or_refused_with_a_location(
+def test_any_settings_file_is_loaded_or_refused_with_a_location(
     tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any]
 ) -> None:
     folder = tmp_path_factory.mktemp("project")

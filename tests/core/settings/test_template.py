@@ -11,7 +11,7 @@ from elt_llm_core.settings.tree import Profile, Settings
 
 
 def uncommented(text: str) -> str:
-    """The text with every commented key uncommented, without the explanations."""
+    """Return the text with every commented key uncommented and without the explanations."""
     return re.sub(r"^(\s*)#(?=\w)", r"\1", text, flags=re.MULTILINE)
 
 
@@ -21,11 +21,11 @@ def loaded(folder: Path, text: str) -> Settings:
     return load_settings(path, {}, folder).settings
 
 
-def test_the_commented_file_has_the_defaults(tmp_path: Path) -> None:
+def test_the_written_settings_file_without_given_values_has_the_defaults(tmp_path: Path) -> None:
     assert loaded(tmp_path, settings_as_yaml({})) == Settings()
 
 
-def test_every_key_is_there_with_its_default(tmp_path: Path) -> None:
+def test_the_written_settings_file_has_every_key_with_its_default(tmp_path: Path) -> None:
     settings = loaded(tmp_path, uncommented(settings_as_yaml({})))
     assert settings == Settings()
     for name in Settings.model_fields:
@@ -33,25 +33,25 @@ def test_every_key_is_there_with_its_default(tmp_path: Path) -> None:
         assert section.model_fields_set == set(type(section).model_fields)
 
 
-def test_given_values_are_effective(tmp_path: Path) -> None:
+def test_given_values_are_effective_in_the_written_settings_file(tmp_path: Path) -> None:
     settings = loaded(tmp_path, settings_as_yaml({"llm": {"provider": "ollama", "model": "a: b"}}))
     assert (settings.llm.provider, settings.llm.model) == ("ollama", "a: b")
 
 
 @pytest.mark.parametrize("name", BUILT_IN_PROFILES)
-def test_a_written_profile_is_the_built_in_one(tmp_path: Path, name: str) -> None:
+def test_a_written_built_in_profile_is_read_back_unchanged(tmp_path: Path, name: str) -> None:
     path = tmp_path / "profile.yaml"
     path.write_text(profile_as_yaml(BUILT_IN_PROFILES[name]), encoding="utf-8")
     assert read_model(path, Profile, tmp_path) == BUILT_IN_PROFILES[name]
 
 
 @pytest.mark.parametrize("name", BUILT_IN_PROFILES)
-def test_the_commented_keys_of_a_profile_are_allowed(tmp_path: Path, name: str) -> None:
+def test_the_commented_keys_of_a_written_profile_are_valid(tmp_path: Path, name: str) -> None:
     path = tmp_path / "profile.yaml"
     path.write_text(uncommented(profile_as_yaml(BUILT_IN_PROFILES[name])), encoding="utf-8")
     assert read_model(path, Profile, tmp_path).collections == ("my-documents",)
 
 
-def test_no_line_of_prose_is_taken_for_a_key() -> None:
+def test_no_explanation_in_the_written_settings_file_looks_like_a_key() -> None:
     texts = [settings_as_yaml({}), *map(profile_as_yaml, BUILT_IN_PROFILES.values())]
     assert all(len(line) <= 120 for text in texts for line in text.splitlines())

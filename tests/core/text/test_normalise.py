@@ -10,7 +10,7 @@ def test_folding_unifies_case_diacritics_quotes_and_dashes() -> None:
     assert fold("\ufb01nal\u00adly ① Ørsted Łódź") == "finally 1 orsted lodz"
 
 
-def test_folding_keeps_marks_that_distinguish_letters() -> None:
+def test_folding_keeps_diacritics_that_distinguish_letters() -> None:
     assert fold("Й") == "й"
     assert fold("हिन्दी") == "हिन्दी"
     assert fold("が") == "が"
@@ -23,7 +23,7 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 
 
 @given(text=st.text(alphabet="AéÉZžß 12.-'", max_size=40))
-def test_case_and_diacritics_do_not_change_the_words(text: str) -> None:
+def test_words_do_not_depend_on_case_and_diacritics(text: str) -> None:
     assert words(text.upper()) == words(text.upper().lower())
     assert words(text) == words(fold(text))
 
@@ -43,12 +43,12 @@ def test_case_and_diacritics_do_not_change_the_words(text: str) -> None:
         ("… — !", []),
     ],
 )
-def test_words_and_codes(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_words_and_codes(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
 @given(text=st.text(max_size=60))
-def test_every_letter_and_digit_of_ascii_text_is_in_some_word(text: str) -> None:
+def test_every_letter_and_digit_of_ascii_text_is_part_of_a_word(text: str) -> None:
     ascii_text = text.encode("ascii", "ignore").decode()
     letters = [character for character in ascii_text.lower() if character.isalnum()]
     assert len("".join(words(ascii_text))) >= len(letters) - 2 * ascii_text.count("'")

@@ -1,4 +1,4 @@
-"""Headings above an offset, found from the nearest one outwards."""
+"""The section path of an offset has the headings of all enclosing sections."""
 
 import time
 
@@ -10,9 +10,7 @@ LEVELS = st.lists(st.integers(1, 5), max_size=30)
 
 
 @given(levels=LEVELS, offset=st.integers(0, 40))
-def test_the_path_holds_each_heading_that_no_later_one_of_its_level_or_above_has_closed(
-    levels: list[int], offset: int
-) -> None:
+def test_the_section_path_has_the_headings_of_all_enclosing_sections(levels: list[int], offset: int) -> None:
     sections = [Section(start, level, str(start)) for start, level in enumerate(levels)]
     open_headings: list[Section] = []
     for section in sections[: offset + 1]:
@@ -21,7 +19,7 @@ def test_the_path_holds_each_heading_that_no_later_one_of_its_level_or_above_has
     assert Outline((), sections).section_path(offset) == tuple(section.title for section in open_headings)
 
 
-def test_above_the_first_heading_there_is_no_path() -> None:
+def test_the_section_path_above_the_first_heading_is_empty() -> None:
     outline = Outline((0, 10), [Section(5, 1, "First")])
     assert outline.section_path(4) == ()
     assert outline.section_at(4) is None
@@ -30,7 +28,7 @@ def test_above_the_first_heading_there_is_no_path() -> None:
     assert outline.page_at(10) == 2
 
 
-def test_many_headings_without_a_top_level_are_processed_quickly() -> None:
+def test_the_section_paths_of_many_headings_without_a_top_level_take_linear_time() -> None:
     count = 100_000
     outline = Outline((), [Section(start, 2, str(start)) for start in range(count)])
     begun = time.monotonic()

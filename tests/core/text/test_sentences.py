@@ -30,7 +30,7 @@ def sentences(text: str) -> list[str]:
         "Schedule A. Smith wrote it.",
     ],
 )
-def test_full_stops_within_a_sentence_do_not_end_it(sentence: str) -> None:
+def test_a_full_stop_within_a_sentence_does_not_end_the_sentence(sentence: str) -> None:
     assert sentences(sentence) == [sentence]
 
 
@@ -49,11 +49,11 @@ def test_full_stops_within_a_sentence_do_not_end_it(sentence: str) -> None:
         ("1. First. 2. Second.", ["1. First.", "2. Second."]),
     ],
 )
-def test_full_stops_between_sentences_end_them(text: str, expected: list[str]) -> None:
+def test_a_full_stop_between_two_sentences_ends_the_first(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-def test_a_line_break_within_a_sentence_does_not_end_it() -> None:
+def test_a_line_break_does_not_end_a_sentence() -> None:
     assert sentences("A club must\nregister its players\r\nin time.") == [
         "A club must\nregister its players\r\nin time."
     ]
@@ -66,7 +66,7 @@ def test_a_blank_line_ends_a_sentence() -> None:
     ]
 
 
-def test_list_items_and_numbered_rules_start_on_their_own_lines() -> None:
+def test_list_items_and_numbered_rules_start_new_sentences() -> None:
     text = "12.3 A club must:\n(a) register;\n(b) pay; and\n(c) play.\n12.4 It may:\n- rest\n  at home\n• travel\n2) go"
     assert sentences(text) == [
         "12.3 A club must:", "(a) register;", "(b) pay; and", "(c) play.",
@@ -74,7 +74,7 @@ def test_list_items_and_numbered_rules_start_on_their_own_lines() -> None:
     ]  # fmt: skip
 
 
-def test_items_that_end_with_commas_are_sentences() -> None:
+def test_list_items_that_end_with_commas_are_separate_sentences() -> None:
     assert sentences("It must:\n(a) register,\n(b) pay, or\n(c) go.") == [
         "It must:",
         "(a) register,",
@@ -83,12 +83,12 @@ def test_items_that_end_with_commas_are_sentences() -> None:
     ]
 
 
-def test_a_number_that_belongs_to_the_line_before_starts_no_sentence() -> None:
+def test_a_number_that_continues_the_line_before_starts_no_sentence() -> None:
     text = "A player named in Rule\n12.4 Part B may play under\n(b) of the same."
     assert sentences(text) == [text]
 
 
-def test_headings_and_table_rows_are_separate() -> None:
+def test_headings_and_table_rows_are_separate_sentences() -> None:
     text = "# Fees\nA club pays\nin time.\nGENERAL RULES\nThey hold.\n| Fee | Due. Now |\n| 5 | May |\nAfter the table"
     assert sentences(text) == [
         "# Fees", "A club pays\nin time.", "GENERAL RULES", "They hold.",
@@ -116,6 +116,6 @@ def test_every_visible_character_lies_in_exactly_one_sentence(text: str) -> None
 
 
 @pytest.mark.parametrize("pattern", ["...", "!?'", "a. ", "\n1. A", "(((", "* ", " ", "ﷺ. "])
-def test_long_rows_of_marks_take_linear_time(pattern: str) -> None:
+def test_long_runs_of_punctuation_are_split_in_linear_time(pattern: str) -> None:
     # Quadratic time would take minutes here and meet the time limit of the job.
     assert "".join("".join(sentences(pattern * 50_000)).split()) == "".join((pattern * 50_000).split())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def test_english_words_lose_endings_and_stopwords() -> None:
+def test_english_words_are_stemmed_and_stopwords_dropped() -> None:
     assert KeywordTokeniser().stems("The clubs were registering players") == ["club", "regist", "player"]
 
 
@@ -22,7 +22,7 @@ def test_english_words_lose_endings_and_stopwords() -> None:
         ("ru", "игроков", "игрок"),
     ],
 )
-def test_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -> None:
+def test_the_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -> None:
     tokeniser = KeywordTokeniser(language)
     assert set(tokeniser.stems(one)) & set(tokeniser.stems(other))
 
@@ -41,7 +41,9 @@ def test_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -> No
         ("da", "årsmøde", "aarsmoede"),
     ],
 )
-def test_a_word_typed_without_diacritics_finds_the_right_spelling(language: str, word: str, typed: str) -> None:
+def test_a_word_without_diacritics_shares_a_stem_with_its_correct_spelling(
+    language: str, word: str, typed: str
+) -> None:
     tokeniser = KeywordTokeniser(language)
     assert set(tokeniser.stems(typed)) <= set(tokeniser.stems(word))
 
@@ -55,13 +57,13 @@ def test_a_word_typed_without_diacritics_finds_the_right_spelling(language: str,
         ("fr", "enregistrées", "enregistre"),
     ],
 )
-def test_another_form_typed_without_diacritics_finds_a_word(language: str, word: str, typed: str) -> None:
+def test_an_inflected_form_without_diacritics_shares_a_stem_with_the_word(language: str, word: str, typed: str) -> None:
     tokeniser = KeywordTokeniser(language)
     assert set(tokeniser.stems(typed)) & set(tokeniser.stems(word))
 
 
 @pytest.mark.parametrize("word", ["neue", "Quelle", "Bauer", "Frauen", "Steuer"])
-def test_german_vowels_that_only_meet_are_no_umlaut(word: str) -> None:
+def test_adjacent_german_vowels_of_two_syllables_are_not_read_as_an_umlaut(word: str) -> None:
     stem = KeywordTokeniser("de").stems(word)[0]
     assert word.lower().startswith(stem)
 
@@ -70,16 +72,16 @@ def test_lithuanian_stopwords_are_dropped_with_and_without_diacritics() -> None:
     assert KeywordTokeniser("lt").stems("Kas tai yra, ir iš kur? Kas tai yra, ir is kur?") == []
 
 
-def test_codes_and_numbers_stay_as_they_are() -> None:
+def test_codes_and_numbers_are_not_stemmed() -> None:
     assert KeywordTokeniser().stems("C++ c# A3.1 12.3 B12") == ["c++", "c#", "a3.1", "12.3", "b12"]
 
 
-def test_a_code_is_found_by_its_parts_and_by_its_other_spelling() -> None:
+def test_a_code_shares_stems_with_its_parts_and_its_other_spelling() -> None:
     assert KeywordTokeniser().stems("U-21 GDPR-7") == ["u-21", "u", "21", "u21", "gdpr-7", "gdpr", "7", "gdpr7"]
     assert KeywordTokeniser().stems("v1.2.3") == ["v1.2.3", "1.2.3"]
 
 
-def test_text_without_spaces_is_compared_by_pairs_of_characters() -> None:
+def test_text_without_spaces_is_split_into_pairs_of_characters() -> None:
     assert KeywordTokeniser("ja").stems("東京都2026年") == ["東京", "京都", "2026", "年"]
     assert set(KeywordTokeniser("ko").stems("선수는")) & set(KeywordTokeniser("ko").stems("선수를"))
 
@@ -89,28 +91,28 @@ def test_text_of_stopwords_has_no_stems() -> None:
     assert KeywordTokeniser().stems("") == []
 
 
-def test_each_language_has_its_own_fingerprint_and_keeps_it() -> None:
+def test_each_language_has_its_own_constant_tokeniser_fingerprint() -> None:
     fingerprints = {language: KeywordTokeniser(language).fingerprint for language in languages()}
     assert len(set(fingerprints.values())) == len(languages())
     assert fingerprints["en"] == KeywordTokeniser().fingerprint
     assert len(bytes.fromhex(fingerprints["en"])) == 32
 
 
-def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_language_is_refused_with_the_list_of_known_languages() -> None:
     with pytest.raises(SettingsError, match="'tlh'") as caught:
         KeywordTokeniser("tlh")
     assert "lt" in caught.value.hint
 
 
 @given(text=st.text(max_size=80), language=st.sampled_from(languages()))
-def test_stems_are_never_empty_and_repeat(text: str, language: str) -> None:
+def test_stems_are_never_empty_and_are_deterministic(text: str, language: str) -> None:
     tokeniser = KeywordTokeniser(language)
     first = tokeniser.stems(text)
     assert all(first)
     assert tokeniser.stems(text) == first
 
 
-def test_several_threads_may_share_one_tokeniser() -> None:
+def test_several_threads_share_one_tokeniser() -> None:
     tokeniser = KeywordTokeniser()
     text = " ".join(f"{letter}running {letter}clubs" for letter in "abcdefghijklmnopqrstuvwxyz")
     with ThreadPoolExecutor(4) as pool:

@@ -16,7 +16,7 @@ def spaced(words: list[str], spaces: list[str]) -> str:
 
 
 @given(WORDS, WORDS, WORDS, st.lists(SPACES, min_size=1), st.lists(SPACES, min_size=1))
-def test_a_quote_is_found_regardless_of_white_space(
+def test_a_quote_is_found_whatever_its_white_space(
     before: list[str], quoted: list[str], after: list[str], in_text: list[str], in_quote: list[str]
 ) -> None:
     text = spaced([*before, *quoted, *after], in_text)
@@ -28,7 +28,7 @@ def test_a_quote_is_found_regardless_of_white_space(
 
 
 @given(st.text(alphabet="ab \n", max_size=30), st.text(alphabet="ab \n", max_size=6))
-def test_quotes_are_found_as_by_a_plain_search(text: str, quote: str) -> None:
+def test_find_quote_returns_the_spans_of_a_plain_search(text: str, quote: str) -> None:
     wanted = quote.split()
     pattern = r"\s+".join(map(re.escape, wanted))
     expected = [(one.start(1), one.end(1)) for one in re.finditer(f"(?=({pattern}))", text)] if wanted else []
@@ -36,14 +36,14 @@ def test_quotes_are_found_as_by_a_plain_search(text: str, quote: str) -> None:
 
 
 @given(st.text(max_size=60), st.integers(0, 20), st.integers(0, 60))
-def test_every_word_has_its_offsets(text: str, start: int, end: int) -> None:
+def test_locate_words_returns_the_offsets_of_every_word(text: str, start: int, end: int) -> None:
     words = list(locate_words(text, start, end))
     assert [word.text for word in words] == text[start:end].split()
     assert all(text[word.start : word.end] == word.text for word in words)
 
 
 @given(st.text(alphabet="abc .\n", max_size=40), st.text(alphabet="abc .\n", max_size=40))
-def test_the_nearest_span_has_the_reported_share_of_words(quote: str, text: str) -> None:
+def test_the_nearest_span_has_the_returned_share_of_words(quote: str, text: str) -> None:
     near = nearest_span(quote, text)
     if near is None:
         return
@@ -72,27 +72,27 @@ def test_a_changed_word_is_reported_as_a_difference() -> None:
     assert f"First. {text} Last."[near[0] : near[1]] == text
 
 
-def test_capitals_quotes_and_dashes_are_other_signs() -> None:
+def test_differences_in_capitals_quotes_and_dashes_have_the_kind_other_signs() -> None:
     assert quote_differences("the ground's end – Here", "The ground’s end - here") == [  # noqa: RUF001
         QuoteDifference("other signs", "the ground's", "The ground’s"),  # noqa: RUF001
         QuoteDifference("other signs", "– Here", "- here"),  # noqa: RUF001
     ]
 
 
-def test_omissions_and_insertions_are_distinguished() -> None:
+def test_left_out_and_added_words_have_different_kinds() -> None:
     assert quote_differences("a club may appeal", "a club may not appeal") == [QuoteDifference("left out", "", "not")]
     assert quote_differences("a club may not appeal", "a club may appeal") == [
         QuoteDifference("not in the document", "not", "")
     ]
 
 
-def test_a_long_text_of_one_word_is_searched_quickly() -> None:
+def test_a_long_text_of_one_repeated_word_is_searched_in_linear_time() -> None:
     text, quote = "a " * 200_000, "a " * 1_900 + "b"
     assert list(find_quote(quote, text)) == []
     assert nearest_span(quote, text) is not None
 
 
-def test_punctuation_around_a_quote_is_ignored() -> None:
+def test_the_nearest_span_ignores_punctuation_around_a_quote() -> None:
     text = 'He said: "the lamps give 100 lux," and left.'
     near = nearest_span("the lamps give 90 lux", text)
     assert near is not None

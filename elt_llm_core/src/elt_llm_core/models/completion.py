@@ -28,10 +28,10 @@ _CLOSING = "</think>"
 
 
 class ThinkingFilter:
-    """Removes a leading `<think>...</think>` from a text that arrives in arbitrary pieces.
+    """A filter that removes a leading `<think>...</think>` from a text that arrives in arbitrary pieces.
 
-    Reasoning models write it when their server does not separate thinking from the answer. A tag within an answer is
-    text. A possible start of a tag is held back until the next pieces decide.
+    Reasoning models write these tags if their server does not separate the thinking from the answer. A tag within the
+    answer is ordinary text. A possible start of a tag is held back until the next pieces decide.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class ThinkingFilter:
 
     @property
     def thinking(self) -> str:
-        """The thinking so far."""
+        """The thinking received so far."""
         return "".join(self._thoughts).strip()
 
     def feed(self, piece: str) -> str:
@@ -97,10 +97,11 @@ _FINISH_REASONS: Mapping[str, FinishReason] = {
 
 
 class ModelReply:
-    """Collects the pieces of one reply.
+    """A collector of the pieces of one reply.
 
-    Ollama reports counts beside `done` and `done_reason`; OpenAI's protocol, which llama.cpp uses too, in `usage` and
-    in `finish_reason` of its only choice. The reply of a provider that reports neither ends with its last piece.
+    Ollama reports token counts beside `done` and `done_reason`. OpenAI's protocol, which llama.cpp uses too, reports
+    counts in `usage` and the finish reason in `finish_reason` of its only choice. If a provider reports neither, the
+    reply ends with its last piece.
     """
 
     def __init__(self) -> None:
@@ -114,7 +115,7 @@ class ModelReply:
         self.answer_tokens: int | None = None
 
     def add(self, response: "ChatResponse") -> str:
-        """Add a piece and return the text of the answer in it, which may be empty."""
+        """Add a piece and return the part of the answer in this piece, which may be empty."""
         self.pieces += 1
         raw = _as_mapping(response.raw)
         if raw:
@@ -123,22 +124,22 @@ class ModelReply:
         return self._keep(self._filter.feed(replace_surrogates(response.delta or "")))
 
     def end(self) -> str:
-        """Return the text that was held back, after the last piece."""
+        """Return the text that the thinking filter held back. Call this after the last piece."""
         return self._keep(self._filter.finish())
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """The answer received so far."""
         return "".join(self._texts)
 
     @property
     def thinking(self) -> str:
-        """The thinking of the model before its answer, if it is sent."""
+        """The thinking of the model before its answer; empty if the server does not send the thinking."""
         return "".join(self._thoughts).strip() or self._filter.thinking
 
     @property
     def finish(self) -> FinishReason:
-        """How the reply ended; valid after the last piece."""
+        """The finish reason of the reply. It is valid after the last piece."""
         return self._finish or ("cut off" if self._reports_end else "stop")
 
     def _keep(self, text: str) -> str:
@@ -169,7 +170,7 @@ def _as_mapping(raw: object) -> Mapping[str, Any]:
 
 
 def _first_count(*candidates: object) -> int | None:
-    """The first positive number of tokens; None if there is none, because every text has tokens."""
+    """Return the first positive number of tokens, else None. A count of 0 is invalid, because every text has tokens."""
     return next((count for count in candidates if isinstance(count, int) and count > 0), None)
 
 
@@ -182,7 +183,7 @@ _ROLE_MARKER = re.compile(
 
 
 def escape_role_markers(text: str) -> str:
-    """Insert a space after the first character of each role marker, so that no model recognises it."""
+    """Insert a space after the first character of each role marker, so that no model recognises the marker."""
     return _ROLE_MARKER.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
 
 
@@ -195,10 +196,10 @@ class LlmCompletion:
     """Tokens of the prompt as the server counted them; None if it does not report them."""
     answer_tokens: int | None
     finish: FinishReason
-    """stop: the answer is complete; length: it reached its maximum length; cut off: it was cancelled, or the stream
-    ended early."""
+    """stop: the answer is complete. length: the answer reached its maximum length. cut off: the answer was cancelled,
+    or the stream ended early."""
     thinking: str
-    """The thinking before the answer, if the model shows it; never part of `text`."""
+    """The thinking before the answer, if the model shows its thinking. It is never part of `text`."""
 
 
 def complete(
@@ -210,12 +211,14 @@ def complete(
 ) -> LlmCompletion:
     """Return the answer of `llm` to the messages.
 
-    `on_piece` receives the text as it arrives, in the caller's thread; `cancelled` is polled at least ten times a
-    second and ends the answer early. The call takes at most `llm.answer_timeout` seconds, whatever the server does.
-    A temporary failure (ModelUnavailable, ModelBroken) is retried up to three times, after random pauses, unless a
-    piece was delivered already. Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused,
-    PromptTooLong (refused, or truncated by the server), UnusableReply; each with a hint.
-    Role markers are escaped in all messages but the system's, because those quote documents.
+    `on_piece` receives each piece of the text as it arrives, in the caller's thread. `cancelled` is called at least ten
+    times a second; if it returns true, the answer ends early. The call takes at most `llm.answer_timeout` seconds. A
+    temporary failure (ModelUnavailable, ModelBroken) is retried up to three times after random pauses, unless a piece
+    was already delivered.
+
+    Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused, PromptTooLong (the server refused or
+    truncated the prompt) or UnusableReply, each with a hint. Role markers are escaped in all messages except the system
+    message, because the other messages quote documents.
     """
     plain = [_escape_message(message) for message in messages]
     run = _CompletionRun(llm, plain, on_piece or (lambda _: None), cancelled or (lambda: False))
@@ -223,7 +226,7 @@ def complete(
 
 
 def complete_prompt(llm: "LLM", prompt: str, cancelled: Callable[[], bool] | None = None) -> LlmCompletion:
-    """Return the answer of `llm` to one prompt, sent as a user message. Raises what `complete` raises."""
+    """Return the answer of `llm` to one prompt, sent as a user message. Raises the errors of `complete`."""
     from llama_index.core.llms import ChatMessage, MessageRole
 
     return complete(llm, [ChatMessage(role=MessageRole.USER, content=prompt)], cancelled=cancelled)
@@ -231,7 +234,7 @@ def complete_prompt(llm: "LLM", prompt: str, cancelled: Callable[[], bool] | Non
 
 @dataclass
 class _CompletionRun:
-    """One answer, with all its attempts."""
+    """The attempts to get one answer."""
 
     llm: "LLM"
     messages: "Sequence[ChatMessage]"
@@ -244,7 +247,7 @@ class _CompletionRun:
         self._deadline = time.monotonic() + self._server.answer_timeout
 
     def attempt(self) -> LlmCompletion:
-        """Request the answer once. Raises an EltError."""
+        """Request the answer once. Raises an EltError if the request fails."""
         reply = ModelReply()
         failures = client_errors()
         replies: CancellableStream[ChatResponse] = CancellableStream(lambda: iter(self.llm.stream_chat(self.messages)))
@@ -255,11 +258,11 @@ class _CompletionRun:
         return self._checked(reply)
 
     def may_retry(self) -> bool:
-        """Whether another attempt could end before the deadline and would not deliver the same text twice."""
+        """Return whether another attempt could end before the deadline and would not deliver text twice."""
         return not self._delivered and not self.cancelled() and time.monotonic() + MAX_PAUSE < self._deadline
 
     def _next(self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...]) -> "ChatResponse | None":
-        """The next piece; errors of the model are converted, errors of the caller are not."""
+        """Return the next piece, or None at the end. Errors of the model are converted to EltErrors."""
         try:
             return next(stream, None)
         except StreamTimeout as error:
@@ -287,7 +290,7 @@ class _CompletionRun:
         return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish, reply.thinking)
 
     def _check_prompt_tokens(self, prompt_tokens: int | None) -> None:
-        """Raise PromptTooLong if the count shows a truncated prompt; servers that do not count are trusted."""
+        """Raise PromptTooLong if the token count shows a truncated prompt. Without a count, trust the server."""
         if prompt_tokens is None:
             return
         texts = [message.content or "" for message in self.messages]
@@ -302,7 +305,7 @@ class _CompletionRun:
 
 
 def model_server_of(llm: "LLM") -> ModelServer:
-    """The server of a model: its own description, else the name in its metadata."""
+    """Return the server that the model describes, else a server with the name in the metadata of the model."""
     if isinstance(server := getattr(llm, "server", None), ModelServer):
         return server
     model = str(llm.metadata.model_name)

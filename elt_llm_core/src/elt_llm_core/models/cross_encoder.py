@@ -1,4 +1,4 @@
-"""An ONNX cross-encoder from a folder: it reads a question and a chunk together and scores their relevance."""
+"""Score the relevance of a chunk to a question with an ONNX cross-encoder, which reads both texts together."""
 
 import json
 import math
@@ -31,12 +31,12 @@ _INTEGERS: dict[str, type[Integer]] = {"tensor(int64)": np.int64, "tensor(int32)
 
 
 class CrossEncoder:
-    """Scores pairs of question and chunk on this machine; higher is more relevant.
+    """A model that scores pairs of question and chunk on this machine. A higher score means more relevant.
 
-    `folder` holds `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`; `config.json` may limit the tokens that
-    the model reads, else 512. Each pair is run alone, never padded to its neighbours, so that no chunk changes the
-    score of another; each call runs `threads` pairs in parallel. Safe to share between threads.
-    Raises ModelError for files that are missing, damaged, or not of a cross-encoder.
+    `folder` contains `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`. `config.json` may set the token limit of
+    the model, which is 512 otherwise. Each pair is run alone, without padding, so that no chunk changes the score of
+    another. Each call runs `threads` pairs in parallel. Several threads may share one object. Raises ModelError for
+    files that are missing, damaged, or not of a cross-encoder.
     """
 
     def __init__(self, folder: Path, threads: int = 2) -> None:
@@ -53,7 +53,7 @@ class CrossEncoder:
         self._inputs = _inputs_of(self._session, folder)
 
     def score(self, question: str, chunks: Sequence[str]) -> list[float]:
-        """One finite score for each chunk, in order. Text beyond the token limit is not read.
+        """Return one finite score for each chunk, in order. Text beyond the token limit is ignored.
 
         Raises ModelError if the model fails or returns no usable score.
         """
@@ -61,12 +61,9 @@ class CrossEncoder:
         if not pairs:
             return []
         shares = [pairs[first :: self._threads] for first in range(min(self._threads, len(pairs)))]
-        futures = [self._helpers.submit(self._run_all, share) for share in shares[1:]]
-        scores = [self._run_all(shares[0]), *(future.result() for future in futures)]
+        futures = [self._helpers.submit(lambda pairs: list(map(self._run, pairs)), share) for share in shares[1:]]
+        scores = [list(map(self._run, shares[0])), *(future.result() for future in futures)]
         return [scores[index % self._threads][index // self._threads] for index in range(len(pairs))]
-
-    def _run_all(self, pairs: Sequence["Encoding"]) -> list[float]:
-        return [self._run(pair) for pair in pairs]
 
     def _run(self, pair: "Encoding") -> float:
         values = {"input_ids": pair.ids, "attention_mask": pair.attention_mask, "token_type_ids": pair.type_ids}
@@ -78,7 +75,11 @@ class CrossEncoder:
         return self._relevance(logits)
 
     def _relevance(self, logits: NDArray[np.float64]) -> float:
-        """A single logit is the score; of two, as of a classifier, the first means irrelevant, the second relevant."""
+        """Return the relevance score of the logits.
+
+        A single logit is the score. Of the two logits of a classifier, the first means irrelevant and the second
+        relevant.
+        """
         if logits.size not in {1, 2}:
             raise ModelError(
                 f"The model in {self.folder} returns {logits.size} numbers for a pair; a cross-encoder returns one",
@@ -114,7 +115,7 @@ def _token_limit(path: Path) -> int:
 
 @contextmanager
 def _model_errors(path: Path, problem: str) -> Iterator[None]:
-    """Convert the failures of reading a damaged file to ModelError."""
+    """Convert the exceptions of reading a damaged file to ModelError."""
     try:
         yield
     except Exception as error:
@@ -125,7 +126,7 @@ def _model_errors(path: Path, problem: str) -> Iterator[None]:
 
 
 def _inputs_of(session: "InferenceSession", folder: Path) -> dict[str, type[Integer]]:
-    """Names and integer types of the inputs that the model requires."""
+    """Return the name and the integer type of each input that the model requires."""
     required = {one.name: _INTEGERS.get(one.type) for one in session.get_inputs()}
     inputs = {str(name): kind for name, kind in required.items() if kind is not None and name in _INPUTS}
     unknown = [str(name) for name in required if name not in inputs]
@@ -138,7 +139,7 @@ def _inputs_of(session: "InferenceSession", folder: Path) -> dict[str, type[Inte
 
 
 def _onnx_failures() -> tuple[type[Exception], ...]:
-    """The exceptions of ONNX Runtime, which share no base class."""
+    """Return the exception classes of ONNX Runtime, which have no common base class."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     kinds = (getattr(state, name) for name in dir(state))

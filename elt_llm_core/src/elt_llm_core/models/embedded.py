@@ -1,4 +1,4 @@
-"""The embedding model that is installed with the package: all-MiniLM-L6-v2, int8, run by ONNX Runtime."""
+"""The embedding model that is installed with the package: all-MiniLM-L6-v2, quantised to int8, run by ONNX Runtime."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,11 +38,11 @@ VOCABULARY = ModelFile(
 
 
 class EmbeddedMiniLm(EmbeddingModel):
-    """Sentence embeddings of 384 dimensions, computed on this machine without a server.
+    """An embedding model of 384 dimensions that runs on this machine without a server.
 
-    Each text is run alone, never padded to its neighbours: the int8 model scales its activations per run, so a batch
-    would let one text change the vector of another. `threads` texts are run in parallel by one session.
-    Files are read, verified and loaded at first use; missing or damaged files raise ModelError.
+    Each text is run alone, without padding. The int8 model scales its activations per run, so in a batch one text would
+    change the vector of another. `threads` texts are run in parallel by one session. The files are read, verified and
+    loaded at first use. Missing or damaged files raise ModelError.
     """
 
     _threads: int = PrivateAttr()
@@ -60,7 +60,7 @@ class EmbeddedMiniLm(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The model's identity, without loading the model."""
+        """The identity of the model, available without loading the model."""
         prefix = len(self._token_ids(self._text_prefix))
         return EmbeddingFingerprint(
             provider="embedded",
@@ -74,9 +74,9 @@ class EmbeddedMiniLm(EmbeddingModel):
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of chunks, shape (len(texts), 384).
+        """Return the vectors of chunks, shape (len(texts), 384).
 
-        Raises ModelError for a text without tokens and for one above `token_limit`: texts are never truncated.
+        Raises ModelError for a text without tokens or above `token_limit`, because texts are never truncated.
         """
         sequences = [self._chunk_ids(text) for text in texts]
         if not sequences:
@@ -86,7 +86,10 @@ class EmbeddedMiniLm(EmbeddingModel):
             return np.stack(list(pool.map(lambda sequence: _embed_sequence(session, sequence), sequences)))
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, shape (384,); a question above the limit is truncated to its first tokens."""
+        """Return the vector of a question, shape (384,).
+
+        A question above the token limit is truncated to its first tokens.
+        """
         ids = self._token_ids(text)
         if not ids:
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
@@ -94,7 +97,7 @@ class EmbeddedMiniLm(EmbeddingModel):
         return _embed_sequence(self._loaded_session(), [FIRST_TOKEN, *kept, LAST_TOKEN])
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span of each token, in order, without white space."""
+        """Return the character span of each token, in order, without white space."""
         encoding = self._loaded_tokenizer().encode(encodable(text), add_special_tokens=False)
         spans: list[tuple[int, int]] = encoding.offsets
         return spans
@@ -131,7 +134,10 @@ class EmbeddedMiniLm(EmbeddingModel):
 
 
 def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
-    """A tokenizer without padding from the text of its tokenizer.json; pairs of texts are truncated to `limit`."""
+    """Return a tokenizer without padding from the text of a tokenizer.json.
+
+    Pairs of texts are truncated to `limit` tokens, if it is given.
+    """
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(content)
@@ -144,12 +150,12 @@ def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
 
 
 def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "InferenceSession":
-    """A session on the CPU for a model, given as a path or as bytes; each run uses one thread."""
+    """Return a CPU session for a model, given as a path or as bytes. Each run uses one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # Parallel texts beat a parallel matrix: 13.2 against 12.2 thousand tokens a second on two cores, and threads of
-    # one session that wait by spinning halve that again when several callers run at once.
+    # On two cores, parallel texts give 13,200 tokens a second and parallel matrix products 12,200. Several sessions
+    # with spinning threads at the same time would halve that rate.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, optimisation)
@@ -158,7 +164,7 @@ def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "I
 
 
 def encodable(text: str) -> str:
-    """The text with each lone surrogate, which has no UTF-8, replaced by one "?", so that offsets stay the same."""
+    """Replace each lone surrogate, which UTF-8 cannot encode, by one "?", so that offsets stay the same."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The contract of embedding models: LlamaIndex's BaseEmbedding plus fingerprint, arrays and token positions."""
+"""The base class of embedding models: LlamaIndex's BaseEmbedding plus fingerprint, arrays and token spans."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,34 +11,34 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 
 class EmbeddingModel(BaseEmbedding):
-    """An embedding model whose vectors depend on the text alone, not on its batch, order or thread.
+    """An embedding model whose vectors depend on the text alone, not on batch, order or thread.
 
-    The model adds its own prefixes: callers pass bare text. Every vector has length 1.
+    The model adds its own prefixes, so callers pass plain text. Every vector has length 1.
     """
 
     @property
     @abstractmethod
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity that a collection records in its passport and that readers compare."""
+        """The identity of the model. A collection stores it in its passport, and readers compare it."""
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of chunks, shape (len(texts), dimension), rows of length 1.
+        """Return the vectors of chunks, shape (len(texts), dimension), rows of length 1.
 
         Raises ModelError if a vector is not finite or has the wrong dimension.
         """
 
     @abstractmethod
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, shape (dimension,), length 1."""
+        """Return the vector of a question, shape (dimension,), length 1."""
 
     @abstractmethod
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span (start, end) of each of the model's tokens, in order, without special tokens."""
+        """Return the character span (start, end) of each token of the model, in order, without special tokens."""
 
     @property
     def token_limit(self) -> int:
-        """Tokens a chunk may have before the model would truncate it, without special tokens and prefix."""
+        """Maximum tokens of a chunk that the model reads whole, without special tokens and prefix."""
         return self.fingerprint.token_limit
 
     def _get_text_embedding(self, text: str) -> list[float]:

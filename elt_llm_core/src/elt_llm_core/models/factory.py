@@ -15,9 +15,10 @@ MAX_THREADS = 8
 
 
 def create_embedding(settings: Settings) -> EmbeddingModel:
-    """Create the model of `embedding.provider`; a server is not contacted before the first vector or limit is needed.
+    """Create the embedding model of `embedding.provider`.
 
-    Raises SettingsError for a model that the provider does not have, and for an address that is not allowed.
+    A model server is not contacted before the first vector or limit is needed. Raises SettingsError for a model that
+    the provider does not have, and for an address that is not allowed.
     """
     chosen = settings.embedding
     match chosen.provider:
@@ -47,22 +48,26 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
 
 @dataclass(frozen=True)
 class LlmChoice:
-    """A language model, or None for extractive answers, and a note on why `auto` uses none; the note may be empty."""
+    """A language model, or None if answers are extracted from the chunks.
+
+    `note` explains why the provider `auto` uses no model. It is empty otherwise.
+    """
 
     llm: "LLM | None"
     note: str = ""
 
 
 def create_llm(settings: Settings) -> "LLM | None":
-    """Create the model of `llm.provider`; None if answers are extracted from the chunks instead of written."""
+    """Create the language model of `llm.provider`; None if answers are extracted from the chunks."""
     return choose_llm(settings).llm
 
 
 def choose_llm(settings: Settings) -> LlmChoice:
-    """Create the model of `llm.provider`; `auto` contacts Ollama, for at most `ollama.connect_timeout` a request.
+    """Create the language model of `llm.provider`.
 
-    Raises SettingsError for a disallowed model or address and ModelError for a missing extra. Servers that the settings
-    name are not contacted before the first answer.
+    The provider `auto` contacts Ollama, for at most `ollama.connect_timeout` seconds per request. Other servers are not
+    contacted before the first answer. Raises SettingsError for a model or address that is not allowed, and ModelError
+    for a missing extra.
     """
     match settings.llm.provider:
         case "extractive":
@@ -88,12 +93,15 @@ def choose_llm(settings: Settings) -> LlmChoice:
 
 
 def is_model_available(settings: Settings) -> bool:
-    """Whether `auto` would use a model now; contacts Ollama, for at most `ollama.connect_timeout` a request."""
+    """Return whether the provider `auto` would use a language model now.
+
+    Contacts Ollama, for at most `ollama.connect_timeout` seconds per request.
+    """
     return not _ollama_problem(settings)
 
 
 def _ollama_problem(settings: Settings) -> str:
-    """Why Ollama cannot be used, with the cure; empty if it has the model."""
+    """Return the reason why Ollama cannot be used, with the cure; empty if Ollama has the model."""
     from elt_llm_core.models.ollama import OllamaServer
 
     model = settings.llm.model or settings.ollama.llm_model

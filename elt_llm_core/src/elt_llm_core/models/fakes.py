@@ -1,4 +1,4 @@
-"""Deterministic models for trials and tests: no files, no network, the same output for the same input everywhere."""
+"""Deterministic models for tests and trials, without files or network. Equal input gives equal output everywhere."""
 
 import hashlib
 import re
@@ -22,9 +22,10 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class FakeEmbedding(EmbeddingModel):
-    """Texts that share words have near vectors: each stem is hashed to one dimension and a sign.
+    """An embedding model without weights: each word stem is hashed to one dimension and a sign.
 
-    `version` represents the model's weights: another version gives other vectors and another fingerprint.
+    Texts that share words have near vectors. `version` represents the weights of the model: another version gives other
+    vectors and another fingerprint.
     """
 
     _dimension: int = PrivateAttr()
@@ -42,7 +43,7 @@ class FakeEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The fake's identity: its digest differs for another dimension or version."""
+        """The identity of the fake model. Its digest depends on dimension and version."""
         return EmbeddingFingerprint(
             provider="fake",
             model="fake",
@@ -61,11 +62,11 @@ class FakeEmbedding(EmbeddingModel):
 
     @property
     def texts_embedded(self) -> int:
-        """The number of chunks embedded by these calls, without questions."""
+        """The number of chunks that calls of `embed_texts` embedded."""
         return self._texts_embedded
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of chunks, shape (len(texts), dimension). Raises ModelError for a chunk above the limit."""
+        """Return the vectors of chunks, shape (len(texts), dimension). Raises ModelError above the token limit."""
         with self._lock:
             self._calls += 1
             self._texts_embedded += len(texts)
@@ -76,11 +77,11 @@ class FakeEmbedding(EmbeddingModel):
         return np.stack(rows) if rows else np.empty((0, self._dimension), dtype=np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, shape (dimension,)."""
+        """Return the vector of a question, shape (dimension,)."""
         return self._vector(text)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character spans of words and punctuation marks."""
+        """Return the character spans of words and punctuation marks."""
         return [match.span() for match in TOKEN.finditer(text)]
 
     def _vector(self, text: str) -> NDArray[np.float32]:
@@ -102,7 +103,10 @@ class FakeEmbedding(EmbeddingModel):
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """A response with the counts and end that a server reports; `finish` is stop, length or cut off."""
+    """A response with the token counts and the finish reason that a server would report.
+
+    `finish` is stop, length or cut off.
+    """
 
     text: str
     finish: str = "stop"
@@ -111,16 +115,16 @@ class ScriptedReply:
 
     @property
     def end(self) -> dict[str, Any]:
-        """The last message as Ollama sends it, with the known counts; a reply that is cut off has none."""
+        """The last message of the response as Ollama sends it, with the known token counts."""
         counts = {"prompt_eval_count": self.prompt_tokens, "eval_count": self.answer_tokens}
         known = {key: count for key, count in counts.items() if count is not None}
         return {"done": False} if self.finish == "cut off" else {"done": True, "done_reason": self.finish, **known}
 
 
 class ScriptedLLM(CustomLLM):
-    """Returns the given responses in order and records its prompts; raises ModelError when none is left.
+    """A language model that returns the given responses in order and records its prompts.
 
-    A response that is an error is raised instead.
+    A response that is an error is raised. When no response is left, ModelError is raised.
     """
 
     _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
@@ -133,12 +137,12 @@ class ScriptedLLM(CustomLLM):
 
     @property
     def prompts(self) -> list[str]:
-        """Every prompt so far, oldest first; a chat arrives as one text."""
+        """Every prompt so far, oldest first. Chat messages are joined to one prompt."""
         return list(self._prompts)
 
     @property
     def metadata(self) -> LLMMetadata:
-        """A small local completion model."""
+        """The metadata of a small local completion model."""
         return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:

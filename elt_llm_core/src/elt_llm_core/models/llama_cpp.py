@@ -1,4 +1,4 @@
-"""A GGUF file run in this process by llama.cpp, as a LlamaIndex language model (extra `llama-cpp`)."""
+"""A language model from a GGUF file, run in this process by llama.cpp (extra `llama-cpp`)."""
 
 import os
 import queue
@@ -33,9 +33,10 @@ _SILENT = -1
 
 
 def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
-    """Load the model as an `xllamacpp.Server`, which takes seconds and about as much memory as the file has bytes.
+    """Load the model as an `xllamacpp.Server`.
 
-    Raises ModelBroken for a file that is not a model, or too large for the memory.
+    Loading takes seconds, and about as much memory as the file has bytes. Raises ModelBroken for a file that is not a
+    model or does not fit into memory.
     """
     import xllamacpp
 
@@ -58,10 +59,10 @@ def _parameters(parameters: Any, path: Path, chosen: LlamaCppSettings) -> Any:
     parameters.verbosity = _SILENT
     parameters.warmup = False
     parameters.offline = True
-    # Long prompts are refused: a shifted context would lose the instructions at its start.
+    # Refuse long prompts: shifting the context would remove the instructions at its start.
     parameters.ctx_shift = False
     parameters.cache_ram_mib = 0
-    # The library always opens a port of loopback: only this process has its key.
+    # The library always listens on a loopback port. Only this process has the key of that port.
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.api_keys = [secrets.token_hex(32)]
@@ -74,14 +75,14 @@ def _parameters(parameters: Any, path: Path, chosen: LlamaCppSettings) -> Any:
 
 StreamChunk = dict[str, Any]
 ChunkCallback = Callable[[StreamChunk], bool]
-"""Receives each piece; returns whether to stop."""
+"""A function that receives each piece and returns whether to stop."""
 
 
 def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> Iterator[StreamChunk]:
-    """Yield the pieces that `run` passes to its callback as they arrive; `run` runs in its own thread.
+    """Yield the pieces that `run` passes to its callback, as they arrive. `run` is called in its own thread.
 
-    Raises queue.Empty if `timeout` seconds pass without a piece. If the iterator is closed early, `run` stops at
-    its next piece.
+    Raises queue.Empty if `timeout` seconds pass without a piece. If the iterator is closed early, `run` stops at its
+    next piece.
     """
     pieces: queue.Queue[StreamChunk | None] = queue.Queue()
     closed = threading.Event()
@@ -112,7 +113,10 @@ _ENDING = ".gguf"
 
 
 class LlamaCppLlm(ServedLlm, CustomLLM):
-    """Chats with the model's own template. The file is loaded once, at first use; answers are written one at a time."""
+    """A language model in this process that uses the chat template of its GGUF file.
+
+    The file is loaded once, at first use. Answers are generated one at a time.
+    """
 
     _settings: Settings = PrivateAttr()
     _path: Path = PrivateAttr()
@@ -135,13 +139,13 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         )
 
     def close(self) -> None:
-        """Release the model and its memory; the next request loads it again."""
+        """Release the model and its memory. The next request loads the model again."""
         with self._lock:
             self._engine = None
 
     @property
     def metadata(self) -> LLMMetadata:
-        """Window and length of the settings, without loading the file."""
+        """The context window and the maximum answer length of the settings, without loading the file."""
         chosen = self._settings.llama_cpp
         return LLMMetadata(
             context_window=chosen.context_window,
@@ -151,14 +155,14 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         )
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        """Return the whole answer."""
+        """Return the whole answer to chat messages."""
         pieces = list(self.stream_chat(messages))
         # Later chunks report the finish reason and the usage.
         raw = {key: value for piece in pieces for key, value in (piece.raw or {}).items() if value}
         return ChatResponse(message=_assistant_message("".join(piece.delta or "" for piece in pieces)), raw=raw)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponseGen:
-        """Yield the answer as it arrives. Raises ModelMissing, ModelBroken, PromptTooLong."""
+        """Yield the pieces of the answer. Raises ModelMissing, ModelBroken or PromptTooLong."""
         text = ""
         for chunk in self._chunks(messages):
             piece = _chunk_text(chunk)
@@ -166,12 +170,12 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
             yield ChatResponse(message=_assistant_message(text), delta=piece, raw=chunk)
 
     def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
-        """Return the answer to a prompt, sent as a user message."""
+        """Return the answer to a prompt, which is sent as a user message."""
         response = self.chat([ChatMessage(role=MessageRole.USER, content=prompt)])
         return CompletionResponse(text=response.message.content or "", raw=response.raw)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponseGen:
-        """Yield the answer to a prompt as it arrives."""
+        """Yield the pieces of the answer to a prompt."""
         for piece in self.stream_chat([ChatMessage(role=MessageRole.USER, content=prompt)]):
             yield CompletionResponse(text=piece.message.content or "", delta=piece.delta, raw=piece.raw)
 
@@ -209,9 +213,9 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
 
 
 def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
-    """Create the model of the settings; its file is located but not loaded.
+    """Create the language model of the settings. Its file is located but not loaded.
 
-    Raises ModelError without the extra llama-cpp, ModelMissing without the file.
+    Raises ModelError if the extra llama-cpp is not installed, and ModelMissing if the file does not exist.
     """
     if util.find_spec(_LIBRARY) is None:
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Locate the files of models: in installed distributions, verified by hash, or in a folder of models."""
+"""Locate model files: in installed distributions, verified by hash, or in a folder of models."""
 
 import hashlib
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class ModelFile:
     sha256: str
 
     def read(self) -> bytes:
-        """Return the verified bytes. Raises ModelError if the file is missing, unreadable or different."""
+        """Return the verified bytes. Raises ModelError if the file is missing, unreadable or has another hash."""
         # The distribution is located but not imported: only its data is needed.
         try:
             listed = metadata.files(self.distribution) or []
@@ -55,9 +55,9 @@ def with_models_dir(settings: Settings, data_dir: Path) -> Settings:
 
 
 def model_folders(name: str, models_dir: Path | None) -> list[Path]:
-    """Folders that may hold a model, in search order; empty for a name without a folder of models.
+    """Return the folders that may contain a model, in search order; empty if there is no folder of models.
 
-    An absolute path is that folder. A name such as `owner/model` is searched in full and as `model` alone.
+    An absolute path is itself the folder. A name such as `owner/model` is searched in full and as `model` alone.
     """
     path = Path(name).expanduser() if name.startswith("~") else Path(name)
     if path.is_absolute():
@@ -66,5 +66,5 @@ def model_folders(name: str, models_dir: Path | None) -> list[Path]:
 
 
 def find_model_folder(name: str, models_dir: Path | None) -> Path | None:
-    """The first existing folder of a model, or None. Models are never downloaded."""
+    """Return the first existing folder of a model, or None. Models are never downloaded."""
     return next((folder for folder in model_folders(name, models_dir) if folder.is_dir()), None)

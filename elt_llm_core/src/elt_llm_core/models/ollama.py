@@ -1,4 +1,4 @@
-"""A local Ollama server: its models and their limits, its token counts, and embeddings."""
+"""A local Ollama server: its list of models, its token counts, and embeddings."""
 
 import json
 import weakref
@@ -19,29 +19,30 @@ from elt_llm_core.text.normalise import replace_surrogates
 if TYPE_CHECKING:
     from llama_index.embeddings.ollama import OllamaEmbedding as LlamaIndexOllamaEmbedding
 
-START_HINT = "Run: ollama serve"
-
 
 @dataclass(frozen=True)
 class OllamaModel:
-    """A model that a server lists."""
+    """A model in the list of a server."""
 
     name: str
     digest: str
-    """sha256 (hex) of its manifest; a model that was pulled again under the same name has another digest."""
+    """sha256 (hex) of the manifest. A changed model of the same name has another digest."""
     remote: bool
     """Whether a hosted service runs the model and the local server only forwards requests."""
 
 
 def describe_ollama(settings: Settings, model: str) -> ModelServer:
-    """The server of the settings. Raises SettingsError for an address outside the local network unless allowed."""
+    """Return the description of the Ollama server in the settings.
+
+    Raises SettingsError for an address outside the local network unless remote models are allowed.
+    """
     chosen = settings.ollama
     return ModelServer(
         name="Ollama",
         address=check_address(chosen.base_url, "ollama.base_url", allow_remote=settings.network.allow_remote_models),
         model=model,
         section="ollama",
-        start=START_HINT,
+        start="Run: ollama serve",
         fetch=f"Run: ollama pull {model}",
         answer_timeout=settings.llm.answer_timeout,
         context_window=chosen.context_window,
@@ -49,7 +50,7 @@ def describe_ollama(settings: Settings, model: str) -> ModelServer:
 
 
 class OllamaServer(JsonServer):
-    """Requests one Ollama server; every failure is a ModelError with a hint."""
+    """A client of one Ollama server. Every failure is a ModelError with a hint."""
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         described = describe_ollama(settings, model)
@@ -57,7 +58,7 @@ class OllamaServer(JsonServer):
         self._settings = settings
 
     def models(self) -> list[OllamaModel]:
-        """Every model that the server has, in its order."""
+        """Return every model in the list of the server, in its order."""
         listed = self.request("GET", "/api/tags").get("models")
         if not isinstance(listed, list):
             raise UnusableReply(f"{self.described} lists no models", hint="Correct ollama.base_url")
@@ -70,7 +71,11 @@ class OllamaServer(JsonServer):
         return models
 
     def find(self) -> OllamaModel:
-        """The configured model. Raises ModelMissing if it is absent, SettingsError if it is hosted and not allowed."""
+        """Return the configured model.
+
+        Raises ModelMissing if the server lacks the model, and SettingsError if a hosted service runs the model and that
+        is not allowed.
+        """
         wanted = self.described.model
         model = next((model for model in self.models() if same_model(model.name, wanted)), None)
         if model is None:
@@ -80,24 +85,27 @@ class OllamaServer(JsonServer):
         return model
 
     def context_length(self) -> int | None:
-        """Tokens that the model was trained to read; None if the server does not report them."""
+        """Return the maximum tokens that the model was trained on; None if the server does not report them."""
         info = self.request("POST", "/api/show", {"model": self.described.model}).get("model_info")
         key = next((key for key in info if key.endswith(".context_length")), "") if isinstance(info, dict) else ""
         return positive_number(info, key)
 
     def loaded_window(self) -> int | None:
-        """`context_length` of the loaded model, which Ollama reports since July 2025; else None."""
+        """Return the context window of the loaded model.
+
+        Ollama reports `context_length` since July 2025. Older servers give None.
+        """
         patience = self._settings.ollama.connect_timeout
         with OllamaServer(self._settings, self.described.model, patience=patience) as server:
             try:
                 return loaded_context_window(server.request("GET", "/api/ps"), self.described.model)
-            except ModelError:  # older servers, and others that imitate Ollama, lack this path
+            except ModelError:  # older servers, and servers that imitate Ollama, lack this path
                 return None
 
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """`prompt_eval_count` of a request that writes one token.
+        """Return `prompt_eval_count` of a request that writes one token.
 
-        It has the window of the answers, because another window would make Ollama reload the model.
+        The request has the window of the answers, because another window would make Ollama reload the model.
         """
         chosen = self._settings.ollama
         body = {
@@ -112,7 +120,7 @@ class OllamaServer(JsonServer):
 
 
 def same_model(listed: str, wanted: str) -> bool:
-    """Whether two names mean one model: the default tag is `latest`, and case is ignored."""
+    """Return whether two names mean the same model. The default tag is `latest`, and case is ignored."""
     first, second = (
         name.lower() if ":" in name.rpartition("/")[2] else f"{name.lower()}:latest" for name in (listed, wanted)
     )
@@ -120,7 +128,7 @@ def same_model(listed: str, wanted: str) -> bool:
 
 
 def is_cloud_model(name: str) -> bool:
-    """Whether a name is that of a model which Ollama forwards to its hosted service."""
+    """Return whether the tag of a model means that Ollama forwards requests to its hosted service."""
     return name.rpartition(":")[2].endswith("cloud") and ":" in name
 
 
@@ -142,7 +150,7 @@ ends (`done_reason: length`); otherwise the server would drop the start of the p
 _ADDED_FIELDS: Mapping[str, Mapping[str, bool]] = {
     "/api/chat": NO_TRUNCATION,
     "/api/generate": NO_TRUNCATION,
-    "/api/embed": {"truncate": False},  # a truncated text would be found by its start alone
+    "/api/embed": {"truncate": False},  # the vector of a truncated text would represent its start alone
 }
 
 
@@ -152,7 +160,7 @@ def _remove_key(request: httpx.Request) -> None:
 
 
 def _forbid_truncation(request: httpx.Request) -> None:
-    """Add the fields against truncation, which LlamaIndex's classes for Ollama cannot send."""
+    """Add the request fields against truncation, which LlamaIndex's classes for Ollama cannot send."""
     added = next((fields for path, fields in _ADDED_FIELDS.items() if request.url.path.endswith(path)), None)
     if request.method == "POST" and added is not None:
         body = json.dumps({**json.loads(request.content), **added}).encode()
@@ -163,13 +171,13 @@ def _forbid_truncation(request: httpx.Request) -> None:
 def ollama_options(
     settings: Settings, address: str, *, patience: float | None = None, reply_seconds: float | None = None
 ) -> dict[str, Any]:
-    """The `client_options` of clients for Ollama, whose requests send no key and forbid truncation."""
+    """Return the `client_options` of clients for Ollama. Their requests send no key and forbid truncation."""
     hooks = (_remove_key, _forbid_truncation)
     return client_options(settings.ollama, address, patience=patience, reply_seconds=reply_seconds, request_hooks=hooks)
 
 
 def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
-    """The window of a model in the reply of /api/ps."""
+    """Return the context window of a model in the reply of /api/ps, else None."""
     entries = running.get("models")
     for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, Mapping) and same_model(str(entry.get("name") or entry.get("model") or ""), model):
@@ -178,7 +186,7 @@ def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
 
 
 def positive_number(reply: object, key: str) -> int | None:
-    """The value of a key in a part of a reply; None unless it is a whole number above zero."""
+    """Return the value of a key in a part of a reply if it is a whole number above zero, else None."""
     value = reply.get(key) if isinstance(reply, Mapping) else None
     return value if isinstance(value, int) and value > 0 else None
 
@@ -190,7 +198,7 @@ _NO_EMBEDDINGS = 501  # the status of a server that runs a chat model
 class OllamaEmbedding(ServerEmbedding):
     """LlamaIndex's OllamaEmbedding, with texts never truncated, vectors verified and errors of this project.
 
-    The digest is that of the model's manifest: a model that was pulled again has another identity.
+    The digest is that of the model's manifest, so a model that was pulled again has another identity.
     """
 
     _ollama: OllamaServer = PrivateAttr()
@@ -237,7 +245,7 @@ class OllamaEmbedding(ServerEmbedding):
         from ollama import ResponseError
 
         try:
-            # Neither `get_text_embedding_batch`, which strips the texts, nor the prefixes of the integration.
+            # `get_text_embedding_batch` would strip the texts, and other methods would add prefixes.
             return self._integration.get_general_text_embeddings(texts)
         except (ValidationError, ResponseError) as error:
             if isinstance(error, ResponseError) and error.status_code != _NO_EMBEDDINGS:

@@ -1,4 +1,4 @@
-"""The language model of a local Ollama: LlamaIndex's client with window, sampling and truncation set explicitly."""
+"""The language model of a local Ollama: LlamaIndex's class with explicit window, sampling and truncation."""
 
 from llama_index.core.llms import LLMMetadata
 from llama_index.llms.ollama import Ollama
@@ -10,10 +10,10 @@ from elt_llm_core.settings.tree import Settings
 
 
 class OllamaLlm(ServedLlm, Ollama):
-    """Ollama that sends window, length, seed and sampling with each request and never lets a prompt be truncated.
+    """LlamaIndex's Ollama, sending window, answer length, seed and sampling with each request.
 
-    By default the integration requests the window from the server, blocking, whenever its metadata are read, reserves
-    256 tokens for an answer of any length, and uses the proxies of the environment.
+    Prompts are never truncated. By default LlamaIndex's class requests the window from the server whenever its metadata
+    are read, reserves 256 tokens for an answer of any length, and uses the proxies of the environment.
     """
 
     def __init__(self, settings: Settings, model: str) -> None:
@@ -38,7 +38,7 @@ class OllamaLlm(ServedLlm, Ollama):
 
     @property
     def metadata(self) -> LLMMetadata:
-        """The window and length that are sent, without a request to the server."""
+        """The context window and the answer length that are sent, without a request to the server."""
         return LLMMetadata(
             context_window=self.context_window,
             num_output=self.additional_kwargs["num_predict"],
@@ -48,7 +48,10 @@ class OllamaLlm(ServedLlm, Ollama):
 
 
 def create_ollama_llm(settings: Settings) -> OllamaLlm:
-    """Create the model of the settings without a request to the server. Raises SettingsError for a disallowed model."""
+    """Create the language model of the settings without a request to the server.
+
+    Raises SettingsError for a model or address that is not allowed.
+    """
     model = settings.llm.model or settings.ollama.llm_model
     if is_cloud_model(model):
         check_hosted_model(model, allow_remote=settings.network.allow_remote_models)

@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's protocol: embeddings, token counts and its language model."""
+"""A local server with OpenAI's protocol: embeddings, token counts and its language model."""
 
 import hashlib
 import json
@@ -24,9 +24,10 @@ NO_KEY = "none"  # sent to servers without a key: the client requires one
 
 
 def describe_openai_like(settings: Settings, model: str | None, key: str) -> ModelServer:
-    """The server of the settings; `key` names the setting of the model.
+    """Return the description of the server in the settings. `key` names the setting of the model.
 
-    Raises SettingsError without a model, and for an address outside the local network unless that is allowed.
+    Raises SettingsError if no model is set, and for an address outside the local network unless remote models are
+    allowed.
     """
     if not model:
         raise SettingsError(f"{key} is not set", hint=f"Set {key} to the name that the server gives its model")
@@ -46,9 +47,10 @@ def describe_openai_like(settings: Settings, model: str | None, key: str) -> Mod
 
 
 def api_key(settings: Settings) -> str:
-    """The key for the server, from the variable that the settings name, stripped of white space.
+    """Return the key for the server, from the environment variable that the settings name.
 
-    Raises ModelError if the variable is not set or holds characters that no header allows; the client would quote them.
+    White space around the key is removed. Raises ModelError if the variable is not set or contains characters that
+    headers forbid, because the client would quote the key in its error.
     """
     variable, value = settings.openai_like.api_key_variable, _configured_key(settings)
     if variable is None:
@@ -57,19 +59,20 @@ def api_key(settings: Settings) -> str:
         raise ModelError(f"{variable} is not set", hint=f"Set {variable} to the key of your server")
     if not (value.isascii() and value.isprintable()):
         raise ModelError(
-            f"{variable} holds a character that no key has", hint=f"Set {variable} to the key alone, on one line"
+            f"{variable} contains a character that is not allowed in a key",
+            hint=f"Set {variable} to the key alone, on one line",
         )
     return value
 
 
 def _configured_key(settings: Settings) -> str:
-    """The value of the variable; empty if none is named or set."""
+    """Return the value of the variable; empty if the settings name none or it is not set."""
     variable = settings.openai_like.api_key_variable
     return os.environ.get(variable, "").strip() if variable else ""
 
 
 class OpenAiLikeServer(JsonServer):
-    """Requests one server; every failure is a ModelError with a hint. Works without the OpenAI client."""
+    """A client of one server that does not need the OpenAI client. Every failure is a ModelError with a hint."""
 
     def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
         options = client_options(settings.openai_like, described.address, patience=patience)
@@ -78,19 +81,19 @@ class OpenAiLikeServer(JsonServer):
         self._settings = settings
 
     def models(self) -> list[Mapping[str, Any]]:
-        """The entry of each model in the server's list, with `id` among its keys."""
+        """Return the entry of each model in the server's list, with `id` among its keys."""
         listed = self.request("GET", "/models").get("data")
         return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
 
     def entry(self) -> Mapping[str, Any]:
-        """The entry of the configured model in the server's list; empty if the list lacks it."""
+        """Return the entry of the configured model in the server's list; empty if the list lacks the model."""
         return next((entry for entry in self.models() if entry.get("id") == self.described.model), {})
 
     def loaded_window(self) -> int | None:
-        """The `max_model_len` of vLLM, `n_ctx` of llama-server or `context_length` of Ollama; None of other servers.
+        """Return the context window that vLLM, llama-server or Ollama reports; None for other servers.
 
-        The protocol does not define the context window. On this path Ollama truncates long prompts, and no field of a
-        request prevents it.
+        The protocol does not define the context window, so these servers report it as `max_model_len`, `n_ctx` or
+        `context_length`. With this protocol Ollama truncates long prompts, and no field of a request prevents that.
         """
         root = self.described.address.removesuffix("/v1")
         patience = self._settings.openai_like.connect_timeout
@@ -109,7 +112,7 @@ class OpenAiLikeServer(JsonServer):
         return None
 
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """`prompt_tokens` of a request that writes one token."""
+        """Return `prompt_tokens` of a request that writes one token."""
         body = {"model": self.described.model, "messages": list(messages), "max_tokens": 1, "temperature": 0.0}
         return positive_number(self.request("POST", "/chat/completions", body).get("usage"), "prompt_tokens")
 
@@ -118,7 +121,10 @@ _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
 
 
 class OpenAiLikeEmbedding(ServerEmbedding):
-    """Embeds through /v1/embeddings; the digest covers what the server lists of its model, often the name alone."""
+    """An embedding model behind /v1/embeddings.
+
+    Its digest covers the entry of the model in the server's list, which often has the name alone.
+    """
 
     _openai: OpenAiLikeServer = PrivateAttr()
     _declared_context: int = PrivateAttr()
@@ -145,8 +151,8 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         body = {"model": self._server.model, "input": texts, "encoding_format": "float"}
         items = self._openai.request("POST", "/embeddings", body).get("data")
         if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
-            raise UnusableReply(f"{self._server} gives no vectors", hint="Is it started for embeddings?")
-        # Each item has the index of its text; without indexes the order of the reply counts.
+            raise UnusableReply(f"{self._server} gives no vectors", hint="Was the server started for embeddings?")
+        # Each item has the index of its text. Without indexes, items are in the order of the texts.
         indexes = [item.get("index", position) for position, item in enumerate(items)]
         if sorted(indexes) != list(range(len(items))):
             raise UnusableReply(f"{self._server} numbers its vectors {indexes[:9]}", hint="Use another server")
@@ -155,10 +161,13 @@ class OpenAiLikeEmbedding(ServerEmbedding):
 
 
 def create_openai_like_llm(settings: Settings) -> "LLM":
-    """Create the model of the settings without a request. Raises SettingsError, or ModelError without the extra."""
+    """Create the language model of the settings without a request.
+
+    Raises SettingsError if no model is set or the address is not allowed, and ModelError without the extra openai-like.
+    """
     model = settings.llm.model or settings.openai_like.llm_model
     server = describe_openai_like(settings, model, "openai_like.llm_model")
-    # The class is defined here because its base is an optional extra, whose client nothing else may import.
+    # The class is defined here because its base class is in an optional extra.
     try:
         from llama_index.llms.openai_like import OpenAILike
     except ImportError as error:
@@ -168,7 +177,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     from elt_llm_core.models.served_llm import ServedLlm
 
     class OpenAiLikeLlm(ServedLlm, OpenAILike):
-        """Describes its server, verifies prompts, and closes its connections."""
+        """LlamaIndex's OpenAILike with a described server, verified prompts and closed connections."""
 
     options = _llm_options(settings, server)
     llm = OpenAiLikeLlm(**options)

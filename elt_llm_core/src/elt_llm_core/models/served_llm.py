@@ -1,4 +1,4 @@
-"""The base class of language models that describe their server and verify that it reads prompts whole."""
+"""The base class of language models that describe their server and verify that the server reads prompts whole."""
 
 import asyncio
 import weakref
@@ -25,7 +25,7 @@ Piece = TypeVar("Piece")
 class ServedLlm(LLM):
     """A language model with a description of its server.
 
-    Asynchronous calls use the synchronous client too, in a thread, so that the limits of its replies hold for them.
+    Asynchronous calls run the synchronous calls in a thread, so that the same limits apply to their replies.
     """
 
     _server: ModelServer = PrivateAttr()
@@ -44,7 +44,7 @@ class ServedLlm(LLM):
 
     @property
     def prompt_verifier(self) -> PromptVerifier | None:
-        """Verifies that prompts are read whole; None if the server never truncates them."""
+        """The verifier that the server reads prompts whole; None if the server never truncates prompts."""
         return self._verifier
 
     def close(self) -> None:
@@ -52,15 +52,15 @@ class ServedLlm(LLM):
         self._close()
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Return the whole answer."""
+        """Return the whole answer to chat messages."""
         return await asyncio.to_thread(self.chat, messages, **kwargs)
 
     async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
-        """Return the pieces of the answer."""
+        """Return the pieces of the answer to chat messages."""
         return _as_async(await asyncio.to_thread(self.stream_chat, messages, **kwargs))
 
     async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """Return the answer to a prompt."""
+        """Return the whole answer to a prompt."""
         return await asyncio.to_thread(self.complete, prompt, formatted, **kwargs)
 
     async def astream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseAsyncGen:

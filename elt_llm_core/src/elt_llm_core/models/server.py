@@ -1,4 +1,4 @@
-"""Model servers: which one answers, whether its address is allowed, and a typed error for each failure."""
+"""Descriptions of model servers, the check of their addresses, and a typed error for each of their failures."""
 
 import ipaddress
 import json
@@ -25,7 +25,7 @@ from elt_llm_core.errors import (
 from elt_llm_core.text.normalise import replace_surrogates
 
 ANSWER_TIMEOUT = 1800.0
-_MIN_KEY_LENGTH = 6  # shorter keys protect nothing and occur in many words
+_MIN_KEY_LENGTH = 6  # shorter keys are insecure and occur within ordinary words
 MASKED_KEY = "***"
 
 
@@ -48,15 +48,15 @@ class ModelServer:
     context_window: int | None = None
     """Tokens of prompt and answer together, if configured."""
     key: str = field(default="", repr=False)
-    """The API key that is sent, if any; messages must not repeat it."""
+    """The API key that is sent, if any. Messages must not contain this key."""
 
     @property
     def in_a_sentence(self) -> str:
-        """The name as used within a sentence."""
+        """The name in the form for the middle of a sentence, such as "the model server"."""
         return f"the {rest}" if (rest := self.name.removeprefix("The ")) != self.name else self.name
 
     def masked(self, message: str) -> str:
-        """Replace the key in a message of the server, also as quoted in JSON or a URL, by `***`."""
+        """Replace the API key in a message of the server by `***`, also in the spellings of JSON and URLs."""
         if len(self.key) < _MIN_KEY_LENGTH:
             return message
         forms = {self.key, json.dumps(self.key)[1:-1], quote(self.key), quote(self.key, safe="")}
@@ -65,12 +65,12 @@ class ModelServer:
         return message
 
     def __str__(self) -> str:
-        """Name the server in messages."""
+        """Return the name and the address, as messages show them."""
         return f"{self.name} at {self.address}"
 
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
-# Listed because what Python counts as private differs between its versions and includes tunnels to any address.
+# The `is_private` of Python differs between versions and includes tunnels to any address.
 _LOCAL_NUMBERS = tuple(
     map(
         ipaddress.ip_network,
@@ -80,15 +80,16 @@ _LOCAL_NUMBERS = tuple(
         ),
     )
 )
-# Name lookup maps other letters to these, and the Chinese full stop to a dot: `example<U+3002>com` is public.
+# Name resolution maps other letters to these, and the Chinese full stop to a dot: `example<U+3002>com` is public.
 _HOST_NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 
 
 def is_local_host(host: str) -> bool:
-    """Whether a host is a loopback, private or link-local address, or a name that public name servers do not answer.
+    """Return whether a host name or address is on this machine or the local network.
 
-    A name without a dot is local: containers and routers use such names, public names have a dot. Addresses that embed
-    another address for a tunnel or a translator (Teredo, 6to4, NAT64) may lead anywhere and are not local.
+    These are loopback, private and link-local addresses, and names that public name servers do not resolve. A name
+    without a dot is local, because only containers and routers use such names. Addresses that embed another address for
+    a tunnel or a translator (Teredo, 6to4, NAT64) may lead anywhere and are not local.
     """
     bare = host.rstrip(".").lower()
     try:
@@ -106,8 +107,8 @@ def is_local_host(host: str) -> bool:
 def check_address(address: str, key: str, *, allow_remote: bool) -> str:
     """Return the address without a trailing slash. `key` names its setting.
 
-    Raises SettingsError if it is not an http address, contains a user name or password (which messages would show), or
-    is outside the local network and `allow_remote` is false.
+    Raises SettingsError if the address is not an http address, contains a user name or password (which messages would
+    show), or is outside the local network and `allow_remote` is false.
     """
     if "@" in address:
         raise SettingsError(
@@ -144,7 +145,7 @@ _TOO_LONG_MESSAGES = re.compile(
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """The exceptions of the clients in use: connection failures, error statuses, and malformed replies."""
+    """Return the exception classes of the clients: connection failures, error statuses and malformed replies."""
     import httpx
     from ollama import RequestError, ResponseError
 
@@ -156,7 +157,7 @@ def client_errors() -> tuple[type[Exception], ...]:
 
 
 def to_model_error(error: Exception, server: ModelServer) -> EltError:
-    """Convert one of `client_errors` to an error of this project; such errors are returned unchanged."""
+    """Convert one of `client_errors` to an error of this project. An EltError is returned unchanged."""
     for candidate in (error, error.__cause__):  # the OpenAI client wraps our errors in its own
         if isinstance(candidate, EltError):
             return candidate
@@ -168,7 +169,10 @@ def to_model_error(error: Exception, server: ModelServer) -> EltError:
 
 
 def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
-    """The error for an HTTP status and message; -1 is Ollama's status for an error within an answer."""
+    """Return the error for an HTTP status and the message of the server.
+
+    Ollama uses the status -1 for an error within an answer.
+    """
     lowered, text = message.lower(), f"{server} reports: {_shorten(message, server)}"
     if status == HTTPStatus.NOT_FOUND:
         return ModelMissing(f"{server} does not have the model '{server.model}'", hint=server.fetch)
@@ -177,7 +181,7 @@ def error_from_status(status: int, message: str, server: ModelServer) -> ModelEr
     if status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT}:
         return _timeout(server)
     if status in _BUSY_STATUSES or (status >= 500 and any(words in lowered for words in _LOADING_MESSAGES)):
-        return ModelUnavailable(text, hint="It may still be loading the model: try again in a minute")
+        return ModelUnavailable(text, hint="The server may still be loading the model: try again in a minute")
     return _error_from_other_status(status, lowered, text, server)
 
 
@@ -190,7 +194,7 @@ def _error_from_other_status(status: int, lowered: str, text: str, server: Model
 
 
 def error_text(content: bytes) -> str:
-    """The message of an error reply: its `error`, in the shape of either protocol, else the whole text."""
+    """Return the message of an error reply: the value of `error` if the reply is JSON, else the whole text."""
     text = content[:_MAX_READ].decode("utf-8", "replace")
     try:
         error = json.loads(text)["error"]
@@ -200,7 +204,7 @@ def error_text(content: bytes) -> str:
 
 
 def prompt_too_long(message: str, server: ModelServer) -> PromptTooLong:
-    """The error for a text that was refused or truncated, with the settings that cure it."""
+    """Return the error for a text that was refused or truncated. Its hint names the settings to change."""
     return PromptTooLong(
         message,
         hint=f"Raise {server.section}.context_window if the model reads more,"
@@ -216,7 +220,7 @@ def _error_from_connection(error: Exception, server: ModelServer) -> ModelError 
         return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
     if isinstance(cause, httpx.TimeoutException | TimeoutError):
         return _timeout(server)
-    # Ollama's client raises a plain ConnectionError if the port is closed; subclasses mean a break within the answer.
+    # Ollama's client raises a plain ConnectionError if the port is closed. A subclass means a break within the answer.
     if type(cause) is ConnectionError:
         return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
     if isinstance(cause, httpx.InvalidURL | httpx.UnsupportedProtocol):
@@ -227,7 +231,7 @@ def _error_from_connection(error: Exception, server: ModelServer) -> ModelError 
     if isinstance(cause, httpx.TransportError | OSError):
         return ModelBroken(
             f"{server} broke off its answer: {_shorten(str(cause) or type(cause).__name__, server)}",
-            hint=f"Look at the log of {server.in_a_sentence}: it may have run out of memory",
+            hint=f"Look at the log of {server.in_a_sentence}: the server may have run out of memory",
         )
     return None
 
@@ -261,7 +265,7 @@ def _refusal_hint(status: int, lowered: str, server: ModelServer) -> str:
 
 
 def _shorten(text: str, server: ModelServer) -> str:
-    """The start of a server's message, on one line and without the API key."""
+    """Return the start of a server's message, on one line and without the API key."""
     line = " ".join(replace_surrogates(server.masked(text[:_MAX_READ])[: 2 * _MAX_QUOTED]).split())
     return line if len(line) <= _MAX_QUOTED else f"{line[:_MAX_QUOTED]}..."
 
@@ -273,9 +277,9 @@ _FIRST_PAUSE = 0.25  # seconds at most; doubled before each further attempt
 
 
 def call_with_retries(call: Callable[[], Result], may_retry: Callable[[], bool] = lambda: True) -> Result:
-    """Return the result of `call`, trying up to three times after random pauses, while `may_retry`.
+    """Return the result of `call`, with up to three attempts and random pauses between them.
 
-    Raises the error of the last attempt.
+    Only retryable errors are retried, and only while `may_retry` returns true. Raises the error of the last attempt.
     """
     from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 

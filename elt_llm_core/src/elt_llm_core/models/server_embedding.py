@@ -1,4 +1,4 @@
-"""Embedding through a local server: prefixes, lengths, batches and checks; subclasses add the protocol."""
+"""Embedding through a local server: prefixes, token limits, batches and checks. Subclasses add the protocol."""
 
 import tomllib
 from abc import abstractmethod
@@ -22,41 +22,43 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 @dataclass(frozen=True)
 class EmbeddingModelFamily:
-    """A family of models, recognised by parts of their names."""
+    """A family of embedding models with the same prefixes and token limit, recognised by their names."""
 
     parts: tuple[str, ...]
-    """All must occur in the name, in lower case."""
+    """Lower-case parts that must all occur in the name of the model."""
     query_prefix: str = ""
     text_prefix: str = ""
     token_limit: int = 512
-    """Tokens it reads, special tokens included; servers may claim more."""
+    """Maximum tokens that the model reads, special tokens included. Servers may report more."""
     english_pieces: bool = False
-    """Whether its vocabulary is that of BERT uncased, so that tokens counted here are exact."""
+    """Whether the model has the vocabulary of BERT uncased, so that TokenEstimate is exact."""
 
 
 @cache
 def model_families() -> tuple[EmbeddingModelFamily, ...]:
-    """The families in `model_families.toml`, in their order."""
+    """Return the families in `model_families.toml`, in the order of the file."""
     content = tomllib.loads((resources.files(__package__) / "model_families.toml").read_text(encoding="utf-8"))
     return tuple(EmbeddingModelFamily(tuple(entry.pop("parts")), **entry) for entry in content["family"])
 
 
 def find_model_family(name: str) -> EmbeddingModelFamily | None:
-    """The family of a model by its name; None for an unknown model."""
+    """Return the family of a model, found by the name of the model; None for an unknown model."""
     lowered = name.lower()
     return next((known for known in model_families() if all(part in lowered for part in known.parts)), None)
 
 
 _HINT = "The server or its model is at fault: reload the model, or choose another"
-_MIN_SIMILARITY = 0.99  # cosine of a text embedded alone and in a batch; rounding stays far above
+_MIN_SIMILARITY = (
+    0.99  # minimum cosine of a text embedded alone and in a batch; rounding causes far smaller differences
+)
 
 
 def check_vectors(
     reply: Sequence[Sequence[float]], count: int, dimension: int | None, server: ModelServer
 ) -> NDArray[np.float32]:
-    """Normalise the vectors of a reply to length 1, shape (count, dimension); `dimension` may be None if unknown.
+    """Return the vectors of a reply normalised to length 1, shape (count, dimension).
 
-    Raises UnusableReply that names the problem.
+    `dimension` is None if it is not known yet. Raises UnusableReply that names the problem.
     """
     if len(reply) != count:
         raise UnusableReply(f"{server} gave {len(reply)} vectors for {count} texts", hint=_HINT)
@@ -75,15 +77,18 @@ def check_vectors(
 
 
 def check_same_vectors(vectors: NDArray[np.float32], known: NDArray[np.float32], server: ModelServer) -> None:
-    """Raise UnusableReply if vectors of length 1, one per row, differ from the known vectors of the same texts."""
+    """Raise UnusableReply if the vectors differ from the known vectors of the same texts.
+
+    Both arrays have one vector of length 1 per row.
+    """
     if float(np.min(np.sum(vectors * known, axis=1))) < _MIN_SIMILARITY:
         raise UnusableReply(
-            f"{server} embedded a known text differently than before: it mixes up the order, or its model changed",
+            f"{server} embedded a known text differently than before: the order is wrong, or its model changed",
             hint=f"{_HINT}; after a change of the model, run elt-llm ingest with --rebuild",
         )
 
 
-# Known texts, sent first and last in every batch, reveal a server that mixes up the order or changes its model.
+# Known texts are sent first and last in every batch, to detect a wrong order or a changed model.
 _FIRST, _LAST = "7041", "a river between two hills"
 _SPECIAL_TOKENS = 2
 _SHARE_WHERE_ESTIMATED = 0.75
@@ -100,10 +105,10 @@ class ModelIdentity:
 
 
 class ServerEmbedding(EmbeddingModel):
-    """Embeds through a server; the first request is made for the first vector, limit or identity.
+    """An embedding model behind a server. The first request is sent for the first vector, limit or identity.
 
-    A chunk that is longer than the model reads is refused here, by an estimate that errs on the long side, and again
-    by the server: a truncated text is never embedded. Safe to share between threads.
+    A chunk above the token limit is refused here, by an estimate that is rather too high than too low, and again by the
+    server. A truncated text is never embedded. Several threads may share one object.
     """
 
     _server: ModelServer = PrivateAttr()
@@ -127,7 +132,7 @@ class ServerEmbedding(EmbeddingModel):
 
     @abstractmethod
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        """Vectors of texts by one request. Raises a ModelError; the caller checks the vectors."""
+        """Request the vectors of texts once. Raises a ModelError. The caller checks the vectors."""
 
     @abstractmethod
     def _identify(self) -> ModelIdentity:
@@ -139,11 +144,14 @@ class ServerEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The model's identity, requested once. Raises a ModelError if the request fails."""
+        """The identity of the model, requested once. Raises a ModelError if the request fails."""
         return self._server_facts()[0]
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong for a chunk above the limit."""
+        """Return the vectors of chunks, shape (len(texts), dimension).
+
+        Raises PromptTooLong for a chunk above the token limit.
+        """
         for text in texts:
             self._check_text(text)
         prefixed = [self._text_prefix + text for text in texts]
@@ -152,7 +160,7 @@ class ServerEmbedding(EmbeddingModel):
         return np.concatenate(batches) if batches else np.empty((0, self.fingerprint.dimension), dtype=np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question; for one longer than the model reads, the mean vector of its parts."""
+        """Return the vector of a question. A long question gets the mean vector of its parts."""
         if not text.strip():
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
         room = self.token_limit - len(self.token_spans(self._query_prefix))
@@ -162,9 +170,9 @@ class ServerEmbedding(EmbeddingModel):
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span of each token, estimated by TokenEstimate."""
+        """Return the character span of each token, estimated by TokenEstimate."""
         if self._tokens is None:
-            self._tokens = TokenEstimate()  # threads may create it twice; both are the same
+            self._tokens = TokenEstimate()  # two threads may each create one; both are equal
         return self._tokens.spans(text)
 
     def _check_text(self, text: str) -> None:
@@ -183,7 +191,7 @@ class ServerEmbedding(EmbeddingModel):
         return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
     def _batch(self, texts: list[str]) -> NDArray[np.float32]:
-        """Vectors of prefixed texts, sent between two known texts to verify their order."""
+        """Return the vectors of prefixed texts. They are sent between two known texts to verify their order."""
         sent, (fingerprint, known) = [_FIRST, *texts, _LAST], self._server_facts()
         reply = call_with_retries(lambda: self._request_vectors(sent))
         vectors = check_vectors(reply, len(sent), fingerprint.dimension, self._server)
