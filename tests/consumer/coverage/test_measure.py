@@ -1,6 +1,6 @@
 import pytest
 from elt_llm_consumer.coverage.measure import COVERAGE_CLASSES, CoverageMeasure, RuleWords, coverage_class
-from elt_llm_consumer.jobs.sections import COVERAGE_RULE_WORDS, RULE_OPENINGS, CoverageThresholds
+from elt_llm_consumer.jobs.sections import CoverageSection, CoverageThresholds
 from elt_llm_consumer.names.mention_index import MentionIndex
 from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import is_contents_row
@@ -41,14 +41,14 @@ WORDS = [
     ["A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so.", "Ein Verein darf zahlen."],
 )
 def test_rules_are_recognised_by_their_words_or_number(text: str) -> None:
-    assert RuleWords(COVERAGE_RULE_WORDS, RULE_OPENINGS).is_rule(text)
+    assert RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings).is_rule(text)
 
 
 @pytest.mark.parametrize(
     "text", ["The badge is green.", "Seed them in May.", "3 clubs paid.", "They tell no one else.", ""]
 )
-def test_other_statements_are_not_rules(text: str) -> None:
-    assert not RuleWords(COVERAGE_RULE_WORDS, RULE_OPENINGS).is_rule(text)
+def test_statements_without_rule_words_are_not_rules(text: str) -> None:
+    assert not RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings).is_rule(text)
 
 
 def test_without_rule_words_only_numbered_paragraphs_are_rules() -> None:
@@ -69,13 +69,13 @@ def test_other_table_rows_are_statements(row: str) -> None:
 
 
 @given(measures)
-def test_absent_means_that_no_mention_was_found(measured: CoverageMeasure) -> None:
+def test_the_class_is_absent_only_without_any_mention(measured: CoverageMeasure) -> None:
     nothing = measured.statements == 0 and measured.headings == 0 and not measured.defined
     assert (coverage_class(measured, CoverageThresholds()) == "ABSENT") == nothing
 
 
 @given(measures, counts, st.integers(0, 5))
-def test_more_statements_never_lower_the_class(measured: CoverageMeasure, more: float, sections: int) -> None:
+def test_more_statements_never_lower_the_coverage_class(measured: CoverageMeasure, more: float, sections: int) -> None:
     richer = CoverageMeasure(
         measured.defined,
         measured.statements + more,

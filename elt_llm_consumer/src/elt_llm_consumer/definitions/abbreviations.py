@@ -8,21 +8,17 @@ short form must occur in the long form, the first at the start of a word.
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from elt_llm_query.grounding.sentences import TextPiece
 
 from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, trim_definition
 from elt_llm_consumer.definitions.subject import skip_labels
-from elt_llm_consumer.definitions.vocabulary import DISTINGUISHING, FINITE, STRUCTURE
+from elt_llm_consumer.definitions.vocabulary import DISTINGUISHING, FINITE, STRUCTURE, pattern
 
-_BRACKET = re.compile(
-    r"\(\s*(?:(?:the|hereinafter|abbreviated|short|kurz|or|also|hereafter)\s+(?:to\s+)?)?[\"“„'‘*_]{0,3}([^()\"“”„'‘’*_\n]{2,80})[\"”“'’*_]{0,3}\s*\)"
-)
-_ABBREVIATED = re.compile(
-    r",\s(?:abbreviated|shortened)\s(?:hereafter\s|below\s|here\s)?(?:to|as)\s[\"“'‘]?([^\W\d_][\w&/.-]{1,12})",
-    re.IGNORECASE,
-)
+_BRACKET: Final = pattern("abbreviation_in_brackets")
+_ABBREVIATED: Final = pattern("abbreviated_to")
 _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
@@ -176,37 +172,18 @@ _TERM = re.compile(
     rf"(?:(?:the|an?|each)\s+)?(?:{_QUOTED % ('c', 'd')})",
     re.IGNORECASE,
 )
-# "The owner of the cable (the Cable Owner)"
-_CAPITALS = re.compile(
-    r"\((?:together,?\s|collectively,?\s|each\s)?(?:the|an?)\s(?P<a>[A-Z][\w'’-]{1,30}(?:\s(?:of\s)?[A-Z][\w'’-]{1,30}){0,4})\)"
-)
-_DETERMINER = re.compile(
-    r"(?:an?|the|any|every|each|all|its|those|these|our|their|one|such|eine?[nmrs]?|der|die|das|dem|den|des)$",
-    re.IGNORECASE,
-)
-_VERB = re.compile(
-    r"(?:is|are|was|were|be|been|has|have|had|must|may|shall|will|can|should|does|do|did|would|could|pays?|keeps?|makes?|appoints?"
-    r"|applies|apply|submits?|gives?|holds?|sets|takes?|provides?|requires?|issues?|elects?|establish(?:es)?|ist|sind|wird|hat)$",
-    re.IGNORECASE,
-)
+_CAPITALS: Final = pattern("capitals_in_brackets")
+_DETERMINER: Final = pattern("bracket_determiner")
+_VERB: Final = pattern("bracket_verb")
 _RELATIVE = re.compile(r"(?:who|which|that|whom|whose|where|when)$", re.IGNORECASE)
 _BREAK = re.compile(r"(?:[;:]|[.)])$")
-_NOT_FIRST = re.compile(
-    r"(?:it|they|this|these|that|those|he|she|which|we|you|what|who|such|when|where|if|as|only|since|while|because|although"
-    r"|unless|until|once|after|before|to|for|in|on|at|by|with|from|section|rule|see)$",
-    re.IGNORECASE,
-)
+_NOT_FIRST: Final = pattern("bracket_not_first")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
-_PLACE = re.compile(
-    r"\b(?:section|rule|part|chapter|schedule|article|annex|appendix|table|figure)\s[\w.]{1,8}\s?$", re.IGNORECASE
-)
+_PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
 _LABEL_LENGTH = 12  # characters of a number before a sentence
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
-_INTRODUCED = re.compile(
-    r"[(,\s]*(?:the|an?|each|our|any|der|die|das|here|called|referred|known|is|are|in|together|coll|nach|im|genannt)",
-    re.IGNORECASE,
-)
+_INTRODUCED: Final = pattern("bracket_introduced")
 
 
 def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:

@@ -23,7 +23,6 @@ from elt_llm_consumer.definitions.subject import (
 from elt_llm_consumer.definitions.vocabulary import (
     ARTICLE,
     DISTINGUISHING,
-    DOCUMENTS,
     NOT_FIRST,
     NOT_WITHIN,
     PLACE,
@@ -31,23 +30,15 @@ from elt_llm_consumer.definitions.vocabulary import (
     SAME_AS,
     TARGET,
     VERB,
+    pattern,
+    patterns,
 )
 
-_VERB: Final = (
-    r"(?:(?:shall\s+|will\s+)?means?|(?:is|are)\s+defined\s+as|(?:has|have|shall\s+have)\s+the\s+(?:same\s+)?meanings?"
-    r"|refers?\s+to|denotes?|bedeutet|bezeichnet)(?![\w-])"
-)
-_QUOTED: Final = r"[\"“„«‘'*]{1,3}[^\"“”„«»‘*\n]{1,80}[\"”“»’'*]{1,3}"
-_CLAUSE_LEAD: Final = r"(?:(?:and|or|und)\s{1,9})?(?:the\s(?:term|word|expression)\s)?(?:an?\s|the\s)?"
-_NEXT: Final = re.compile(
-    rf"(?:;\s{{1,9}}{_CLAUSE_LEAD}|,\s{{1,9}}(?:and|und)\s{{1,9}}|\s(?:and|und)\s{{1,9}}|,\s{{1,9}})(?P<quoted>{_QUOTED}\s{{1,9}}{_VERB})"
-    rf"|;\s{{1,9}}{_CLAUSE_LEAD}(?P<plain>(?-i:[A-Z])[\w'’-]{{0,30}}(?:\s[\w'’-]{{1,30}}){{0,5}}?\s{_VERB})",
-    re.IGNORECASE,
-)
-_FIRST_VERB: Final = re.compile(_VERB, re.IGNORECASE)
+_NEXT: Final = pattern("next_clause")
+_FIRST_VERB: Final = pattern("first_clause_verb")
 
 
-_GIVES: Final = re.compile(rf"{_QUOTED}\s{{1,9}}{_VERB}", re.IGNORECASE)
+_GIVES: Final = pattern("quoted_before_verb")
 
 
 def gives_meaning(text: str) -> bool:
@@ -77,10 +68,7 @@ def defining_parts(piece: TextPiece) -> Iterator[TextPiece]:
         )
 
 
-_GLOSS: Final = re.compile(
-    r"(?:[\"“„](?P<quoted>[^\"“”„\n]{2,60})[\"”“]|(?P<short>[^\W\d_][\w&.-]{1,10})"
-    r"|(?P<plain>[A-Z][\w'’ -]{1,50}))\s{0,3}:\s{1,9}(?=\S)"
-)
+_GLOSS: Final = pattern("gloss")
 _PLAIN: Final = re.compile(r"[^\W\d_][\w'’ -]{1,60}$")
 _SEE: Final = re.compile(r"(?:see|siehe)\s{1,9}(?:also\s)?[\"“„][^\"“”„\n]{2,60}[\"”“]\W{0,3}$", re.IGNORECASE)
 
@@ -111,88 +99,11 @@ def _is_word_of(short: str, long: str) -> bool:
     return same and all(letter in letters for letter in short.casefold())
 
 
-_QUOTE_MARKS: Final = r"[\"“„«‘'*_]{1,3}"
-_TERM: Final = (
-    rf"(?:{_QUOTE_MARKS}(?P<%s>[^\"“”„«»‘*_\n]{{1,90}}?)[\"”“»’'*_]{{1,3}}|"
-    r"(?P<%s>[A-ZÄÖÜ][\wäöüß-]{1,50}(?:\s[\w-]{2,40}){0,4}?))"
-)
+_INVERTED_PATTERNS: Final = patterns("inverted_definitions")
+_OF_TEXTS: Final = pattern("parts_of_texts")
 
 
-def _term_pattern(name: str) -> str:
-    return _TERM.replace("%s", f"{name}1", 1).replace("%s", f"{name}2", 1)
-
-
-_ARTICLE = r"(?:an?\s+|the\s+|the\s+(?:term|word|expression)\s+)?"
-_GERMAN_ARTICLE = r"(?:einem\s+|einer\s+|dem\s+|der\s+|den\s+)?"
-_GERMAN_IN_DOCUMENT = (
-    r"(?:im\s+sinne\s+(?:dieser|dieses|der|des)\s+[A-ZÄÖÜ]\w{2,40}|in\s+(?:dieser|diesem|der|dem)\s+[A-ZÄÖÜ]\w{2,40}"
-    r"|für\s+die\s+zwecke\s+(?:dieser|dieses)\s+[A-ZÄÖÜ]\w{2,40})"
-)
-_REFERENCES: Final = r"(?:an?\s+|any\s+|every\s+|all\s+)?references?\s+(?:in\s+[^,;:.\"“]{3,60}\s)?to\s+"
-_INVERTED_PATTERNS: Final = (
-    re.compile(
-        rf"by\s+{_ARTICLE}{_term_pattern('a')}\s*,?\s+(?:(?:is|are)\s+(?:meant|understood)|we\s+(?:mean|understand))\s+(?P<body>\S)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?:when|where)\s+we\s+(?:say|use|write|speak\s+of|refer\s+to|talk\s+about)\s+{_ARTICLE}{_term_pattern('a')}\s*,?\s+"
-        r"we\s+(?:mean|refer\s+to)\s+(?P<body>\S)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"{_REFERENCES}{_ARTICLE}{_term_pattern('a')}\s+(?:is|are|shall\s+be)\s+(?:(?:an?\s+)?references?\s+)?to\s+"
-        r"(?P<body>(?:an?|the|any|all|every|each|those|days?|persons?)\s)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"mit\s+{_GERMAN_ARTICLE}{_term_pattern('a')}\s+(?:ist|sind|wird|werden)\s+(?P<body>(?:ein|eine|der|die|das|jede|jeder|jedes|alle)\s)"
-        r"(?=[^.]{1,300}\sgemeint\b)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"als\s+{_GERMAN_ARTICLE}{_term_pattern('a')}\s+(?:wird|werden)\s+(?P<body>[^.]{{3,300}}\sbezeichnet\b)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?:[^,;:.]{{1,80}}?,?\s{{1,9}})?we\s+use\s+{_ARTICLE}{_term_pattern('a')}\s+to\s+(?:mean|refer\s+to|denote|describe)\s+(?P<body>\S)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?:[^,;:.]{{1,80}}?,?\s{{1,9}})?we\s+define\s+{_ARTICLE}{_term_pattern('a')}\s+as\s+(?P<body>\S)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"unter\s+{_GERMAN_ARTICLE}{_term_pattern('a')}\s+(?:verst(?:eht|ehen)\s+(?:man|wir|(?:die|diese)\s+\w{{1,40}})(?:\s+{_GERMAN_IN_DOCUMENT})?|(?:wird|werden|ist|sind)(?:\s+{_GERMAN_IN_DOCUMENT})?(?=[^!?]{{1,300}}\s(?:verstanden|zu\s+verstehen)\b))"
-        r"\s+(?P<body>(?:(?:ein|eine|einen|der|die|das|den|jede|alle)\w{0,3}|[A-ZÄÖÜ]\w{2,40},)\s|[^.,]{3,60},\sd(?:ie|er|as)\s)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"{_GERMAN_IN_DOCUMENT}\s+(?:ist|sind|bezeichnet|bezeichnen|bedeutet|heißt)\s+(?:(?:ein|eine|der|die|das)\s+)?{_term_pattern('a')}"
-        r",?\s+(?P<body>(?:ein|eine|einen|der|die|das|den|jede|jeder|jedes|wer|alle)\s)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"als\s+{_GERMAN_ARTICLE}{_term_pattern('a')}\s+(?:gilt|gelten)\s+(?P<body>(?:ein|eine|der|die|das|jede|jeder|jedes|wer|alle|nur)\s)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?:(?:ein|eine|der|die|das)\s+)?{_term_pattern('a')}\s+{_GERMAN_IN_DOCUMENT}\s+(?:ist|sind|bezeichnet|bedeutet)\s+"
-        r"(?P<body>(?:ein|eine|einen|der|die|das|den|jede|jeder|jedes|wer|alle),?\s)",
-        re.IGNORECASE,
-    ),
-)
-_OF_TEXTS: Final = re.compile(
-    r"(?:(?:this|that|these|those)\b|(?:statut|regulation|rule|section|clause|article|paragraph|schedule|part|annex|enactment"
-    r"|law|legislation|masculine|feminine|singular|plural|gender|provision|act|appendi)\w{0,4}$)",
-    re.IGNORECASE,
-)
-
-
-# "Every club names a Contact Person, which means the person who ..."
-_BESIDE: Final = re.compile(
-    r"\b(?:[Aa]n?|[Tt]he)\s+(?P<term>[A-Z][\w'’-]{1,40}(?:\s(?:of\s)?[A-Z][\w'’-]{1,40}){0,5}),\s+(?:which|who)\s+means?\s+"
-    r"(?=(?:an?|the|any|every|each|all)\s)"
-)
+_BESIDE: Final = pattern("which_means")
 
 
 def read_which_means(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
@@ -204,8 +115,8 @@ def read_which_means(text: str, start: int, end: int) -> tuple[tuple[int, int], 
 def read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
     """The span of the term and the start of its definition; None if the sentence is of another kind."""
     start = skip_labels(text, start, end)
-    for pattern in _INVERTED_PATTERNS:
-        found = pattern.match(text, start, end)
+    for inverted in _INVERTED_PATTERNS:
+        found = inverted.match(text, start, end)
         if found and (found["a1"] or _is_inverted_term(found["a2"])):
             name = "a1" if found["a1"] is not None else "a2"
             return found.span(name), found.start("body")
@@ -218,48 +129,19 @@ def _is_inverted_term(term: str) -> bool:
     return words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None
 
 
-_REST: Final = r"[\w'’/-]{0,30}(?:\s{1,9}(?!(?:if|when|where|by|and|or)\b)[\w'’/-]{1,30}){0,5}"
-_WORDS: Final = rf"[^\W\d_]{_REST}"
-_QUOTED_NAME: Final = r"(?:[\"“„«‘'`]|\*{1,3})(?P<%s>[^\"“”„«»‘’*`\n]{2,60})(?:[\"”“»’'`]|\*{1,3})"
-_CONDITION: Final = r"(?:only\s)?(?:if|when|where|wherever|whenever)\s"
-_CALLED: Final = r"(?:called|known\sas|termed|named|referred\sto\sas|described\sas)"
-# What is called so is any of a kind: "An error", "Every plot", not "The office".
-_ANY: Final = r"(?:an?|any|every|each|all|those|where|if|when|ein|eine|jede[rs]?)\s"
-_HERE: Final = (
-    rf"(?:(?:for|in|under|within|throughout)\s(?:the\spurposes?\sof\s)?(?:(?:these|this|our)\s(?:\w{{1,20}}\s)?{DOCUMENTS}"
-    r"|(?:rule|section|article|clause|part|regulation|paragraph)\s[\w.()]{1,8}),?\s)"
-)
-_NAMING_PATTERNS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?P<body>{_ANY}[^.;:]{{8,200}}?)\s(?:is|are|shall\sbe)\s{_CALLED}\s(?:an?|the)\s(?P<a>{_WORDS})(?=[.;]|$)",
-        rf"(?P<body>(?:the|[A-Z][\w-]{{2,30}}s)\s[^.;:]{{2,120}}?(?:that|which|who|whose|whom)\s[^.;:]{{3,200}}?)\s(?:is|are)\s"
-        rf"{_CALLED}\s(?:an?\s|the\s)?(?P<a>(?-i:[a-z]){_REST})(?=[.;]|$)",
-        rf"(?P<whole>{_ANY}[^.;:]{{3,200}}?\s(?:is|are|shall\sbe)\s{_CALLED}\s(?:an?|the)\s(?P<a>{_WORDS})\s{_CONDITION})",
-        rf"(?P<body>{_ANY}[^.;:]{{2,200}}?\s(?:that|which|who)\s[^.;:]{{3,200}}?)\s(?:is|are)\ssaid\sto\sbe\s(?P<a>{_WORDS})(?=[.;]|$)",
-        rf"(?P<body>{_ANY}[^.;:\"“„]{{12,200}}?)\s(?:is|are)\s(?:an?\s)?{_QUOTED_NAME % 'a'}(?=[.;]|$)",
-        rf"(?P<whole>{_ANY}[^.;:\"“„]{{3,200}}?\s(?:is|are)\s(?:an?\s)?{_QUOTED_NAME % 'a'}\s{_CONDITION})",
-        rf"{_HERE}(?P<whole>(?:an?|any|every|each)\s(?:\w{{1,30}}\s){{1,4}}?(?:is|are|counts?\sas|shall\sbe)\s(?:an?\s)?"
-        rf"(?P<a>{_WORDS})\s{_CONDITION})",
-        rf"(?P<whole>(?:an?|any|every|each)\s(?:\w{{1,30}}\s){{1,3}}?(?:is|counts\sas)\san?\s(?P<a>{_WORDS})\s(?:only\s)?"
-        r"(?:if|when)\s(?:it|he|she|they)\s)",
-        r"(?:we\s(?:call|say\sthat|describe)\s)(?P<body>[^.;:*\"“„]{3,120}?)\s(?:is\s|are\s|as\s)?"
-        rf"{_QUOTED_NAME % 'a'}(?:\s{_CONDITION})?",
-        r"(?P<body>(?:an?|the|any|each|every)\s[^.;:,]{8,160}),\s(?:also\s)?known\s(?:here\s)?as\s(?:an?|the)\s(?P<a>(?-i:[a-z])[\w\s-]{2,50}),",
-    )
-)
+_NAMING_PATTERNS: Final = patterns("naming_sentences")
 _LATER: Final = re.compile(r"\s(?:if|when|where)\s$", re.IGNORECASE)
 
 
 def read_naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """The spans of the term and of its meaning; None if the sentence is of another kind."""
     start = skip_labels(text, start, end)
-    for pattern in _NAMING_PATTERNS:
-        found = pattern.match(text, start, end)
+    for naming in _NAMING_PATTERNS:
+        found = naming.match(text, start, end)
         if found is None or not _is_naming_term(found["a"]):
             continue
-        whole = "whole" in pattern.groupindex or _LATER.search(found[0]) is not None
-        begin = found.start("whole" if "whole" in pattern.groupindex else "body")
+        whole = "whole" in naming.groupindex or _LATER.search(found[0]) is not None
+        begin = found.start("whole" if "whole" in naming.groupindex else "body")
         span = (begin, end if whole else found.end("body"))
         if whole or len(text[slice(*span)].split()) > 3 or distinguishes(text[slice(*span)]):
             return found.span("a"), span

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from elt_llm_core.text.normalise import fold
 
@@ -19,7 +20,7 @@ from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_s
 from elt_llm_consumer.definitions.lists import DefinitionLists
 from elt_llm_consumer.definitions.markup import find_marked_terms
 from elt_llm_consumer.definitions.tables import DefinitionTables
-from elt_llm_consumer.definitions.vocabulary import PLACE, SEE
+from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
 
@@ -29,15 +30,9 @@ _VARIABLE = re.compile(r"<[^<>]{1,80}>$")
 _ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
 _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
 
-# ""Month" is defined in the Interpretation Act." defines nothing here, "is defined in Rule A3" leads to a rule.
-_ELSEWHERE = re.compile(
-    r"(?:defined|set\s{1,9}out)\s{1,9}(?:in|by|under)\s{1,9}(?:the\s{1,9})?(?P<target>[^;!?\n]{1,120}?)[\s.]{0,9}$",
-    re.IGNORECASE,
-)
+_ELSEWHERE: Final = pattern("defined_elsewhere")
 _IS = re.compile(r"\b(?:is|are)\s{0,9}$", re.IGNORECASE)
-_OF_OTHERS = re.compile(
-    r"\s{1,9}of\s{1,9}(?!(?:this|these|our)\b|the\s{1,9}(?:handbook|document|manual|rules|code|policy|regulations)\b)"
-)
+_OF_OTHERS: Final = pattern("of_other_documents")
 _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 

@@ -1,5 +1,5 @@
 """The layout of a document for definition search: lines, sections that hold definitions, page furniture, and spans."""
-# ruff: noqa: RUF001, SIM905 - look-alike quotes and dashes occur in documents.
+# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from bisect import bisect_right
@@ -8,24 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Final
 
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.grounding.sentences import TextPiece
 
+from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_consumer.sentences.words import word_list
 
-_LABEL = re.compile(
-    r"^(?:(?:part|section|chapter|appendix|annex|anhang|teil|abschnitt|kapitel|§)\s{0,9}\w{1,5}[:.]?\s+(?:[-–—]\s+)?)?(?:[a-z]?\d{0,3}(?:\.\d{1,3}){0,4}[.:)]?\s+)?(?:[ivx]{1,5}\.\s+|[a-z][.:)]\s+)?"
-)
+_LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
-_JOINING = frozenset(
-    """
-    and of the in this these used key list common general for a to main important rules policy document handbook words
-    phrases expressions concepts other our manual standard und der die das in dieser diesem verwendete wichtige liste
-    with their meanings meaning table index first symbols
-    """.split()
-)
+_JOINING: Final = word_list("joining_in_headings")
 
 
 class DefinitionHeadings:
@@ -52,9 +47,7 @@ def _words(text: str) -> list[str]:
 
 
 _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
-_PAGE_LINE = re.compile(
-    r"(?:page\s|seite\s|[-–|]\s{0,3})?\d{1,4}(?:\s{0,3}(?:of|von|/)\s{0,3}\d{1,4})?(?:\s{0,3}[-–|])?$", re.IGNORECASE
-)
+_PAGE_LINE: Final = pattern("page_line")
 _CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
 _EDGE = 2  # lines at either end of a page that may be furniture
@@ -203,25 +196,15 @@ def _lines(text: str) -> Iterator[TextLine]:
 
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
-_MARKS = re.compile(
-    r"\*\*|__|`{1,3}|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|<br ?/?>|\\(?=\|)"
-)
+_MARKS: Final = pattern("emphasis_marks")
 _NOTE = re.compile(r"\s?\[\d{1,3}\](?!\()|\s\[\^\w{1,20}\]")
 _MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
-_OPEN_END = re.compile(
-    r"(?:[:,;—–-]|\b(?:and|or|und|oder|und/oder|and/or|either|both|of|the|following|whether|if|who|which|that|where|when"
-    r"|namely|any|means?|by|ob|wenn|die|der|das|nämlich))\s*$",
-    re.IGNORECASE,
-)
+_OPEN_END: Final = pattern("open_end")
 # "(a) as a servant": the first item of a list that continues a sentence.
 _FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
-_GOES_ON = re.compile(
-    r"(?:it|they|this|the\s+term|these)\s+(?:also\s+|does\s+not\s+|do\s+not\s+|shall\s+|expressly\s+)?(?:includes?|excludes?|covers?"
-    r"|comprises?|extends?\s+to)\b",
-    re.IGNORECASE,
-)
+_GOES_ON: Final = pattern("further_scope")
 _MAX_MARKS = 4  # signs of emphasis and quotes before a term
 _OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
 _CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")

@@ -21,22 +21,10 @@ from elt_llm_consumer.definitions.subject import (
     skip_labels,
     split_other_names,
 )
-from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, DOCUMENTS, FINITE, NOT_FIRST, NOT_WITHIN, VERB
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, FINITE, NOT_FIRST, NOT_WITHIN, VERB, pattern
 
-_READING: Final = re.compile(
-    r"\b(?:singular|plural|masculine|feminine|neuter|maskulin|feminin|einzahl|mehrzahl)\b"
-    r"|\bheadings?\s(?:are|is|do|does|have|has|may|must|shall)\b|\bwords\s(?:importing|denoting)\b"
-    r"|^(?:(?:an?|any|the)\s)?references?\sto\b[^.;]{1,200}\b(?:is|are|includes?|means?)\b"
-    r"|\b(?:these|the|following|other)\s(?:\w{1,20}\s)?(?:expressions|words|terms|definitions)\s"
-    r"(?:are|have|has|apply|bear|shall|used)\b",
-    re.IGNORECASE,
-)
-_TITLE: Final = re.compile(
-    r"(?:construing|construction|reading|persons?|people|genders?|numbers?|singular\sand\splural|headings?|titles?|times?"
-    r"|periods?(?:\sof\stime)?|dates?|references?|general|language|examples?|including|meanings?|(?:(?:defined|further|other|more|common"
-    r"|general|special|main|key|certain)\s)?(?:expressions?|words?|phrases?|terms?|definitions?)(?:\sand\s(?:expressions?|phrases?))?"
-    r"|auslegung|personen|geschlecht|weitere\sbegriffe)$"
-)
+_READING: Final = pattern("reading_rule")
+_TITLE: Final = pattern("reading_rule_title")
 _INCLUDES: Final = re.compile(r"(?:an?|any|every|each|the)\s[\w-]{1,30}\s(?:also\s)?includes?\s", re.IGNORECASE)
 _LEADING_NUMBER: Final = re.compile(r"[\W\d]{0,12}")
 _REACH = 400  # characters of a text that show its subject
@@ -51,11 +39,8 @@ def is_interpretation_rule(title: str, body: str) -> bool:
     return not means and _TITLE.match(_LEADING_NUMBER.sub("", fold(title), count=1)) is not None
 
 
-_TERM: Final = r"(?P<term>[^\W\d_][\w'’/&()-]{0,40}(?:\s[\w'’/&()-]{1,30}){0,4}?)\s"
-_CAPITAL: Final = re.compile(
-    rf"{_TERM}(?P<body>(?:An?|The|Any|All|Each|Every|Those|One|Someone|Anyone|Ein|Eine|Der|Die|Das|Jede[rs]?)\s[^\W_].*)"
-)
-_SMALL: Final = re.compile(rf"{_TERM}(?P<body>(?:an?|the|any|all|each|every|those)\s[^\W_].*)")
+_CAPITAL: Final = pattern("run_in_capital")
+_SMALL: Final = pattern("run_in_small")
 _LABEL: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
 _NOTE: Final = re.compile(r"(?:note|example|anmerkung|beispiel)s?\b|\[?(?:source|quelle)\b", re.IGNORECASE)
 _JOINING: Final = frozenset(("of", "for", "to", "by", "with", "from", "in", "on", "at", "and", "or", "as", "not"))
@@ -134,23 +119,12 @@ def _is_name(term: str) -> bool:
     return words[-1] not in _JOINING and words[0] not in ("a", "an", "the")
 
 
-_ENTRY = re.compile(
-    r"(?P<term>[^\s:|–—(\[](?:[^:|\n–—(]|\([^()\n]{1,60}\)){0,90}?)(?:\s{0,3}(?P<colon>:)|\s{1,3}(?P<dash>--?|[–—=]|\.{3,40})"
-    r"|(?P<gap>[ \t]{1,60}))\s{1,60}(?=\S)"
-)
+_ENTRY: Final = pattern("list_entry")
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
-_GENERIC = re.compile(
-    r"(?:general|introduction|scope|purpose|overview|notes?|references?|examples?|see also|interpretation|definitions?"
-    r"|glossary|abbreviations?|acronyms?|background|summary|index|warning|source|sources|version|date|author|status|"
-    r"applies to|allgemeines|hinweis|quelle)s?$",
-    re.IGNORECASE,
-)
-_PRONOUNS = re.compile(
-    r"(?:you|your|yours|we|us|our|ours|i|me|my)(?:\s?[/,]\s?(?:or\s|and\s)?(?:yours?|you|us|ours?|we|me|my)){1,4}$",
-    re.IGNORECASE,
-)
+_GENERIC: Final = pattern("generic_heading")
+_PRONOUNS: Final = pattern("pronoun_term")
 _MAX_WORDS = 9
 _MIN_BODY_LENGTH = 10  # characters of a definition on a line of its own
 
@@ -356,13 +330,7 @@ def _bare_term(line: TextLine) -> tuple[int, int]:
     return line.start + begin, line.start + end
 
 
-_CUE = re.compile(
-    r"\b(?:terms?|words?|expressions?|definitions?|abbreviations?|acronyms?|vocabulary|glossary|begriffe|abkürzungen)\b[^.!?]{0,80}:$"
-    r"|\bha(?:ve|s) (?:the following|these|special|particular) meanings?\b[^.!?]{0,40}[:.]?$"
-    rf"|^(?:\W{{0,3}}[\d.]{{0,9}}\s)?(?:in|for the purposes? of|throughout|under) (?:this|these|our) "
-    rf"(?:\w{{1,20}} )?{DOCUMENTS}\b[^.!?]{{0,60}}:$",
-    re.IGNORECASE,
-)
+_CUE: Final = pattern("list_announcement")
 _NUMBER_WORD = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
 _ACTING = re.compile(r"[a-z]{3,20}ing\s", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_][\w'’ /&()-]{0,90}$")

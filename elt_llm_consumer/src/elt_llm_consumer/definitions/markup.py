@@ -1,11 +1,12 @@
 """Terms that the markup of a file names: definition lists, `dfn`, and emphasis at the start of a paragraph."""
-# ruff: noqa: RUF001, SIM905 - look-alike quotes and dashes occur in documents.
+# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Final
 
 from elt_llm_core.text.outline import Pair, Span
 
@@ -14,56 +15,21 @@ from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DefinitionExtent, DocumentLayout, one_line, trim_definition, trim_span
 from elt_llm_consumer.definitions.lists import EntryReader
 from elt_llm_consumer.definitions.subject import DefinedSubject, defines, distinguishes, is_phrase, skip_labels
-from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, STRONGLY_DISTINGUISHING, VERB
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, STRONGLY_DISTINGUISHING, VERB, pattern
 from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_consumer.sentences.words import word_list
 
-_VALUE_HEADING = re.compile(
-    r"(?:(?:our|your|how\s+to|useful|key)\s+)?(?:contacts?|contact\s+(?:us|details|information|data)|address(?:es)?|"
-    r"(?:opening|office|business|visiting)\s+(?:hours|times)|hours|find\s+us|reach\s+us|directions|kontakt(?:e|daten)?|"
-    r"öffnungszeiten|anschrift(?:en)?|adressen?|anfahrt|sprechzeiten|impressum)\W{0,3}$",
-    re.IGNORECASE,
-)
+_VALUE_HEADING: Final = pattern("value_heading")
 _LINK = re.compile(r"(?:https?://|www\.|mailto:)\S{1,300}|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
 _PHONE = re.compile(r"(?:\+|\b0|\()\d[\d ()/.-]{5,24}\d")
-_STREET = re.compile(
-    r"\b\d{1,4}[a-z]?,?\s(?:[\w.'-]{1,30}\s){1,3}(?:street|st|road|rd|avenue|ave|lane|drive|square)\b"
-    r"|\b\w{2,40}(?:straße|strasse|weg|platz|gasse|allee)\s\d{1,4}\b|\bp\.?\s?o\.?\sbox\b",
-    re.IGNORECASE,
-)
-_TIMES = frozenset(
-    """
-    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
-    sundays mon tue wed thu fri sat sun weekdays weekends montag dienstag mittwoch donnerstag freitag samstag sonntag
-    january february march april may june july august september october november december jan feb mar apr jun jul aug
-    sep sept oct nov dec januar februar märz mai juni juli oktober dezember to and from until till by bis von und
-    closed open daily noon midnight geschlossen yes no none true false tbc tba unknown ja nein
-    """.split()
-)
+_STREET: Final = pattern("street_address")
+_TIMES: Final = word_list("time_values")
 # These are values only beside figures.
-_UNITS = frozenset(
-    """
-    at of or on about each a p am pm h s n ab uhr m th st nd rd eur euro euros gbp usd pounds dollars per cent percent
-    kg g km cm mm gb mb kb tb days day weeks week months month years year hours hour minutes seconds page pages room
-    floor level
-    """.split()
-)
-_LABEL = re.compile(
-    r"(?:tele)?phone(?:\s+number)?|mobile|fax|e-?mail(?:\s+address)?|(?:postal\s+|visiting\s+|street\s+)?address|"
-    r"web\s?site|opening\s+(?:hours|times)|contact(?:\s+\w{1,20})?|authors?|editors?|published|last\s+updated|updated|"
-    r"created|version|dates?|"
-    r"telefon|anschrift|adresse|öffnungszeiten|kontakt|autor(?:en)?|stand",
-    re.IGNORECASE,
-)
-_FIELD = re.compile(
-    r"(?:parameters?|arguments?|returns?|return\s+type|raises|yields|type|default|see\s+also):?", re.IGNORECASE
-)
+_UNITS: Final = word_list("unit_values")
+_LABEL: Final = pattern("label_of_value")
+_FIELD: Final = pattern("field_of_reference_page")
 _NAME = re.compile(r"(?:(?:[A-Z]\.?|[^\W\d_][\w.'-]{1,30})\s){1,3}[^\W\d_][\w'-]{1,30}$")
-# Of a chapter, a section or a release: such lists are contents and changes.
-_NUMBERED = re.compile(
-    r"(?:[A-Z]\.)?\d{1,3}(?:(?:\.\d{1,3}){1,5}\.?|\.)(?=[\s,;]|$)"
-    r"|.{0,40}\b(?:section|chapter|abschnitt|kapitel)\s\d",
-    re.IGNORECASE,
-)
+_NUMBERED: Final = pattern("numbered_section")
 _CODE = re.compile(r"-{1,2}\w|[/$\\<]|.{0,80}(?:->|\w\(\)|\w\([^()\s]{0,40}[,=])")
 _ACTING = re.compile(r"[a-z]{3,20}ing\s\S{1,30}\s", re.IGNORECASE)
 _REACH = 14
@@ -112,10 +78,7 @@ _CLOSING = re.compile(r"[\"”“»’'\s]{0,3}(?:\([^()\n]{1,80}\)\s{0,2})?,?\s
 _SIGN = re.compile(r"[\"”“»’']{0,2}\s{0,3}(?:\([^()\n]{1,80}\)\s{0,3})?[:–—=-]\s{1,3}(?=\S)")
 _LEAD = re.compile(r"[\s,:–—-]{0,6}")
 _TAIL = re.compile(r"[\s:.–—=-]{1,5}$")
-_CALLED = re.compile(
-    r"\s(?:is|are|shall\s+be|will\s+be)\s+(?:also\s+)?(?:called|known\s+as|referred\s+to\s+as|termed|named)\s+"
-    r"(?:(?:the|an?)\s+)?[\"“„‘']?$"
-)
+_CALLED: Final = pattern("called_at_end")
 _MAX_WORDS = 8
 _OFTEN = 3  # different entries of a term
 _SURE, _LIKELY = 0.95, 0.85

@@ -3,13 +3,13 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import Final
 
 from elt_llm_consumer.definitions.vocabulary import (
     ARTICLE,
     CONTEXT_IN_BRACKETS,
     DEFINING,
     DISTINGUISHING,
-    DOCUMENTS,
     FINITE,
     GERMAN_KIND,
     ITEM_MARK,
@@ -30,20 +30,16 @@ from elt_llm_consumer.definitions.vocabulary import (
     SHORT_LEAD_IN,
     STRONGLY_DISTINGUISHING,
     STRUCTURE,
+    pattern,
 )
 
 _OPEN, _CLOSE = "\"“„«‘'*_`", "\"”“»’'*_`"
-QUOTED_TERM = re.compile(
-    r"(?:\*{1,3}|__?|`)?[\"“„«](?:\*{1,3}|__?)?(?P<double>[^\"“”„«»\n]{1,90}(?:\n[^\"“”„«»\n]{1,60})?)[\"”“»](?:\*{1,3}|__?|`)?"
-    r"|(?:\*\*|__)[\"“]?(?P<strong>[^*_\n]{1,90})[\"”]?(?:\*\*|__)"
-    r"|(?<![\w*_])(?:\*(?P<starred>[^*\n]{1,90}(?:\n[^*\n]{1,60})?)\*|_(?P<underlined>[^_\n]{1,90})_|`(?P<code>[^`\n]{1,90})`)(?![\w*_])"
-    r"|(?<!\w)[‘'](?P<single>[^\"“”\n]{1,90}?)[’'](?!\w)"
-)
+QUOTED_TERM: Final = pattern("quoted_term")
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
-_DOCUMENT = re.compile(rf"\b(?:this|these|our)\s+(?:\w{{1,20}}\s)?{DOCUMENTS}\b", re.IGNORECASE)
+_DOCUMENT: Final = pattern("this_document")
 # "A cover note" may be a term, "the following note" is none.
 _KINDS = frozenset("item items document documents note notes list lists page title rule line".split())
 _POINTING = frozenset("following above below first second third next last previous same".split())
@@ -214,19 +210,12 @@ def _is_term(term: str, *, marked: bool) -> bool:
     return words[0] not in STRUCTURE and (named or words[-1] not in STRUCTURE)
 
 
-_CLASS = re.compile(
-    r"(?:an?|the|any|every|each|one|those|all|persons?|people|someone|somebody|anyone|anybody|anything|something|either"
-    r"|eine?|der|die|das|wer|jede[rs]?,?)\s",
-    re.IGNORECASE,
-)
+_CLASS: Final = pattern("class_of_things")
 _NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b", re.IGNORECASE)
 _IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
 _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
-# "The word "must" means business."
-_IDIOM = re.compile(
-    r"(?:business|trouble|war|everything|nothing|little|much|a\s+lot|what\s+(?:it|they)\s+says?)\W{0,4}$", re.IGNORECASE
-)
+_IDIOM: Final = pattern("idiom_after_means")
 # ""Including" is never meant to limit."
 _STATE = re.compile(r"(?:never|always|also|often|seldom|hardly|meant|to|nie|immer|auch|oft)\b", re.IGNORECASE)
 _WITHIN = re.compile(r"\s(?:in|on|by|at|with|into|within|during)\s", re.IGNORECASE)

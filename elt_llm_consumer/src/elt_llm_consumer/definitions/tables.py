@@ -14,18 +14,11 @@ from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, one_line, trim_span
 from elt_llm_consumer.definitions.subject import distinguishes
+from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.jobs.sections import GlossarySection
 
-_MEANING: Final = re.compile(
-    r"\b(?:meant|means?|meanings?|sense|explanations?|explained|descriptions?|definitions?|defined\sas|stands?\sfor"
-    r"|understood|gemeint|bedeutung|bedeutet|sinn|erklärung|erläuterung|beschreibung|definition)\b"
-)
-# Headers of columns beside the terms that hold no meaning.
-_OTHER: Final = re.compile(
-    r"\b(?:pages?|seiten?|rules?|sections?|clauses?|articles?|paragraphs?|chapters?|references?|sources?|owners?|numbers?|no"
-    r"|count|dates?|where|who|see|used|uses?|units?|symbols?|types?|status|cost|costs|price|prices|fees?|amounts?|begins?"
-    r"|ends?|starts?|translations?|examples?|how\s(?:many|often|much)|quelle|regel|anzahl|datum|beispiel|siehe)\b"
-)
+_MEANING: Final = pattern("meaning_header")
+_OTHER: Final = pattern("other_header")
 _MAX_WORDS = 6
 
 

@@ -1,10 +1,20 @@
 """The sections of a job file: sources, outputs, run settings, and one section for each kind of job."""
 
+import tomllib
 from collections.abc import Mapping
-from typing import Any, Literal
+from importlib.resources import files
+from typing import Any, Final, Literal, get_args
 
 from elt_llm_core.settings.tree import SettingsSection
 from pydantic import Field, field_validator
+
+_DEFAULTS: Final = tomllib.loads(files("elt_llm_consumer.jobs").joinpath("defaults.toml").read_text(encoding="utf-8"))
+DEFAULT_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = _DEFAULTS["fields"]
+"""The settings of the shipped catalog fields, by field name."""
+
+
+def _listed(section: str, key: str) -> tuple[str, ...]:
+    return tuple(_DEFAULTS[section][key])
 
 
 class SourcesSection(SettingsSection):
@@ -54,60 +64,31 @@ class RunSection(SettingsSection):
 
 
 DefinitionPattern = Literal["table", "list", "sentence", "is", "brackets", "abbreviation", "reference"]
-_ALL_PATTERNS: tuple[DefinitionPattern, ...] = (
-    "table",
-    "list",
-    "sentence",
-    "is",
-    "brackets",
-    "abbreviation",
-    "reference",
-)
 
 
 class GlossarySection(SettingsSection):
     """Settings of a glossary job: where to look for definitions, which to skip, and how to clean their text."""
 
     patterns: tuple[DefinitionPattern, ...] = Field(
-        _ALL_PATTERNS,
+        get_args(DefinitionPattern),
         description="How definitions are found. table: rows under headers; list: lists and headings under a heading "
         'such as Glossary; sentence: "X means", "X is defined as"; is: "X is a", where it is unambiguous; brackets: '
         '(the "X"); abbreviation: long form (SHORT); reference: "X has the meaning given in".',
     )
     headings: tuple[str, ...] = Field(
-        (
-            *("definitions", "definition", "glossary", "terminology", "interpretation", "defined terms", "key terms"),
-            *("terms used", "terms", "vocabulary", "abbreviations", "acronyms", "initialisms", "glossar"),
-            *("words used", "words and phrases", "words with special meanings", "words explained", "business terms"),
-            *("what the words mean", "what these words mean", "what words mean", "meaning of words", "nomenclature"),
-            *("meaning of terms", "abbreviated terms", "short forms", "symbols and abbreviations"),
-            *("begriffe", "begriffsbestimmungen", "definitionen", "begriffserklärungen", "abkürzungen"),
-            "abkürzungsverzeichnis",
-        ),
+        _listed("glossary", "headings"),
         description="Headings under which lists are definitions. Other words of a heading may only join these.",
     )
     term_headers: tuple[str, ...] = Field(
-        (
-            *("term", "terms", "word", "words", "word or phrase", "expression", "expressions", "phrase", "concept"),
-            *("defined term", "word or expression", "term or phrase", "term or abbreviation", "begriff", "ausdruck"),
-            *("name of term", "glossary term", "key term", "business term", "terminus"),
-        ),
+        _listed("glossary", "term_headers"),
         description="Headings of columns that contain terms.",
     )
     meaning_headers: tuple[str, ...] = Field(
-        (
-            *("meaning", "meanings", "definition", "definitions", "description", "explanation", "interpretation"),
-            *("what it means", "means", "in full", "full form", "long form", "stands for", "full name", "full term"),
-            *("expansion", "bedeutung", "erklärung", "beschreibung", "langform", "ausgeschrieben", "full title"),
-            *("meaning in these rules", "spelt out", "in words"),
-        ),
+        _listed("glossary", "meaning_headers"),
         description="Headings of columns that contain definitions.",
     )
     abbreviation_headers: tuple[str, ...] = Field(
-        (
-            *("abbreviation", "abbreviations", "acronym", "acronyms", "initials", "short form", "initialism"),
-            *("abbr.", "abbr", "abkürzung", "kurzform", "short name", "kürzel"),
-        ),
+        _listed("glossary", "abbreviation_headers"),
         description="Headings of columns that contain abbreviations.",
     )
     shortest_definition: int = Field(3, ge=1, le=1000, description="Minimum characters of a definition.")
@@ -122,168 +103,6 @@ class GlossarySection(SettingsSection):
         "support are rejected, and the quote stays unchanged.",
     )
     most_places: int = Field(10, ge=1, le=1000, description="Maximum sections listed per term that use it.")
-
-
-FIELD_RULE_WORDS = (
-    *("must", "shall", "may", "should", "cannot", "can not", "need not", "needs", "is to be", "are to be"),
-    *("required", "requires", "permitted", "allowed", "forbidden", "prohibited", "entitled", "obliged"),
-    *("only if", "unless", "no more than", "not more than", "at least", "at most", "not less than", "no later than"),
-    *(
-        "not later than",
-        "within",
-        "limited to",
-        "up to",
-        "no fewer than",
-        "not fewer than",
-        "never",
-        "no one",
-        "nobody",
-    ),
-)
-
-DEFAULT_FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "fact_sheet_id": {"kind": "model", "column": "fact_sheet_id"},
-    "type": {"kind": "model", "column": "type"},
-    "domain": {"kind": "model", "column": "domain"},
-    "subgroup": {"kind": "model", "column": "subgroup"},
-    "inventory_description": {"kind": "inventory", "column": "description"},
-    "formal_definition": {"kind": "definition"},
-    "domain_context": {
-        "question": "What is {entity}, what is it for and what does it belong to?",
-        "cues": ("is", "are", "consist*", "compris*", "includ*", "contain*", "cover*", "serv*", "has", "have"),
-        "definitions": True,
-        "prompt": "Describe in at most three sentences what {entity} is, what it is for and what it belongs to.",
-    },
-    "governance_rules": {
-        "question": "Who decides, approves, owns or is responsible for {entity}?",
-        "listed_under": (
-            *("duties", "looks after", "responsible for", "responsibilities", "responsibility", "remit", "tasks"),
-            *("answers for", "in charge of", "accountable for", "competence", "competences", "functions"),
-        ),
-        "cues": (
-            *("approv*", "appoint*", "decid*", "decision*", "responsible", "answerable", "owner", "owns", "owned"),
-            *("authoris*", "authoriz*", "oversee*", "supervis*", "review*", "keeps", "maintain*", "grant*", "only by"),
-            *(
-                "refus*",
-                "delegat*",
-                "permission",
-                "consent of",
-                "consents to",
-                "with the consent",
-                "without the consent",
-                "monitor*",
-                "audit*",
-                "administer*",
-                "issue*",
-                "inspect*",
-            ),
-            *(
-                "in charge of",
-                "corrected",
-                "elected",
-                "accepted",
-                "accepts",
-                "checks",
-                "checked",
-                "awards",
-                "awarded",
-                "imposes",
-            ),
-        ),
-        "prompt": "State who decides on, approves, owns or answers for {entity}, and under which conditions.",
-    },
-    "business_rules": {
-        "question": "What must, may or must not happen with {entity}, and within which limits?",
-        "rule": True,
-        "at_most": 5,
-        "prompt": "List the rules for {entity}: what must, may or must not be done, with all numbers and periods.",
-    },
-    "lifecycle_states": {
-        "question": "How does {entity} begin, change its state and end?",
-        "states": True,
-        "cues": (
-            *("begin*", "start*", "ends", "end of", "ended", "lapse*", "expir*", "valid", "renew*", "cancel*"),
-            *("suspended", "terminat*", "postpone*", "becom*", "lasts", "lasting", "withdraw*", "withdrawn", "draft"),
-            *("pending", "closed", "closes", "opens", "opened", "abandoned", "replayed", "released", "archived"),
-            *("runs out", "run out", "ceases", "replaced", "restored", "in force", "takes effect", "completed"),
-            *("lodged", "issued", "destroyed", "erased", "returned", "published", "registered", "status", "removed"),
-        ),
-        "prompt": "Name the states of {entity} and what leads from one to the next.",
-    },
-    "data_classification": {
-        "question": "How is information about {entity} classified, and who may see it?",
-        "headers": (
-            *("class", "classification", "data class", "data classification", "information class", "confidentiality"),
-            *("sensitivity", "security class", "security classification", "protection level", "confidentiality level"),
-        ),
-        "cues": ("classified", "classification", "confidential", "restricted", "encrypted"),
-        "at_most": 1,
-        "prompt": "State how information about {entity} is classified.",
-    },
-    "data_owner": {
-        "question": "Who is the owner of the information about {entity}?",
-        "headers": ("owner", "data owner", "information owner", "record owner", "business owner", "asset owner"),
-        "cues": ("data owner of", "owner of", "owned by"),
-        "answers": (
-            *("is responsible for", "are responsible for", "is accountable for", "is answerable for", "answers for"),
-            *("is in charge of", "is the owner of", "is the data owner of", "owns"),
-        ),
-        "at_most": 1,
-        "prompt": "State who owns the information about {entity}.",
-    },
-    "retention": {
-        "question": "How long is information about {entity} kept, and when is it destroyed?",
-        "headers": ("kept for", "retention", "retention period", "period of retention", "keep for", "retained for"),
-        "cues": (
-            *("kept for", "kept until", "kept at least", "kept as long as", "retained", "retention", "destroyed"),
-            *("erased", "deleted", "wiped", "shredded", "disposed of"),
-        ),
-        "at_most": 2,
-        "prompt": "State how long information about {entity} is kept and when it is destroyed.",
-    },
-    "regulatory_context": {
-        "question": "Which laws, regulators or outside authorities govern {entity}?",
-        "cues": (
-            *("law", "laws", "legal", "legally", "Act", "Acts", "statut*", "regulator*", "directive", "legislation"),
-            *(
-                "court of",
-                "court order",
-                "order of a court",
-                "ordered by a court",
-                "authority",
-                "authorities",
-                "federation",
-                "government",
-                "ombudsman",
-                "criminal record",
-            ),
-            *("licence", "licensed", "license", "insurer*", "compliance", "public liability", "code of practice"),
-            *("article # of the", "articles # and # of the", "articles # to # of the", "section # of the ... Act"),
-            *("Regulation ####", "Regulations ####", "Rules ####", "Order ####", "Directive ####", "Regulation (EU)"),
-        ),
-        "prompt": "Name the laws, regulators and outside authorities that govern {entity}, and how.",
-    },
-    "associated_agreements": {
-        "question": "Which agreements, contracts, forms or consents go with {entity}?",
-        "cues": (
-            *(
-                "agreement*",
-                "contract",
-                "contracts",
-                "contractual",
-                "written consent",
-                "consent of",
-                "declaration*",
-                "undertaking*",
-                "memorandum",
-            ),
-            *("licence", "on the form", "on a form", "form issued", "form in", "forms", "terms of", "bond"),
-            *("under the ... protocol", "under a ... protocol", "under the ... terms", "under the ... undertaking"),
-            *("under the ... deed", "under a deed", "under the ... arrangement", "under the ... understanding"),
-        ),
-        "prompt": "Name the agreements, contracts, forms and consents that go with {entity}.",
-    },
-}
 
 
 FieldKind = Literal["model", "inventory", "definition", "text"]
@@ -358,7 +177,7 @@ class CatalogSection(SettingsSection):
         description='Words for the records of an entity: sentences about a "Case File" also describe a case.',
     )
     rule_words: tuple[str, ...] = Field(
-        FIELD_RULE_WORDS, description="Words of sentences that demand, allow or forbid something."
+        _listed("catalog", "rule_words"), description="Words of sentences that demand, allow or forbid something."
     )
     relationship_sentences: int = Field(2, ge=0, le=20, description="Maximum sentences quoted for one relationship.")
 
@@ -384,31 +203,6 @@ class CatalogSection(SettingsSection):
         return found
 
 
-COVERAGE_RULE_WORDS = (
-    "must",
-    "shall",
-    "may",
-    "may not",
-    "must not",
-    "shall not",
-    "is required",
-    "are required",
-    "is entitled",
-    "is responsible",
-    "is not permitted",
-    "is forbidden",
-    "are forbidden",
-    "is prohibited",
-    "needs",
-    "requires",
-    "muss",
-    "darf",
-    "soll",
-    "ist verpflichtet",
-)
-RULE_OPENINGS = ("No", "Nobody", "Nothing", "Only", "Kein", "Keine", "Niemand", "Nur")
-
-
 class CoverageThresholds(SettingsSection):
     """Lower bounds of the classes. An ambiguous statement counts half."""
 
@@ -431,9 +225,11 @@ class CoverageSection(SettingsSection):
     types: tuple[str, ...] = Field((), description="Types of entities to measure; empty: all.")
     skip: tuple[str, ...] = Field((), description="Names of entities to skip.")
     thresholds: CoverageThresholds = Field(CoverageThresholds(), description="Bounds of the classes.")
-    rule_words: tuple[str, ...] = Field(COVERAGE_RULE_WORDS, description="Words that make a statement a rule.")
+    rule_words: tuple[str, ...] = Field(
+        _listed("coverage", "rule_words"), description="Words that make a statement a rule."
+    )
     rule_openings: tuple[str, ...] = Field(
-        RULE_OPENINGS, description="Words that make a statement a rule if it starts with them."
+        _listed("coverage", "rule_openings"), description="Words that make a statement a rule if it starts with them."
     )
     passages: int = Field(20, ge=1, le=200, description="Chunks to retrieve for each entity.")
     least_nearness: float = Field(
@@ -479,17 +275,7 @@ class HandbookSection(SettingsSection):
     skip: tuple[str, ...] = Field((), description="Names to skip.")
     evidence: int = Field(5, ge=1, le=100, description="Quotes to show for each cell.")
     duty_words: tuple[str, ...] = Field(
-        (
-            "duties",
-            "duty",
-            "powers",
-            "responsibilities",
-            "functions",
-            "terms of reference",
-            "remit",
-            "role",
-            "aufgaben",
-        ),
+        _listed("handbook", "duty_words"),
         min_length=1,
         description='Words in the heading of a list of duties, as in "The duties of the Board are:".',
     )

@@ -6,11 +6,13 @@ names the kind of thing, must be the head of both.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from importlib.resources import files
 from itertools import pairwise
-from typing import Literal
+from typing import Final, Literal
 
 from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import CHARACTER, fold
@@ -26,18 +28,9 @@ _TOKEN = re.compile(
 )
 _ARTICLES = language_words("articles")
 _AND = {"&": "and", "und": "and"}
-_IRREGULAR = {
-    "children": "child", "people": "person", "persons": "person", "men": "man", "women": "woman", "feet": "foot",
-    "teeth": "tooth", "mice": "mouse", "geese": "goose", "criteria": "criterion", "phenomena": "phenomenon",
-    "indices": "index", "indexes": "index", "matrices": "matrix", "appendices": "appendix", "vertices": "vertex",
-    "analyses": "analysis", "bases": "basis", "crises": "crisis", "theses": "thesis", "hypotheses": "hypothesis",
-    "lives": "life", "wives": "wife", "knives": "knife", "leaves": "leaf", "halves": "half", "shelves": "shelf",
-    "wolves": "wolf", "selves": "self", "loaves": "loaf", "thieves": "thief", "series": "series",
-    "species": "species", "news": "news", "schemata": "schema", "formulae": "formula", "memoranda": "memorandum",
-    "addenda": "addendum", "curricula": "curriculum", "oxen": "ox", "data": "data", "datum": "data",
-    "premises": "premises", "goods": "goods", "buses": "bus", "gases": "gas", "statuses": "status",
-    "quizzes": "quiz", "movies": "movie", "ties": "tie", "dies": "die",
-}  # fmt: skip
+_IRREGULAR: Final[Mapping[str, str]] = tomllib.loads(
+    files("elt_llm_consumer.names").joinpath("irregular_plurals.toml").read_text(encoding="utf-8")
+)
 _SIBILANTS = ("sses", "shes", "ches", "xes", "zzes")
 _NO_PLURAL = ("ss", "us", "is", "ics")
 # German plurals in -er are recognised by the end of a compound; elsewhere -er makes another noun of it.

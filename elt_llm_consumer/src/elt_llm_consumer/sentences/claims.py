@@ -4,7 +4,6 @@ Grounding compares meaning and words over many chunks. For a short sentence a si
 "Obey the club." beside "What does that mean for a club?". A cell needs more than that. "D4 Size of squads" occurs in
 the texts word for word, and claims nothing.
 """
-# ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
 from collections.abc import Collection, Sequence
@@ -19,18 +18,13 @@ from elt_llm_query.grounding.sentences import strip_markup
 from elt_llm_query.understanding.question import question_language
 
 from elt_llm_consumer.sentences.statements import bare_title
-from elt_llm_consumer.sentences.words import finite_verbs, listed_verbs
+from elt_llm_consumer.sentences.words import finite_verbs, listed_verbs, word_list
 
 _WORD: Final = re.compile(r"[^\W\d_]{1,60}")
 _MAX_HEADING_WORDS: Final = 8
 _MIN_GERMAN_VERB: Final = 4  # letters
-_DETERMINERS: Final = frozenset(
-    """
-    the a an this that these those each every any all no its their his her one der die das den dem ein eine einen jeder
-    jede jedes
-    """.split()
-)
-_PRONOUNS: Final = frozenset("it they he she we who es sie er wir".split())
+_DETERMINERS: Final = word_list("claim_determiners")
+_PRONOUNS: Final = word_list("claim_pronouns")
 _BEFORE_NOUN: Final = _DETERMINERS | {"of", "for", "on", "in", "by", "to", "with", "from", "and", "or", "about"}
 _SHORT_SENTENCE = 4  # stems
 _MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5

@@ -3,24 +3,16 @@
 import re
 from typing import Final
 
+from elt_llm_consumer.sentences.words import word_list
+
 Span = tuple[int, int]
 
 # Not the German "an", which is an English article.
-_PREPOSITIONS: Final = frozenset(
-    """
-    of in at for from to with by on under within without after before into about between than during von auf bei mit
-    nach vor aus zu für
-    """.split()  # noqa: SIM905
-)
+_PREPOSITIONS: Final = word_list("clause_prepositions")
 _NEAR_BEFORE, _OBJECT_WORDS = 3, 8
 _STOPS = re.compile(r"[,;:.()|]")
 _PRONOUNS = frozenset({"it", "they", "he", "she", "this", "es", "er", "sie"})
-_DETERMINERS = frozenset(
-    """
-    the a an each every any no its their his her another all some nobody der die das ein eine jeder jede jedes kein
-    keine
-    """.split()  # noqa: SIM905
-)
+_DETERMINERS: Final = word_list("clause_determiners")
 # After these another clause starts; its subject follows, unless it is a pronoun.
 _SUBORDINATE = re.compile(
     r"(?<!\w)(?:before|after|when|whenever|until|till|if|where|unless|because|while|once|as soon as|bevor|nachdem|wenn"

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from elt_llm_consumer.sentences.words import (
     ADVERBS,
@@ -28,6 +28,7 @@ from elt_llm_consumer.sentences.words import (
     SUBORDINATORS,
     SentenceWord,
     VerbLexicon,
+    word_list,
 )
 
 _MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
@@ -45,16 +46,9 @@ _COUNTING = tuple(
     one-or-more at-least at-most no-more-than not-more-than up-to not-fewer-than no-fewer-than
     """.split()
 )
-_LY_NOUNS = frozenset("family reply supply assembly anomaly ally monthly weekly daily early".split())
+_LY_NOUNS: Final = word_list("nouns_in_ly")
 _LY_VERBS = frozenset(["apply", "supply", "reply", "comply", "rely", "fly", "imply"])
-_ALSO_NOUNS = frozenset(
-    """
-    files issues documents licenses places processes comments uses records lists reports reviews appeals changes
-    charges claims forms grants guides limits loads marks measures names notices offers orders plays questions requests
-    supports tests transfers updates views visits votes awards bans links loans fines grades labels moves stops starts
-    signs shows sets runs reads needs copies covers controls contacts checks permits invoices witnesses dates terms
-    """.split()
-)
+_ALSO_NOUNS: Final = word_list("also_nouns")
 _ANAPHORIC_PRONOUNS, _PLURAL_PRONOUN = frozenset({"it", "they"}), "they"
 _GERMAN_MODALS = frozenset("muss müssen darf dürfen soll sollen kann können".split())
 _GERMAN_PREPOSITIONS = PREPOSITIONS | {"an"}

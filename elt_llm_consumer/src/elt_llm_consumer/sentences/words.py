@@ -59,6 +59,16 @@ def sentence_words(text: str, start: int = 0) -> list[SentenceWord]:
     return found
 
 
+_LISTS: Final = tomllib.loads(
+    files("elt_llm_consumer.sentences").joinpath("word_lists.toml").read_text(encoding="utf-8")
+)
+
+
+def word_list(name: str) -> frozenset[str]:
+    """Return the words of the list `name` in `word_lists.toml`. Raises KeyError if the file has none."""
+    return frozenset(_LISTS[name].split())
+
+
 ARTICLES: Final = language_words("articles")
 QUANTIFIERS: Final = language_words("quantifiers")
 DETERMINERS: Final = ARTICLES | QUANTIFIERS | language_words("determiners")
