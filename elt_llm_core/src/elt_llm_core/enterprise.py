@@ -1,4 +1,4 @@
-"""The enterprise model (entities, relationships), its graph of neighbours and paths, and the inventory."""
+"""The enterprise model with its entities and relationships, its graph, and the inventory of fact sheets."""
 
 import heapq
 from collections import deque
@@ -23,22 +23,22 @@ CARDINALITY_LABELS: Mapping[Cardinality, str] = {
 
 
 class EnterpriseRecord(BaseModel):
-    """An immutable record without extra fields; equal content gives equal JSON."""
+    """An immutable record without extra fields. Records with equal content have equal JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object for `from_json`."""
+        """Return a JSON object, which `from_json` can read."""
         return self.model_dump(mode="json")
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read what `to_json` wrote. Raises pydantic's ValidationError for other JSON."""
+        """Read the JSON of `to_json`. Raises pydantic's ValidationError for other JSON."""
         return cls.model_validate(value)
 
 
 class Entity(EnterpriseRecord):
-    """A shape in a model. `domain` is its outermost container, `subgroup` the next one."""
+    """An entity of a diagram. `domain` is its outermost container, and `subgroup` the container within the domain."""
 
     id: str = Field(description="Unique in its model: the fact sheet id if it has one, else the id of its shape.")
     name: str
@@ -53,7 +53,7 @@ class Entity(EnterpriseRecord):
 
 
 class RelationshipEnd(EnterpriseRecord):
-    """One end of a relationship; the id is empty if no entity is attached."""
+    """One end of a relationship. The id is empty if no entity is attached."""
 
     entity_id: str = ""
     name: str = ""
@@ -74,7 +74,7 @@ class Relationship(EnterpriseRecord):
 
     @property
     def cardinality(self) -> str:
-        """Both ends in words, such as "one to many"; empty if neither end states it."""
+        """The cardinality of both ends in words, such as "one to many"; empty if neither end has one."""
         ends = [(CARDINALITY_LABELS.get(end.cardinality, ""), end.name) for end in (self.source, self.target)]
         if all(words for words, _ in ends):
             return " to ".join(words for words, _ in ends)
@@ -82,13 +82,16 @@ class Relationship(EnterpriseRecord):
 
     @property
     def sentence(self) -> str:
-        """The relationship as a sentence, such as "Member holds Membership (one to many)."."""
+        """The relationship as a sentence, such as 'Member holds Membership (one to many).'."""
         cardinality = f" ({self.cardinality})" if self.cardinality else ""
         return f"{self.source.name} {self.name or 'is related to'} {self.target.name}{cardinality}."
 
 
 class EnterpriseModel(EnterpriseRecord):
-    """The model of a file. Entities are ordered by domain, subgroup, type and name; relationships by their ends."""
+    """The enterprise model of one file.
+
+    Entities are ordered by domain, subgroup, type and name. Relationships are ordered by the names of their ends.
+    """
 
     entities: tuple[Entity, ...] = ()
     relationships: tuple[Relationship, ...] = ()
@@ -109,7 +112,7 @@ class EnterpriseModel(EnterpriseRecord):
 
 
 class FactSheetRelation(EnterpriseRecord):
-    """One value of a relation column: `kind` is the column, such as relProjectToApplication."""
+    """One value of a relation column. `kind` is the name of the column, such as relProjectToApplication."""
 
     kind: str
     name: str = Field(description="Display name of the other fact sheet.")
@@ -118,7 +121,7 @@ class FactSheetRelation(EnterpriseRecord):
 
 
 class FactSheet(EnterpriseRecord):
-    """One row of an inventory."""
+    """One row of an inventory, which describes one entity."""
 
     id: str = Field(description="Unique in its inventory: the exported id, or the row number without one.")
     fact_sheet_id: str = Field("", description="The exported id; empty for a fact sheet still to be created.")
@@ -136,33 +139,33 @@ class FactSheet(EnterpriseRecord):
 
 
 class Inventory(EnterpriseRecord):
-    """The fact sheets of an export, ordered by type and display name; their JSON is keyed by id."""
+    """The fact sheets of an export, ordered by type and display name. Their JSON is keyed by id."""
 
     fact_sheets: tuple[FactSheet, ...] = ()
     notes: tuple[str, ...] = Field((), description="Problems found in the file.")
 
     @property
     def by_type(self) -> dict[str, list[FactSheet]]:
-        """Fact sheets by their type, types in alphabetical order."""
+        """The fact sheets by their type. The types are in alphabetical order."""
         found: dict[str, list[FactSheet]] = {}
         for sheet in self.fact_sheets:
             found.setdefault(sheet.type, []).append(sheet)
         return dict(sorted(found.items()))
 
     def to_json(self) -> dict[str, Any]:
-        """`{"fact_sheets": {id: {...}}, "notes": [...]}`."""
+        """Return `{"fact_sheets": {id: {...}}, "notes": [...]}`."""
         sheets = {sheet.id: sheet.model_dump(mode="json", exclude={"id"}) for sheet in self.fact_sheets}
         return {"fact_sheets": sheets, "notes": list(self.notes)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Inventory":
-        """Read what `to_json` wrote, in any order of keys."""
+        """Read the JSON of `to_json`, whose keys may be in any order."""
         sheets = [FactSheet.model_validate({"id": key, **sheet}) for key, sheet in value["fact_sheets"].items()]
         return cls(fact_sheets=tuple(sorted(sheets, key=fact_sheet_order)), notes=tuple(value.get("notes", ())))
 
 
 def fact_sheet_order(sheet: FactSheet) -> tuple[str, str, str]:
-    """Sort key: type, display name and id."""
+    """Return the sort key of a fact sheet: type, display name and id."""
     return sheet.type, sheet.display_name, sheet.id
 
 
@@ -178,9 +181,10 @@ _Links = dict[str, tuple[str, ...]]
 
 
 class ModelGraph:
-    """A graph with entities as nodes and relationships as edges; `directed` follows edges from source to target only.
+    """A graph with entities as nodes and relationships as edges.
 
-    Results are ordered by entity id, so that equal models give equal results. An unknown id raises UsageError.
+    With `directed`, methods follow edges from source to target only. Results are ordered by entity id, so that equal
+    models give equal results. An unknown id raises UsageError.
     """
 
     def __init__(self, model: EnterpriseModel) -> None:
@@ -192,7 +196,7 @@ class ModelGraph:
         self._around = _build_links(model, ends | reverse)
 
     def neighbours(self, entity_id: str, *, directed: bool = False) -> tuple[str, ...]:
-        """Ids of the entities one relationship away."""
+        """Return the ids of the entities that are one relationship away."""
         self._demand(entity_id)
         return self._links(directed=directed)[entity_id]
 
@@ -201,7 +205,7 @@ class ModelGraph:
     ) -> list[tuple[str, ...]]:
         """Return at most `most` simple paths from `start` to `end` with at most `longest` relationships.
 
-        A path is the ids from start to end; shorter paths come first, ties ordered by id.
+        A path is a tuple of the ids from start to end. Shorter paths come first, and ties are ordered by id.
         """
         self._demand(start)
         self._demand(end)
@@ -254,7 +258,10 @@ def _distances(links: _Links, start: str, most: int) -> dict[str, int]:
 
 
 def _simple_paths(links: _Links, start: str, away: dict[str, int], longest: int) -> Iterator[tuple[str, ...]]:
-    """Search best first: a path's priority is the least length it can end with, so the shortest are found first."""
+    """Yield the simple paths to the entity with distance 0 in `away`, shortest first.
+
+    The search is best first: the priority of a partial path is the least length that a complete path from it can have.
+    """
     waiting: list[tuple[int, tuple[str, ...]]] = [(away[start], (start,))] if start in away else []
     while waiting:
         _, path = heapq.heappop(waiting)

@@ -1,11 +1,11 @@
-"""The errors that this project raises on purpose, with the exit code of each.
+"""The errors that this project raises on purpose, with the exit code of each class.
 
 ::
 
-    EltError                     1   the work failed; `hint` is the command or setting that cures it
+    EltError                     1   the work failed, and `hint` is the command or setting to use
     ├── UsageError               2   the request itself is wrong
     │   ├── SettingsError        2   a settings file, key or value is wrong
-    │   └── UnknownCollection    2   no collection of that name
+    │   └── UnknownCollection    2   no collection has the given name
     ├── StoreError               1   the data directory cannot serve the request
     │   ├── LockHeld            75   another process is writing
     │   ├── OutdatedStore        1   an older version wrote the data directory; a writing command migrates it
@@ -15,15 +15,15 @@
     ├── IngestError              1   nothing could be ingested
     │   └── UnreadableDocument   1   one file could not be parsed
     ├── ModelError               1   a model cannot be loaded or does not answer
-    │   ├── ModelUnavailable     1   its server is unreachable, busy or still loading; a retry may help
-    │   ├── ModelMissing         1   the server, or the disk, does not have it
-    │   ├── ModelTimeout         1   no answer in the time allowed
-    │   ├── ModelBroken          1   it failed while answering; a retry may help
-    │   ├── ModelRefused         1   the server refuses the request; a retry will not help
+    │   ├── ModelUnavailable     1   the server is unreachable, busy or still loading the model
+    │   ├── ModelMissing         1   the server or the disk does not have the model
+    │   ├── ModelTimeout         1   the model did not answer within the time limit
+    │   ├── ModelBroken          1   the model failed while answering
+    │   ├── ModelRefused         1   the server refuses the request
     │   ├── PromptTooLong        1   the text does not fit the model
-    │   └── UnusableReply        1   its answer cannot be used
+    │   └── UnusableReply        1   the reply of the model cannot be used
     └── QueryError               1   a question could not be answered
-        ├── RetrievalError       1   no retriever worked
+        ├── RetrievalError       1   every retriever failed
         └── ResponseGenerationError  1   the answer could not be written
 """
 
@@ -31,7 +31,10 @@ from typing import ClassVar
 
 
 class EltError(Exception):
-    """A failure with a cure. `str(error)` is one sentence; `hint` is the command or change that cures it, or empty."""
+    """A failure with a known cure.
+
+    `str(error)` is one sentence. `hint` is the command or change that cures the failure, or empty.
+    """
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
@@ -42,17 +45,17 @@ class EltError(Exception):
 
 
 class UsageError(EltError):
-    """The request is invalid; nothing was changed."""
+    """The request is invalid, and nothing was changed."""
 
     exit_code = 2
 
 
 class SettingsError(UsageError):
-    """A settings file, key or value is wrong; the message names file, line, key and what is allowed."""
+    """A settings file, key or value is wrong. The message names the file, line, key and allowed values."""
 
 
 class UnknownCollection(UsageError):
-    """No collection has that name; the hint lists the nearest ones."""
+    """No collection has the given name. The hint lists the nearest names."""
 
 
 class StoreError(EltError):
@@ -60,26 +63,29 @@ class StoreError(EltError):
 
 
 class LockHeld(StoreError):
-    """Another process holds the writer's lock; the message names it. Retry later."""
+    """Another process holds the lock for writing. The message names this process. Retry later."""
 
     exit_code = 75
     retryable = True
 
 
 class OutdatedStore(StoreError):
-    """An older version wrote the store; the next writing command migrates it."""
+    """An older version wrote the store. The next writing command migrates the store."""
 
 
 class ImportRefused(StoreError):
-    """A file to import is damaged or mislabelled; nothing was imported."""
+    """A file to import is damaged or mislabelled, and nothing was imported."""
 
 
 class FingerprintMismatch(StoreError):
-    """The collection was built with another embedding model; their vectors cannot be compared."""
+    """The collection was built with another embedding model, so the vectors cannot be compared."""
 
 
 class CorruptIndex(StoreError):
-    """A file of a published generation is missing or damaged; `elt-llm verify` rebuilds it from the store."""
+    """A file of a published generation is missing or damaged.
+
+    `elt-llm verify` rebuilds the generation from the store.
+    """
 
 
 class IngestError(EltError):
@@ -87,7 +93,7 @@ class IngestError(EltError):
 
 
 class UnreadableDocument(IngestError):
-    """One file could not be parsed; the message is the reason shown beside its name."""
+    """One file could not be parsed. The message is the reason, which is shown beside the name of the file."""
 
 
 class ModelError(EltError):
@@ -95,35 +101,35 @@ class ModelError(EltError):
 
 
 class ModelUnavailable(ModelError):
-    """The model's server cannot be reached, is busy, or still loads the model."""
+    """The model's server cannot be reached, is busy, or is still loading the model. A retry may help."""
 
     retryable = True
 
 
 class ModelMissing(ModelError):
-    """The server, or the disk, does not have the model; the hint is the command that installs it."""
+    """The server or the disk does not have the model. The hint is the command that installs the model."""
 
 
 class ModelTimeout(ModelError):
-    """The model did not answer within the time limit; a retry would wait as long again."""
+    """The model did not answer within the time limit. A retry would wait for the same time."""
 
 
 class ModelBroken(ModelError):
-    """The model failed while answering."""
+    """The model failed while answering. A retry may help."""
 
     retryable = True
 
 
 class ModelRefused(ModelError):
-    """The server refuses the request itself; a retry will not help."""
+    """The server refuses the request. A retry will not help."""
 
 
 class PromptTooLong(ModelError):
-    """The text exceeds the model's input limit: the server refused or truncated it."""
+    """The text exceeds the model's input limit, and the server refused or truncated the text."""
 
 
 class UnusableReply(ModelError):
-    """The model's answer cannot be used, such as vectors of another dimension."""
+    """The model's reply cannot be used, for example because its vectors have another dimension."""
 
 
 class QueryError(EltError):
@@ -131,7 +137,7 @@ class QueryError(EltError):
 
 
 class RetrievalError(QueryError):
-    """No retriever worked."""
+    """Every retriever failed."""
 
 
 class ResponseGenerationError(QueryError):

@@ -1,4 +1,4 @@
-"""Progress of long work, reported to any listener."""
+"""Progress of long work, reported to a listener."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -7,33 +7,36 @@ One = TypeVar("One")
 
 
 class ProgressListener(Protocol):
-    """Receives progress. Calls come from one thread, in order; they must not raise."""
+    """A receiver of progress reports.
+
+    Calls come from one thread, in order. The methods must not raise.
+    """
 
     def stage(self, name: str, total: int) -> None:
-        """Start a stage of `total` units (files, texts, nodes); 0 if unknown."""
+        """Start a stage of `total` units (files, texts, nodes). `total` is 0 if the number is unknown."""
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Count `amount` more finished units; `detail` names the current one."""
+        """Add `amount` to the number of finished units. `detail` names the current unit."""
 
     def note(self, message: str) -> None:
         """Show one sentence to the user."""
 
 
 class SilentListener:
-    """Ignore all progress."""
+    """A listener that ignores all progress."""
 
     def stage(self, name: str, total: int) -> None:
-        """Ignored."""
+        """Do nothing."""
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Ignored."""
+        """Do nothing."""
 
     def note(self, message: str) -> None:
-        """Ignored."""
+        """Do nothing."""
 
 
 def track_progress(items: Sequence[One], progress: ProgressListener, stage: str) -> Iterator[One]:
-    """Yield the items as one stage; an item counts as finished when the next is requested."""
+    """Yield the items as one stage. An item counts as finished when the next item is requested."""
     progress.stage(stage, len(items))
     for item in items:
         yield item

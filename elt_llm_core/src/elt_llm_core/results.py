@@ -1,4 +1,4 @@
-"""Results of a question: the models that every interface renders."""
+"""The result of a question: the models that every interface renders."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
 class ResultModel(BaseModel):
-    """Immutable and closed, so that the JSON output has exactly the fields documented here."""
+    """An immutable model without extra fields, so that the JSON output has exactly the documented fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,7 +66,7 @@ class CheckedSentence(ResultModel):
 
 
 class TraceStage(ResultModel):
-    """One stage of the pipeline: its duration, how much it kept, and its details."""
+    """One stage of the search: its name, duration, number of results and details."""
 
     name: str
     took_ms: float
@@ -75,13 +75,13 @@ class TraceStage(ResultModel):
 
 
 class Trace(ResultModel):
-    """All stages of one question, in order; every view of the pipeline is a rendering of it."""
+    """All stages of one question, in order."""
 
     stages: tuple[TraceStage, ...] = ()
 
 
 class QueryResult(ResultModel):
-    """An answer and everything needed to check it."""
+    """An answer with the chunks, citations and checks behind it."""
 
     model_config = ConfigDict(validate_by_name=True)
 

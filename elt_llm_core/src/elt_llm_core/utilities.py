@@ -14,20 +14,20 @@ from typing import Self
 
 
 class Closeable:
-    """A resource that `with` closes at the end of its block."""
+    """A resource that a `with` statement closes at the end of its block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release the resource; calling it twice is harmless."""
+        """Release the resource. A second call has no effect."""
 
     def __enter__(self) -> Self:
-        """The thing itself."""
+        """Return the resource."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Close the resource."""
         self.close()
 
 
@@ -42,7 +42,7 @@ FAILPOINT_VARIABLE = "ELT_LLM_FAILPOINT"
 
 
 class Failpoint(StrEnum):
-    """The stages of work that tests may interrupt."""
+    """The stages of work that tests can interrupt."""
 
     DISCOVER = "discover"
     PARSE = "parse"
@@ -64,14 +64,17 @@ class Failpoint(StrEnum):
 
 @contextmanager
 def failpoint(name: Failpoint) -> Iterator[None]:
-    """Mark the start and the successful end of a stage."""
+    """Trigger the failpoints at the start and at the successful end of a stage."""
     _trigger(f"{name}-before")
     yield
     _trigger(f"{name}-after")
 
 
 def _trigger(place: str) -> None:
-    """Do what the environment variable plans for this failpoint, counting down within this process."""
+    """Interrupt this process as the environment variable plans for a failpoint.
+
+    The variable has the form PLACE:COUNT:ACTION, and the action happens at the COUNT-th call for the place.
+    """
     plan = os.environ.get(FAILPOINT_VARIABLE, "")
     if not plan.startswith(f"{place}:"):
         return
@@ -90,11 +93,11 @@ def _trigger(place: str) -> None:
 
 
 def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
-    """The known name that is most similar to `wrong`; None if none is similar."""
+    """Return the known name that is most similar to `wrong`, or None if none is similar."""
     return next(iter(difflib.get_close_matches(wrong, known, n=1)), None)
 
 
 def nearest_names(wrong: str, known: Sequence[str]) -> str:
-    """A sentence naming the nearest of `known`, or its first few names; empty if `known` is empty."""
+    """Return a sentence with the nearest names, or else with the first five; empty if `known` is empty."""
     near = difflib.get_close_matches(wrong, known, n=3, cutoff=0.5) or list(known[:5])
     return f"Nearest: {', '.join(near)}." if near else ""

@@ -1,4 +1,4 @@
-"""Build the directory of a generation beside the published one, from a copy of its index or from the store."""
+"""Build the directory of a new generation, from a copy of the published index or from the store."""
 
 import importlib.metadata
 import shutil
@@ -36,7 +36,7 @@ _LIBRARIES = ("chromadb", "bm25s", "PyStemmer", "llama-index-core", "numpy", "on
 
 @dataclass(frozen=True)
 class GenerationRecipe:
-    """What every generation of one ingest is built with."""
+    """The models and parameters that all generations of one ingest are built with."""
 
     fingerprint: EmbeddingFingerprint
     chunker: str
@@ -46,7 +46,7 @@ class GenerationRecipe:
 
 @dataclass(frozen=True)
 class BuildTarget:
-    """Where a generation is built, and its name."""
+    """The collection, number and directory of a generation to build."""
 
     collection: str
     number: int
@@ -55,7 +55,7 @@ class BuildTarget:
 
 @dataclass(frozen=True)
 class IndexDifference:
-    """Node ids whose vectors are removed from and added to the index; a changed vector is in both."""
+    """The node ids whose vectors are removed from and added to the index. A changed vector is in both lists."""
 
     removed: list[str]
     added: list[str]
@@ -68,7 +68,7 @@ class IndexDifference:
 
 @dataclass(frozen=True)
 class BaseGeneration:
-    """The published generation that a new one may be copied from."""
+    """The published generation whose index may be copied for the new one."""
 
     record: GenerationRecord
     directory: Path
@@ -77,7 +77,7 @@ class BaseGeneration:
 
 @dataclass(frozen=True)
 class BuiltGeneration:
-    """A finished and verified directory that no row names yet."""
+    """A finished and verified directory that is not yet recorded in the store."""
 
     place: BuildTarget
     contents: GenerationContents
@@ -95,7 +95,7 @@ def build_generation(
     base: BaseGeneration | None,
     progress: ProgressListener,
 ) -> BuiltGeneration:
-    """Build the directory of `place` from the store, without embedding anything, and verify it."""
+    """Build the directory of `place` from the store and verify it. No text is embedded."""
     shutil.rmtree(place.directory, ignore_errors=True)
     place.directory.mkdir(parents=True, mode=0o700)
     (place.directory / PIN_NAME).touch()
@@ -129,7 +129,7 @@ def _fresh_index(
     recipe: GenerationRecipe,
     progress: ProgressListener,
 ) -> bool:
-    """Build the Chroma index from the store and report whether it is usable."""
+    """Build the Chroma index from the store and return whether it is usable."""
     folder = place.directory / CHROMA_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     if len(contents.nodes) < 2:  # Chroma stores no graph for one vector and rewrites its files whenever it opens
@@ -152,9 +152,10 @@ def _copied_index(
     base: BaseGeneration,
     progress: ProgressListener,
 ) -> int | None:
-    """Copy the base's index and apply the difference; return the number of changes, or None without a usable copy.
+    """Copy the index of the base generation and apply the difference.
 
-    A base without a usable index is not copied, since a small change would not make it usable.
+    Returns the number of changes, or None if no usable copy could be made. A base without a usable index is not copied,
+    because a small change would not make it usable.
     """
     difference = _index_difference(store, contents, base)
     if not _may_copy(recipe, base, difference, len(contents.nodes)):
@@ -197,7 +198,7 @@ def _index_difference(store: Store, contents: GenerationContents, base: BaseGene
 
 
 def _copy_chroma(source: Path, target: Path) -> None:
-    """Copy HNSW files as files and Chroma's database with SQLite's backup API, never a journal."""
+    """Copy the HNSW files as files, and Chroma's database with SQLite's backup API, without any journal."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
     with closing(Database(source / "chroma.sqlite3", for_writing=False)) as database:
         database.backup_to(target / "chroma.sqlite3")

@@ -1,4 +1,4 @@
-"""The Chroma index of a generation: ids and vectors behind LlamaIndex's ChromaVectorStore, and its checks."""
+"""The Chroma index of a generation: LlamaIndex's ChromaVectorStore for ids and vectors, and checks of the index."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -26,28 +26,28 @@ from elt_llm_core.utilities import Closeable
 CHROMA_FOLDER = "chroma"
 _COLLECTION = "nodes"
 _SMALL_TABLES = ("migrations", "tenants", "databases", "collections", "collection_metadata", "segments")
-_TIE = 1e-6  # closer cosines belong to equal vectors, up to rounding
-# What Chroma raises on a damaged, full or read-only directory, apart from panics of its Rust core.
+_TIE = 1e-6  # a smaller difference of cosines is rounding
+# The exceptions of Chroma for a damaged, full or read-only directory, apart from panics of its Rust core.
 _CHROMA_ERRORS = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
 
 
 class IdVectorStore(ChromaVectorStore):
     """A ChromaVectorStore that stores no text and no metadata and returns cosines as similarities.
 
-    It overrides measured faults of its base class: text was stored twice, writes above Chroma's batch limit failed, an
-    id added again kept its old vector, and scores were exp(-distance).
+    It corrects faults of its base class: text was stored twice, writes above Chroma's batch limit failed, an id added
+    again kept its old vector, and scores were exp(-distance).
     """
 
     stores_text: bool = False
     _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
     def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
-        """`exact` answers searches whose cut falls between equal scores, where Chroma's choice is random."""
+        """Wrap a Chroma collection. `exact` answers searches whose last result ties with the next candidate."""
         super().__init__(chroma_collection=collection)
         self._exact = exact
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Add the nodes' embeddings; a known id gets the new vector."""
+        """Add the embeddings of nodes. A known id gets the new vector."""
         ids = [node.node_id for node in nodes]
         self.put(ids, np.array([node.get_embedding() for node in nodes], dtype=np.float32))
         return ids
@@ -60,7 +60,7 @@ class IdVectorStore(ChromaVectorStore):
                 self._collection.upsert(ids=list(ids[start:end]), embeddings=vectors[start:end])
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: Any = None, **_: Any) -> None:
-        """Delete these ids. Filters are not supported, since no metadata is stored."""
+        """Delete these ids. Filters are not supported, because no metadata is stored."""
         if filters is not None:
             raise NotImplementedError("This vector store keeps no metadata to filter by.")
         doomed = node_ids or []
@@ -69,7 +69,7 @@ class IdVectorStore(ChromaVectorStore):
                 self._collection.delete(ids=doomed[start : start + self._slice])
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        """Ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma fails."""
+        """Return ids and cosines of the nearest vectors, best first. Raises CorruptIndex if Chroma fails."""
         count = query.similarity_top_k
         [ids], [cosines] = self.nearest(np.array([query.query_embedding], dtype=np.float32), count + 1)
         if self._exact is not None and len(ids) > count > 0 and cosines[count - 1] - cosines[count] <= _TIE:
@@ -88,7 +88,7 @@ class IdVectorStore(ChromaVectorStore):
         return ids, cosines
 
     def all_ids(self) -> list[str]:
-        """Every id in the index, sorted."""
+        """Return every id in the index, sorted."""
         with _chroma_failures("list its index"):
             return sorted(self._collection.get(include=[])["ids"])
 
@@ -98,21 +98,21 @@ class IdVectorStore(ChromaVectorStore):
 
 
 class ChromaIndex(Closeable):
-    """An open Chroma directory; closing it releases its files."""
+    """An open Chroma directory. Closing it releases its files."""
 
     def __init__(self, client: ClientAPI, store: IdVectorStore) -> None:
         self._client = client
         self.store = store
 
     def close(self) -> None:
-        """Close the client; the index cannot be used afterwards."""
+        """Close the client. The index cannot be used afterwards."""
         self._client.close()  # type: ignore[attr-defined]
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index that writes its graph to disk once, when it holds `size` vectors.
+    """Create an empty index that writes its graph to disk once, when it contains `size` vectors.
 
-    Raises CorruptIndex if Chroma cannot write it.
+    Raises CorruptIndex if Chroma cannot write the index.
     """
     configuration = {
         "hnsw": {
@@ -130,7 +130,7 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
 
 
 def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
-    """Open an existing index; for `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot open it."""
+    """Open an existing index. For `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot open it."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     _read_small_tables(folder / "chroma.sqlite3")
@@ -140,7 +140,10 @@ def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> C
 
 
 def _read_small_tables(path: Path) -> None:
-    """Read what Chroma reads on opening, since invalid text there aborts the process. Raises CorruptIndex."""
+    """Read the tables that Chroma reads on opening, because invalid text in them would abort the process.
+
+    Raises CorruptIndex if a table is damaged.
+    """
     import pysqlite3.dbapi2 as sqlite
 
     connection = sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
@@ -155,7 +158,10 @@ def _read_small_tables(path: Path) -> None:
 
 @contextmanager
 def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
-    """Yield a client and close it if the block fails, since Chroma caches one system per path, even a broken one."""
+    """Yield a client and close it if the block fails.
+
+    Chroma caches one system per path, even a broken one.
+    """
     with _chroma_failures(f"{action} {folder}"):
         client = _connect(folder)
         try:
@@ -166,7 +172,10 @@ def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
 
 
 def _connect(folder: Path) -> ClientAPI:
-    """Create a client. Drop one that could not start, since Chroma would return it half-initialized next time."""
+    """Create a client.
+
+    A client that could not start is removed from the cache of Chroma, which would return it half-initialised next time.
+    """
     path = str(folder)
     try:
         return chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
@@ -187,7 +196,7 @@ def _chroma_failures(action: str) -> Iterator[None]:
 
 
 def _is_rust_panic(error: BaseException) -> bool:
-    """Whether Chroma's Rust core panicked, as on damaged bytes; the class can only be recognized by name."""
+    """Return whether the error is a panic of the Rust core of Chroma, whose class is known by name only."""
     return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"
 
 
@@ -206,7 +215,7 @@ def clear_reserved_bytes(folder: Path) -> None:
 
 
 def has_uncleared_bytes(folder: Path) -> bool:
-    """Whether reserved bytes are not zero, as in generations written before they were cleared."""
+    """Return whether some reserved bytes are not zero, as in generations built by older versions."""
     for path, start in _reserved_regions(folder):
         with path.open("rb") as stream:
             stream.seek(start)
@@ -217,7 +226,7 @@ def has_uncleared_bytes(folder: Path) -> bool:
 
 
 def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Files with reserved bytes and the offset of these; empty for files of an unknown layout."""
+    """Yield each file with reserved bytes and the offset of those bytes. Unknown file layouts are skipped."""
     for header in sorted(folder.glob("*/header.bin")):
         content = header.read_bytes()
         if len(content) < _HEADER.size:
@@ -239,10 +248,10 @@ _ROW_BATCH = 100  # rows of cosines to every node in memory at a time
 
 
 def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequence[str]) -> list[str]:
-    """Faults of a vector index; empty if it contains the ids of `arrays` and finds their vectors.
+    """Return the faults of a vector index; empty if it has the ids of `arrays` and finds their vectors.
 
-    Every changed node and `SAMPLE` others must find themselves, and their recall@10 against exact search must reach
-    `MINIMUM_RECALL`. A neighbour tied with the tenth nearest counts as found.
+    Every changed node and `SAMPLE_SIZE` other nodes must find themselves. Their recall@10 against exact search must
+    reach `MIN_RECALL`. A neighbour tied with the tenth nearest counts as found.
     """
     if not len(arrays.ids):
         return []
@@ -267,7 +276,10 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Whether a node found itself, and the share of its neighbours found; `cosines` are those to every node."""
+    """Return whether a node found itself, and the share of its neighbours that were found.
+
+    `cosines` are the cosines of the node to every node.
+    """
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))

@@ -1,4 +1,4 @@
-"""The contents of a generation: nodes and vectors from the store, arrays and artefacts in its directory."""
+"""The contents of a generation: nodes and vectors read from the store, arrays and artefacts in its directory."""
 
 import hashlib
 import json
@@ -22,14 +22,18 @@ IDS_NAME, VECTORS_NAME, FIELDS_NAME = "ids.npy", "vectors.npy", "fields"
 
 @dataclass(frozen=True)
 class GenerationArrays:
-    """`ids` sorted, shape (n,), ASCII; `vectors` (n, dimension) float32, rows of length 1; each field (n,)."""
+    """The node ids, vectors and fields of a generation, one row per node.
+
+    `ids` are sorted ASCII, shape (n,). `vectors` are float32, shape (n, dimension), rows of length 1. Each field has
+    shape (n,).
+    """
 
     ids: NDArray[np.bytes_]
     vectors: NDArray[np.float32]
     fields: Mapping[str, NDArray[np.int64]]
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
-        """The positions of these ids. Raises CorruptIndex if one is missing."""
+        """Return the positions of these ids. Raises CorruptIndex if an id is missing."""
         wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # at full length, never truncated
         found = np.searchsorted(self.ids, wanted).astype(np.int64)
         if len(wanted) and not (
@@ -39,13 +43,16 @@ class GenerationArrays:
         return found
 
     def ids_at(self, positions: NDArray[np.int64]) -> list[str]:
-        """The ids at these positions."""
+        """Return the ids at these positions."""
         return [bytes(value).decode() for value in self.ids[positions]]
 
     def exact_search(
         self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Positions and cosines of the `top_k` nearest, best first, ties by id; `mask`, shape (n,), selects rows."""
+        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id.
+
+        `mask`, shape (n,), selects the rows to search.
+        """
         cosines = self.vectors @ vector.astype(np.float32)
         if mask is not None:
             cosines = np.where(mask, cosines, -np.inf).astype(np.float32)
@@ -55,7 +62,7 @@ class GenerationArrays:
 
 
 def top_positions(scores: NDArray[np.float32], top_k: int) -> NDArray[np.int64]:
-    """Positions of the `top_k` highest scores, best first, ties by position."""
+    """Return the positions of the `top_k` highest scores, best first, ties by position."""
     count = min(top_k, len(scores))
     if count <= 0:
         return np.zeros(0, dtype=np.int64)
@@ -90,7 +97,7 @@ def _save(path: Path, values: NDArray[Any]) -> None:
 
 
 def load_array(path: Path, *, mapped: bool) -> NDArray[Any]:
-    """Read or map one array. Raises CorruptIndex if it cannot be read."""
+    """Read one array, or map it into memory. Raises CorruptIndex if it cannot be read."""
     try:
         loaded: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -107,15 +114,16 @@ def read_json(path: Path) -> Any:
 
 
 def damaged(path: Path, why: object) -> CorruptIndex:
-    """The error for a file of a generation that cannot be read."""
+    """Return the error for a file of a generation that cannot be read."""
     return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
 
 
 @dataclass(frozen=True)
 class GenerationContents:
-    """The nodes of a set of document versions, sorted by id, with their vectors, shape (len(nodes), dimension).
+    """The nodes of a set of document versions, sorted by id, and their vectors.
 
-    `versions` are all versions of the generation; duplicates of another version add no nodes.
+    `vectors` has shape (len(nodes), dimension). `versions` are all versions of the generation, including duplicates of
+    other versions, which have no nodes of their own.
     """
 
     versions: tuple[int, ...]
@@ -124,11 +132,15 @@ class GenerationContents:
 
     @property
     def ids(self) -> list[str]:
-        """Node ids, ascending."""
+        """The node ids, ascending."""
         return [node.node_id for node in self.nodes]
 
     def arrays(self) -> GenerationArrays:
-        """The plain arrays. `document` numbers this generation's versions from 0; `page` is 0 without a page."""
+        """Return the arrays of these contents.
+
+        The field `document` numbers the versions of the generation from 0. The field `page` is 0 for nodes without a
+        page.
+        """
         place = {version: number for number, version in enumerate(self.versions)}
         return GenerationArrays(
             ids=np.array([node.node_id.encode() for node in self.nodes], dtype="S36"),
@@ -143,7 +155,7 @@ class GenerationContents:
 def read_contents(
     store: Store, versions: Sequence[int], fingerprint: EmbeddingFingerprint, duplicates: str = "once"
 ) -> GenerationContents:
-    """Nodes and vectors of these versions. Raises StoreError if a vector is missing."""
+    """Read the nodes and vectors of these versions. Raises StoreError if a vector is missing."""
     ordered = tuple(sorted(versions))
     nodes = tuple(store.nodes.of_versions(ordered if duplicates == "each" else store.documents.indexed(ordered)))
     hashes = [node.embedded_hash for node in nodes]
@@ -151,7 +163,10 @@ def read_contents(
 
 
 def node_stems(store: Store, contents: GenerationContents, tokeniser: KeywordTokeniser) -> list[list[str]]:
-    """Stems of each node in order: the stored ones, or recomputed if another tokeniser made them."""
+    """Return the stems of each node, in the order of the nodes.
+
+    Stored stems are used if the same tokeniser made them. Otherwise the stems are computed again.
+    """
     stored = store.nodes.stems_of_versions(contents.versions)
     present = tokeniser.fingerprint
     lists: list[list[str]] = []
@@ -162,7 +177,10 @@ def node_stems(store: Store, contents: GenerationContents, tokeniser: KeywordTok
 
 
 def collection_hash(store: Store, contents: GenerationContents) -> bytes:
-    """sha256 over the sorted nodes: id, context, text, metadata with span, vector. Equal contents, equal hash."""
+    """Return a sha256 over the sorted nodes: id, context, text, metadata with span, vector.
+
+    Equal contents have equal hashes.
+    """
     texts = store.nodes.contents_of_versions(contents.versions)
     digest = hashlib.sha256()
     for node_id, vector in zip(contents.ids, contents.vectors, strict=True):
@@ -186,11 +204,14 @@ def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) 
 
 
 def read_artefacts(directory: Path, name: str) -> dict[str, Any]:
-    """The values of one name by document id, ordered by id. Raises CorruptIndex if one cannot be read."""
+    """Return the artefacts of one name by document id, ordered by id.
+
+    Raises CorruptIndex if a file cannot be read.
+    """
     return {path.stem: read_json(path) for path in sorted((directory / ARTEFACTS_FOLDER / name).glob("*.json"))}
 
 
 def artefact_names(directory: Path) -> list[str]:
-    """The artefact names of a generation."""
+    """Return the names of the artefacts of a generation, sorted."""
     folder = directory / ARTEFACTS_FOLDER
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

@@ -1,4 +1,4 @@
-"""Filter fields of a generation: built from document and node metadata, stored as arrays, read by name."""
+"""The filter fields of a generation, built from metadata, stored as arrays and read by name."""
 
 import json
 import math
@@ -25,11 +25,11 @@ FILTERS_FOLDER, INDEX_NAME = "filters", "index.json"
 
 @dataclass(frozen=True)
 class FilterField:
-    """The values of each row; a row is a node, or a document if `rows` maps nodes to documents.
+    """The values of one field for each row. A row is a node, or a document if `rows` maps nodes to documents.
 
-    `values` are distinct and ascending. `codes` index `values`: one code per row, -1 for none; or, if a row may have
-    several, the codes of row r are codes[bounds[r]:bounds[r + 1]]. Dates are ISO 8601 texts. `rows`, shape (nodes,), is
-    the document of each node.
+    `values` are distinct and ascending; dates are ISO 8601 texts. `codes` are indexes into `values`. Without `bounds`
+    there is one code per row, and -1 means no value. With `bounds`, a row may have several values: row r has the codes
+    codes[bounds[r]:bounds[r + 1]]. `rows`, shape (nodes,), is the document of each node.
     """
 
     name: str
@@ -40,8 +40,13 @@ class FilterField:
     rows: NDArray[np.int64] | None = None
 
     def having(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mask, shape (nodes,), of the nodes with at least one chosen value; `chosen` has one bool per value."""
-        hits: NDArray[np.bool_] = np.append(chosen, False)[self.codes]  # -1, no value, selects the False at the end
+        """Return a mask, shape (nodes,), of the nodes with at least one chosen value.
+
+        `chosen` has one bool per value.
+        """
+        hits: NDArray[np.bool_] = np.append(chosen, False)[
+            self.codes
+        ]  # the code -1 (no value) selects the False at the end
         if self.bounds is not None:
             sums = np.concatenate([[0], np.cumsum(hits)])
             hits = sums[self.bounds[1:]] > sums[self.bounds[:-1]]
@@ -49,9 +54,9 @@ class FilterField:
 
 
 class FilterFields:
-    """The fields of an open generation by name, each read on first use and cached.
+    """The fields of an open generation by name. Each field is read on first use and cached.
 
-    `complete` is False for a generation published before fields existed.
+    `complete` is False for a generation that was published before fields existed.
     """
 
     def __init__(self, readers: Mapping[str, Callable[[], FilterField]], *, complete: bool = True) -> None:
@@ -61,18 +66,18 @@ class FilterFields:
 
     @property
     def names(self) -> list[str]:
-        """Names of all fields, ascending."""
+        """The names of all fields, ascending."""
         return sorted(self._readers)
 
     def get(self, name: str) -> FilterField | None:
-        """The field of this name, or None. Raises CorruptIndex if its files cannot be read."""
+        """Return the field of this name, or None. Raises CorruptIndex if the files of the field cannot be read."""
         if name not in self._read and name in self._readers:
             self._read[name] = self._readers[name]()
         return self._read.get(name)
 
 
 def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | None]) -> FilterField:
-    """Build a field whose rows have at most one value."""
+    """Build a field whose rows have at most one value each."""
     values = sorted({value for value in rows if value is not None})
     places = {value: place for place, value in enumerate(values)}
     codes = np.fromiter((-1 if value is None else places[value] for value in rows), dtype=np.int32, count=len(rows))
@@ -88,7 +93,7 @@ def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValu
 
 
 def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
-    """Write fields to the `fields` folder of a new generation; fields with `rows` are written per document."""
+    """Write fields to the folder of a new generation. Fields with `rows` are written per document."""
     folder = directory / FILTERS_FOLDER
     folder.mkdir()
     listing = []
@@ -103,7 +108,10 @@ def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
 
 
 def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Open the fields of a generation; `arrays` are its plain arrays `document` and `page`. Raises CorruptIndex."""
+    """Open the fields of a generation. `arrays` are its arrays `document` and `page`.
+
+    Raises CorruptIndex if the index of the fields cannot be read.
+    """
     folder = directory / FILTERS_FOLDER
     readers: dict[str, Callable[[], FilterField]] = {"page": partial(_page_field, arrays["page"])}
     if not folder.is_dir():
@@ -130,7 +138,7 @@ def _read_field(stem: Path, entry: Mapping[str, Any], rows: NDArray[np.int64] | 
     return FilterField(entry["name"], entry["type"], values, codes, bounds, rows)
 
 
-# Fields that always exist, with their type; values of other types are skipped.
+# Fields that every generation has, with their types. Values of other types are skipped.
 _DOCUMENT_FIELDS: Mapping[str, FieldType] = {"authors": "text", "language": "text", "year": "number"}
 _NODE_FIELDS: Mapping[str, FieldType] = {"kind": "text", "topics": "text", "organisations": "text", "dates": "date"}
 _RESERVED_NAMES = frozenset({"document", "id", "source", "title", "modified_at", "section", "page", "collection"})
@@ -139,7 +147,10 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
-    """Build all fields but `page`, which has its own array; `documents`, shape (nodes,), is each node's document."""
+    """Build all fields except `page`, which is stored as an array.
+
+    `documents`, shape (nodes,), is the document of each node.
+    """
     described = document_rows(store.database, contents.versions)
     by_id = node_rows(store.database, contents.versions)
     nodes = [by_id[node_id] for node_id in contents.ids]
@@ -157,7 +168,10 @@ def build_fields(store: Store, contents: GenerationContents, documents: NDArray[
 
 
 def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
-    """Fields that identify a document. Of several identical documents one is indexed, under the names of all."""
+    """Build the fields that identify a document.
+
+    Of several identical documents one is indexed, with the ids, paths and titles of all.
+    """
     same: dict[tuple[bytes, str], list[DocumentRow]] = defaultdict(list)
     for document in documents:
         same[document.bytes_key].append(document)
@@ -180,7 +194,7 @@ def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType]) -> dict[str, list[Any]]:
-    """The value of each row by field name, None without one."""
+    """Return the values of each field by name, one per row, None for a row without a value."""
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in expected}
     for place, row in enumerate(rows):
         for name, value in row.items():
@@ -191,12 +205,12 @@ def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType
 
 
 def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
-    """Build a field of the type expected for its name, else of the type that fits all its values."""
+    """Build a field of the type that is defined for its name, else of the type that fits all its values."""
     if name == "authors":
         rows = [value.split(";") if isinstance(value, str) else value for value in rows]
     of_type = {**_NODE_FIELDS, **_DOCUMENT_FIELDS}.get(name) or _common_type(rows)
     cleaners: dict[FieldType, Callable[[Any], FieldValue | None]] = {"number": _as_number, "date": _as_date}
-    # Values repeat often; True is not treated as 1.
+    # Values repeat often. `typed` distinguishes True from 1.
     clean = lru_cache(maxsize=None, typed=True)(cleaners.get(of_type, partial(_as_text, strip=name == "authors")))
     if any(isinstance(value, list) for value in rows):
         return many_valued(name, of_type, [_clean_values(value, clean) for value in rows])
@@ -231,7 +245,7 @@ def _as_text(value: Any, *, strip: bool = False) -> str | None:
 
 
 def _as_number(value: Any) -> int | float | None:
-    """Parse a number, also from text; an integral float becomes an int."""
+    """Return a number, also from text of digits, else None."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -240,7 +254,7 @@ def _as_number(value: Any) -> int | float | None:
 
 
 def _as_date(value: Any) -> str | None:
-    """Format a date as precisely as it is known, such as 2024-03; a timestamp is in UTC to the second."""
+    """Return the date in the precision of the text, such as 2024-03. A timestamp is converted to UTC."""
     if not isinstance(value, str) or not _DATE.fullmatch(value):
         return None
     try:

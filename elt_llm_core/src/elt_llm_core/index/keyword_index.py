@@ -1,4 +1,4 @@
-"""The keyword index of a generation: bm25s over stems, with its tokeniser's settings."""
+"""The keyword index of a generation: BM25 scores of word stems, computed with bm25s."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ SMALL_INDEX = 4000  # nodes
 
 
 class KeywordIndex:
-    """Scores every node of a generation for a question. `bm25` is None if no node has a word."""
+    """A BM25 index that scores every node of a generation. `bm25` is None if no node has a word."""
 
     def __init__(self, bm25: bm25s.BM25 | None, tokeniser: KeywordTokeniser, size: int) -> None:
         self.bm25 = bm25
@@ -26,14 +26,14 @@ class KeywordIndex:
         self.size = size
 
     def scores(self, question: str) -> NDArray[np.float32]:
-        """BM25 score of each node, shape (size,), at least 0; 0 if no stem of the question occurs."""
+        """Return the BM25 score of each node, shape (size,); 0 if no stem of the question occurs in the node."""
         known = self._token_ids(self.tokeniser.stems(question))
         if self.bm25 is None or not known:
             return np.zeros(self.size, dtype=np.float32)
         if self.size > SMALL_INDEX:
             scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
             return scores
-        # The same sums as those of bm25s, ten times faster for few nodes.
+        # This loop gives the sums of bm25s and is ten times faster for few nodes.
         scores = np.zeros(self.size, dtype=np.float32)
         starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
         for token in known:
@@ -54,13 +54,14 @@ class KeywordIndex:
         return found
 
     def document_frequency(self, stem: str) -> int:
-        """The number of nodes with a stem."""
+        """Return the number of nodes that contain a stem."""
         return len(self._postings(stem)[0])
 
     def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """Score these stems as `scores` does, with these weights as inverse document frequencies.
+        """Score these stems as `scores` does, with the given weights as inverse document frequencies.
 
-        Scores of several indexes become comparable, since each index otherwise weights a word by its own nodes.
+        With equal weights, the scores of several indexes are comparable. Otherwise each index weights a word by its own
+        nodes.
         """
         scores = np.zeros(self.size, dtype=np.float32)
         for stem, weight in weights.items():
@@ -71,13 +72,13 @@ class KeywordIndex:
         return scores
 
     def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
-        """Positions of the nodes that have all of these stems, ascending."""
+        """Return the positions of the nodes that contain all of these stems, ascending."""
         found = [self._postings(stem)[0] for stem in dict.fromkeys(stems)]
         common = reduce(partial(np.intersect1d, assume_unique=True), found) if found else np.zeros(0)
         return np.sort(common).astype(np.int64)
 
     def _postings(self, stem: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The nodes with a stem, and its contribution to the score of each."""
+        """Return the nodes that contain a stem, and the contribution of the stem to the score of each."""
         if self.bm25 is None or not (known := self._token_ids([stem])):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         index = self.bm25.scores
@@ -101,13 +102,16 @@ def build_keyword_index(stems: Sequence[Sequence[str]], tokeniser: KeywordTokeni
 
 
 def write_keyword_index(directory: Path, index: KeywordIndex) -> None:
-    """Write an index to a new folder below `directory`; an index without words writes no folder."""
+    """Write an index to a new folder in `directory`. An index without words writes no folder."""
     if index.bm25 is not None:
         index.bm25.save(directory / BM25_FOLDER, show_progress=False, allow_pickle=False)
 
 
 def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) -> KeywordIndex:
-    """Open the memory-mapped index of a generation. Raises CorruptIndex if it cannot be read."""
+    """Open the index of a generation. Large index files are memory-mapped.
+
+    Raises CorruptIndex if the index cannot be read.
+    """
     folder = directory / BM25_FOLDER
     if not folder.exists():
         return KeywordIndex(None, tokeniser, size)

@@ -1,4 +1,4 @@
-"""The passport of a generation: what it was built with, and the hash of each of its files."""
+"""The passport of a generation: the models and parameters it was built with, and the hash of each file."""
 
 import hashlib
 import json
@@ -19,10 +19,10 @@ UNHASHED_FILES = frozenset(
 
 @dataclass(frozen=True)
 class Passport:
-    """What is needed to read a generation correctly.
+    """The facts that are needed to read a generation correctly.
 
     `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without Chroma, whose index
-    had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, "each" in
+    had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, and "each" in
     older generations.
     """
 
@@ -49,7 +49,7 @@ class Passport:
 
     @staticmethod
     def from_json(text: str) -> "Passport":
-        """Parse a passport. Raises CorruptIndex for other text."""
+        """Parse the text of a passport. Raises CorruptIndex for other text."""
         try:
             values = json.loads(text)
             if values.pop("format") != PASSPORT_FORMAT:
@@ -61,12 +61,15 @@ class Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Unique for each published state; generation numbers alone restart when a collection is dropped."""
+    """Return a text that is unique for each published state.
+
+    Generation numbers alone are not unique, because they restart when a collection is dropped.
+    """
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
 def file_hashes(directory: Path) -> dict[str, str]:
-    """sha256 of every immutable file of a generation, by relative path."""
+    """Return the sha256 of every immutable file of a generation, by relative path."""
     return {
         path.relative_to(directory).as_posix(): _file_hash(path)
         for path in sorted(directory.rglob("*"))
@@ -75,7 +78,10 @@ def file_hashes(directory: Path) -> dict[str, str]:
 
 
 def damaged_files(directory: Path, passport_text: str) -> list[str]:
-    """Differences from the passport in the store as 'name: reason', by name; empty without damage."""
+    """Return the differences from the passport in the store as 'name: reason', ordered by name.
+
+    The list is empty if no file is damaged.
+    """
     found: list[str] = []
     here = directory / PASSPORT_NAME
     if not here.is_file() or here.read_bytes() != passport_text.encode():
@@ -89,7 +95,7 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
 
 
 def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
-    """Like `damaged_files`, for one file or folder of a generation, such as its Chroma index."""
+    """Return the damage as `damaged_files` does, for one file or folder of a generation, such as its index."""
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
     actual = {name: _file_hash(directory / name) for name in expected if (directory / name).is_file()}
     return _differences(expected, actual)

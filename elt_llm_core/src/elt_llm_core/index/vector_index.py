@@ -1,4 +1,4 @@
-"""Dense search over a generation: a pool of open Chroma clients, with exact search as the fallback."""
+"""Dense search in a generation: a pool of open Chroma clients, with exact search as the fallback."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -26,19 +26,22 @@ class _ReadOnlyVectorStore(BasePydanticVectorStore):
 
     @property
     def client(self) -> None:
-        """There is no client."""
+        """Vector stores of generations have no client."""
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Refused: a generation is immutable."""
+        """Raise NotImplementedError, because a generation is immutable."""
         raise NotImplementedError("A generation is immutable; publish a new one.")
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
-        """Refused: a generation is immutable."""
+        """Raise NotImplementedError, because a generation is immutable."""
         raise NotImplementedError("A generation is immutable; publish a new one.")
 
 
 class ExactVectorStore(_ReadOnlyVectorStore):
-    """Searches every vector of a generation. 100,000 vectors of 384 numbers take about 8 ms."""
+    """A vector store that compares the query with every vector of a generation.
+
+    Searching 100,000 vectors of 384 numbers takes about 8 ms.
+    """
 
     _arrays: GenerationArrays = PrivateAttr()
 
@@ -47,7 +50,7 @@ class ExactVectorStore(_ReadOnlyVectorStore):
         self._arrays = arrays
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        """Ids and cosines of the nearest vectors, best first, ties by id."""
+        """Return ids and cosines of the nearest vectors, best first, ties by id."""
         vector = np.array(query.query_embedding, dtype=np.float32)
         places, cosines = self._arrays.exact_search(vector, query.similarity_top_k)
         return VectorStoreQueryResult(ids=self._arrays.ids_at(places), similarities=cosines.tolist())
@@ -59,7 +62,7 @@ EXACT_BELOW = 2000  # nodes; up to this size, computing all cosines is faster th
 
 @dataclass
 class _PooledClient:
-    """An open client and its number of users; the last user closes an `unwanted` client."""
+    """An open client and the number of its users. The last user closes an `unwanted` client."""
 
     index: ChromaIndex
     users: int = 0
@@ -67,11 +70,11 @@ class _PooledClient:
 
 
 class VectorIndexPool(Closeable):
-    """A pool of at most `most_open` open Chroma indexes; the least recently used is closed first.
+    """A pool of at most `most_open` open Chroma indexes. The least recently used index is closed first.
 
-    An index is opened on first use and never closed during a search: a thread that needs one more waits until another
-    is returned. Collections with fewer than `exact_below` nodes need none. Safe for many threads, each of which may
-    hold one index at a time.
+    An index is opened on first use and never closed during a search. A thread that needs an index while all are in use
+    waits until one is returned. Collections with fewer than `exact_below` nodes need no index. Many threads may use the
+    pool, and each may borrow one index at a time.
     """
 
     def __init__(self, most_open: int = MAX_OPEN, exact_below: int = EXACT_BELOW) -> None:
@@ -88,9 +91,9 @@ class VectorIndexPool(Closeable):
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator[IdVectorStore]:
-        """Yield the index in a folder for the duration of the block; for `exact` see `open_chroma`.
+        """Yield the index in a folder for the duration of the block. For `exact` see `open_chroma`.
 
-        Raises CorruptIndex if Chroma cannot open it.
+        Raises CorruptIndex if Chroma cannot open the index.
         """
         lent = self._take(folder, exact)
         try:
@@ -130,7 +133,7 @@ class VectorIndexPool(Closeable):
             self._changed.notify()
 
     def _close_oldest(self) -> bool:
-        """Close the least recently used idle client, if any."""
+        """Close the least recently used idle client. Return whether there was one."""
         for folder, lent in self._open.items():
             if not lent.users:
                 self._close_if_free(folder, lent)
@@ -145,7 +148,10 @@ class VectorIndexPool(Closeable):
 
 
 class PooledVectorStore(_ReadOnlyVectorStore):
-    """Searches with Chroma, opened on first use; if Chroma fails, searches exactly and reports it in `notes`."""
+    """A vector store that searches with Chroma, which is opened on first use.
+
+    If Chroma fails, the search is exact, and `notes` reports the failure.
+    """
 
     _indexes: VectorIndexPool = PrivateAttr()
     _folder: Path = PrivateAttr()
@@ -159,11 +165,11 @@ class PooledVectorStore(_ReadOnlyVectorStore):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note that Chroma failed, once it has."""
+        """The note about a failure of Chroma; empty if Chroma never failed."""
         return self._notes
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        """Ids and cosines of the nearest vectors, best first."""
+        """Return ids and cosines of the nearest vectors, best first."""
         if not self._notes:
             try:
                 with self._indexes.lend(self._folder, self._exact) as store:
@@ -173,10 +179,10 @@ class PooledVectorStore(_ReadOnlyVectorStore):
         return self._exact.query(query)
 
     def let_go(self) -> None:
-        """Close the index if it is open."""
+        """Close the Chroma index if it is open."""
         self._indexes.let_go(self._folder)
 
 
 def exact_search_note(error: CorruptIndex, collection: str) -> str:
-    """The note for a failed Chroma index."""
+    """Return the note for a failed Chroma index."""
     return f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {collection}"

@@ -154,8 +154,8 @@ def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "I
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # On two cores, parallel texts give 13,200 tokens a second and parallel matrix products 12,200. Several sessions
-    # with spinning threads at the same time would halve that rate.
+    # On two cores, parallel texts give 13,200 tokens a second and parallel matrix products 12,200. Spinning
+    # threads within a session would halve that rate when several callers run at once.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, optimisation)

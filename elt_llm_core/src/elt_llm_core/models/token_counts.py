@@ -18,17 +18,17 @@ _UNKNOWN_PIECE = "[UNK]"
 
 
 class TokenEstimate:
-    """Counts tokens with the installed vocabulary of BERT uncased.
+    """An estimate of token counts by the installed vocabulary of BERT uncased.
 
-    Exact for models with that vocabulary. Most others have a larger one, and so fewer and longer tokens for nearly
-    every text. BERT makes one token of an unknown word of any length; here each of its characters counts.
+    It is exact for models with this vocabulary. Most other vocabularies are larger, so nearly every text has fewer and
+    longer tokens. BERT makes one token of an unknown word of any length, but here each of its characters counts.
     """
 
     def __init__(self) -> None:
         self._tokenizer = open_tokenizer(VOCABULARY.read().decode())
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Character span (start, end) of each token, in order, without white space."""
+        """Return the character span (start, end) of each token, in order, without white space."""
         encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
         spans: list[tuple[int, int]] = []
         for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
@@ -45,16 +45,15 @@ _SPACES = re.compile(r"\s{2,1000}")
 
 
 class TokenUpperBound:
-    """An upper bound of the tokens of a text, for vocabularies of 32 000 tokens and more.
+    """An upper bound of the tokens of a text, for vocabularies of 32,000 tokens or more.
 
-    The estimate by BERT's vocabulary is raised for whatever other tokenisers split further: digits, line ends and runs
-    of spaces, capitals, accented letters, other scripts by their bytes, and control characters, which BERT ignores.
-    Every text is at least 3.6 % below the bound, measured with four tokenisers on 1 400 texts: prose in three
-    languages, tables, code, markup and thirty unusual kinds (decision 0023).
+    The estimate is raised for characters that other tokenisers split into more tokens: digits, line ends, runs of
+    spaces, capitals, accented letters, other scripts by their bytes, and control characters, which BERT ignores. In a
+    measurement with four tokenisers on 1,400 texts, every text was at least 3.6 % below the bound (decision 0023).
     """
 
     def most(self, text: str) -> int:
-        """An upper bound of the tokens of a text, without those that a chat template adds."""
+        """Return an upper bound of the tokens of a text, without the tokens that a chat template adds."""
         other_bytes = sum(len(one.encode("utf-8", "replace")) for one in _OTHER.findall(text))
         spare_spaces = sum(len(run) - 1 for run in _SPACES.findall(text))
         return math.ceil(
@@ -76,25 +75,26 @@ class TokenUpperBound:
 _WORD = re.compile(r"\S{1,1000}")
 _UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
 _CHARACTERS_PER_TOKEN = 4  # Chinese, Japanese, Korean: tokens of more than four characters are rare
-_TOKENS_KEPT_BY_OLLAMA = 8  # beyond half a window, of a truncated prompt; two or three were observed
+_TOKENS_KEPT_BY_OLLAMA = 8  # beyond half the window, in a truncated prompt; at most three were observed
 _DOUBTFUL_RATIO = 1.7  # estimated tokens per counted token
 
 
 def min_tokens(text: str) -> int:
-    """A lower bound of the tokens of a text.
+    """Return a lower bound of the tokens of a text.
 
-    No tokeniser in use joins words across white space, so each word costs at least one token. Scripts without
-    spaces count four characters a token.
+    No tokeniser in use joins words across white space, so each word has at least one token. In scripts without spaces,
+    every four characters count as one token.
     """
     unspaced = len(_UNSPACED.findall(text))
     return len(_WORD.findall(_UNSPACED.sub(" ", text))) + unspaced // _CHARACTERS_PER_TOKEN
 
 
 def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -> bool:
-    """Whether a server that counted `prompt_tokens` truncated the texts.
+    """Return whether a server that counted `prompt_tokens` truncated the texts.
 
-    It did if the texts have more words than that, or if the prompt fills the window to its last token. Ollama truncates
-    a prompt above its window to half the window and a few tokens: such a count is accepted only near the estimate.
+    A prompt is truncated if it has more words than counted tokens, or if it fills the window to its last token. Ollama
+    truncates a long prompt to half the window and a few tokens. Such a count is accepted only if it is near the
+    estimate.
     """
     if prompt_tokens < sum(map(min_tokens, texts)):
         return True
@@ -108,13 +108,14 @@ def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -
 
 
 _SPACED_WORD = re.compile(r"\s{0,1000}\S{1,1000}|\s{1,1000}")
-_MAX_PIECE_CHARACTERS = 64  # of a word that is longer than a piece may be
+_MAX_PIECE_CHARACTERS = 64  # maximum length of a part of a word that is longer than a piece
 
 
 def split_prompt(text: str, most: int, count: Callable[[str], int]) -> list[str]:
     """Split the text into pieces of at most `most` tokens by `count`, at line ends where possible.
 
-    The pieces join to the text again. Pieces of whole lines have as many tokens as their text, plus or minus one each.
+    The joined pieces equal the text. The token count of a piece of whole lines differs by at most one from the count of
+    the same lines within the text.
     """
     pieces: list[str] = []
     piece, size = "", 0
@@ -128,7 +129,7 @@ def split_prompt(text: str, most: int, count: Callable[[str], int]) -> list[str]
 
 
 def _split_finer(text: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
-    """Yield lines; words of a line that is too long; parts of a word that is too long."""
+    """Yield the lines of a text. Split a line that is too long into words, and a long word into parts."""
     for line in text.splitlines(keepends=True):
         if count(line) <= most:
             yield line
@@ -142,15 +143,18 @@ def _split_finer(text: str, most: int, count: Callable[[str], int]) -> Iterator[
 
 MIN_WINDOW = 512
 """Tokens that every server reads: the minimum of the setting `context_window`."""
-_TEMPLATE_TOKENS = 64  # at most, that a chat template adds to one message, including a system message of its own
-_MESSAGE_TOKENS = 8  # at most, that it adds to each further message
-_SHARE = 0.98  # of the tokens counted in pieces that must have been read; whole prompts have at least 0.9866
-_FEW = 8  # tokens of tolerance, because pieces start and end where the whole prompt does not
+_TEMPLATE_TOKENS = 64  # at most, added to one message by a chat template, including its own system message
+_MESSAGE_TOKENS = 8  # at most, added to each further message by a chat template
+_SHARE = 0.98  # minimum share of the tokens counted in pieces; prompts that were read whole reach 0.9866
+_FEW = 8  # tokens of tolerance, because splitting changes the tokens at the ends of pieces
 _FILLER = "x"  # a token in every vocabulary
 
 
 class PromptVerifier:
-    """Verifies that a server reads prompts whole, and remembers up to which length. Safe to share between threads."""
+    """A check that a server reads prompts whole, which remembers the longest verified prompt.
+
+    Several threads may share one object.
+    """
 
     def __init__(self, server: JsonServer) -> None:
         self._server = server
@@ -163,11 +167,11 @@ class PromptVerifier:
     def check(
         self, messages: "Sequence[ChatMessage]", read: int, cancelled: Callable[[], bool] = lambda: False
     ) -> None:
-        """Raise PromptTooLong if the server read less than the messages; `read` are the tokens it counted.
+        """Raise PromptTooLong if the server read fewer tokens than the messages have.
 
-        A prompt within a verified length needs no request. Otherwise the window of the server is requested once, and
-        if it is too small or unknown, the prompt is counted again, in pieces that no server truncates: without proof a
-        prompt is not taken for whole. Raises a ModelError if a request fails.
+        `read` is the number of tokens that the server counted. A prompt within a verified length needs no request.
+        Otherwise the window of the server is requested once. If the window is too small or unknown, the prompt is
+        counted again, in pieces that no server truncates. Raises a ModelError if a request fails.
         """
         texts = [(message.role.value, message.content or "") for message in messages]
         most = sum(self._most(text) + _MESSAGE_TOKENS for _, text in texts) + _TEMPLATE_TOKENS
@@ -197,13 +201,15 @@ class PromptVerifier:
             return self._verified
 
     def _recount(self, texts: Sequence[tuple[str, str]], cancelled: Callable[[], bool]) -> int | None:
-        """Count the prompt in pieces; None if the server does not count, or after cancellation."""
+        """Count the tokens of the prompt in pieces. Return None if the server does not count, or after cancellation."""
         alone = self._server.count_tokens([{"role": "user", "content": _FILLER}])
         frame = self._server.count_tokens([{"role": role, "content": _FILLER} for role, _ in texts])
         if alone is None or frame is None:
             return None
         together = "\n".join(text for _, text in texts)
-        expected = frame - len(texts) - (len(texts) - 1)  # without the fillers, plus the line ends that join the texts
+        expected = (
+            frame - len(texts) - (len(texts) - 1)
+        )  # minus the filler tokens, plus the line ends that join the texts
         for piece in split_prompt(together, self._verified - 2 * _TEMPLATE_TOKENS, self._most):
             counted = None if cancelled() else self._server.count_tokens([{"role": "user", "content": piece}])
             if counted is None:

@@ -1,4 +1,4 @@
-"""Requests to model servers that can be cancelled at any moment, with limits on the size and duration of a reply."""
+"""Requests to model servers that can be cancelled at any time, with limits on the size and duration of a reply."""
 
 import contextvars
 import json
@@ -26,7 +26,10 @@ _CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.co
 
 
 class CancellableConnection:
-    """The connection of one request. Servers stop computing only when their client closes the connection."""
+    """The connection of one request.
+
+    Closing the connection is the only way to make a server stop computing.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,7 +37,7 @@ class CancellableConnection:
         self._cancelled = False
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Run `work`; clients with the hook `attach_connection` send its requests over this connection."""
+        """Run `work`. Clients with the request hook `attach_connection` use this connection."""
         reset = _CURRENT_CONNECTION.set(self)
         try:
             return work()
@@ -42,7 +45,7 @@ class CancellableConnection:
             _CURRENT_CONNECTION.reset(reset)
 
     def cancel(self) -> None:
-        """Close the connection, now or as soon as there is one; the reader sees it closed by the server."""
+        """Close the connection now, or as soon as it is opened. The reading thread then gets a connection error."""
         with self._lock:
             self._cancelled = True
             self._shut_down()
@@ -58,7 +61,7 @@ class CancellableConnection:
     def _shut_down(self) -> None:
         if self._socket is not None:
             with suppress(OSError):  # already closed
-                # Not SSLSocket.shutdown, which removes the state that the other thread reads with.
+                # SSLSocket.shutdown would remove the state that the reading thread needs.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
@@ -66,7 +69,10 @@ _CURRENT_CONNECTION: ContextVar[CancellableConnection | None] = ContextVar("conn
 
 
 def attach_connection(request: httpx.Request) -> None:
-    """Give a request its own socket, known to the `CancellableConnection` it runs in; a request hook of clients."""
+    """Give a request its own connection, which the current `CancellableConnection` can close.
+
+    This function is a request hook of clients.
+    """
     connection = _CURRENT_CONNECTION.get()
     if connection is not None:
         request.headers["Connection"] = "close"
@@ -78,15 +84,15 @@ _POLL_SECONDS = 0.1  # between two checks for cancellation
 
 
 class StreamTimeout(TimeoutError):
-    """The deadline for reading a stream has passed."""
+    """The error for a stream that was not read completely before the deadline."""
 
 
 class CancellableStream(Generic[Piece]):
-    """Pieces of the stream that `start` opens; `start` may block as well and runs in the same thread.
+    """The pieces of the stream that `start` opens. `start` may block and runs in the same thread as the stream.
 
-    A silent server cannot block the reader: its connection is closed, which ends the thread. Where the connection
-    cannot be closed, the thread is left behind and ends with the next piece or with the timeout of its connection.
-    At most `_AHEAD` pieces are read ahead of the consumer.
+    A silent server cannot block the reader, because closing its connection ends the thread. If the connection cannot be
+    closed, the thread continues alone and ends with the next piece or with the timeout of the connection. At most
+    `_AHEAD` pieces are read before the consumer needs them.
     """
 
     _AHEAD = 64
@@ -98,9 +104,10 @@ class CancellableStream(Generic[Piece]):
         self._pieces: queue.Queue[Piece | BaseException | None] = queue.Queue(self._AHEAD)
 
     def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
-        """The pieces in order, until the end or until `cancelled`; `deadline` is a moment of `time.monotonic`.
+        """Yield the pieces in order, until the end or until `cancelled` returns true.
 
-        Raises StreamTimeout after the deadline, and whatever the stream raises.
+        `deadline` is a time of `time.monotonic`. Raises StreamTimeout after the deadline, and every error of the
+        stream.
         """
         if cancelled():
             return
@@ -156,15 +163,15 @@ class CancellableStream(Generic[Piece]):
 
 
 MAX_REPLY_BYTES = 128 << 20
-"""Of one reply: a thousand vectors of 4096 numbers take 100 MB, an answer that fills a window of 128,000 tokens 50."""
-_GRACE_SECONDS = 10.0  # the reader's own deadline comes first and has the better message
+"""Maximum size of one reply. A thousand vectors of 4096 numbers take 100 MB, and 128,000 streamed tokens 50 MB."""
+_GRACE_SECONDS = 10.0  # the deadline of the reader comes first and has the better message
 
 
 class _LimitedStream(httpx.SyncByteStream):
-    """The bytes of a reply, limited to `seconds`, plus ten, and to `MAX_REPLY_BYTES`.
+    """The bytes of a reply, limited to `seconds` plus ten and to `MAX_REPLY_BYTES`.
 
-    A longer reply raises UnusableReply or httpx.ReadTimeout as it is read. A compressed reply raises UnusableReply,
-    because its content may be a thousand times as large as what is received.
+    Reading a longer reply raises UnusableReply or httpx.ReadTimeout. A compressed reply raises UnusableReply, because
+    its content may be a thousand times as large as the received bytes.
     """
 
     def __init__(self, response: httpx.Response, seconds: float) -> None:
@@ -202,10 +209,11 @@ def client_options(
     reply_seconds: float | None = None,
     request_hooks: Sequence[Callable[[httpx.Request], None]] = (),
 ) -> dict[str, Any]:
-    """Options of httpx clients that reach this address only: no proxy of the environment, no redirection.
+    """Return options of httpx clients that connect to this address only.
 
-    Requests can be cancelled, and replies are limited. `patience`: seconds between two reads, where less than
-    `request_timeout` of the settings is wanted. `reply_seconds`: the limit of a whole reply, by default `patience`.
+    The clients use no proxy of the environment and follow no redirection. Their requests can be cancelled, and their
+    replies are limited. `patience` is the maximum of seconds between two reads, if it is below `request_timeout` of the
+    settings. `reply_seconds` limits a whole reply; it defaults to `patience`.
     """
     seconds = min(patience or chosen.request_timeout, chosen.request_timeout)
 
@@ -224,7 +232,10 @@ def client_options(
 
 
 def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
-    """Return the result of one blocking request, which may take three times `patience` seconds. Raises a ModelError."""
+    """Return the result of one blocking request. Raises a ModelError if the request fails.
+
+    The request may take three times `patience` seconds.
+    """
 
     def results() -> Iterator[Result]:
         yield call()
@@ -240,7 +251,7 @@ WireMessage = Mapping[str, str]
 
 
 class JsonServer(Closeable):
-    """Requests one model server as JSON; every failure is a ModelError with a hint."""
+    """A client that sends JSON requests to one model server. Every failure is a ModelError with a hint."""
 
     def __init__(self, described: ModelServer, options: Mapping[str, Any]) -> None:
         self.described = described
@@ -253,14 +264,17 @@ class JsonServer(Closeable):
 
     @abstractmethod
     def loaded_window(self) -> int | None:
-        """Tokens that the model reads as it is loaded now; None if the server does not report them."""
+        """Return the context window of the loaded model; None if the server does not report it."""
 
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Tokens of messages as the server counts them, writing as little as possible; None if it does not count."""
+        """Return the tokens of messages as the server counts them; None if the server does not count.
+
+        The request writes as few tokens as possible.
+        """
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The JSON object of the reply. Raises a ModelError for anything else."""
+        """Return the JSON object of the reply. Raises a ModelError for every other reply."""
 
         def exchange() -> tuple[int, bytes, Any]:
             reply = self._client.request(method, path, json=body)

@@ -1,1 +1,1 @@
-"""Settings and profiles: the tree of keys, the YAML files that set them, and the messages for mistakes in them."""
+"""Settings and profiles: the tree of keys, the YAML files with their values, and the messages for mistakes."""

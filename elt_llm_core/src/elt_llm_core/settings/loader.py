@@ -1,4 +1,4 @@
-"""Load settings and profiles: find the file, apply the environment, validate, report the line of each mistake."""
+"""Load settings and profiles: find the file, apply the environment, validate, and report the line of each mistake."""
 
 import json
 import textwrap
@@ -35,10 +35,11 @@ _NAMES: Mapping[object, str] = {
 def validate_model(
     model: type[Model], value: Mapping[str, Any], origins: Mapping[Location, str], shown_as: str
 ) -> Model:
-    """Validate a mapping as a model without conversions: "8" is not a number. Sections that are null have defaults.
+    """Validate a mapping as a model, without conversions: "8" is not a number.
 
-    Raises SettingsError that lists the first mistakes, each on its own line, and counts the others. `origins` maps each
-    key to its file and line; `shown_as` is used for keys without an origin, such as missing keys.
+    A section that is null has its defaults. `origins` gives the file and line of each key. `shown_as` is used for keys
+    without an origin, such as missing keys. Raises SettingsError that lists the first mistakes, one per line, and the
+    number of further mistakes.
     """
     fields = model.model_fields
     sections = {key for key, field in fields.items() if section_model(field.annotation) is not None}
@@ -54,12 +55,12 @@ def validate_model(
 
 
 def describe_allowed(field: FieldInfo) -> str:
-    """The values that a field accepts, in words: `a whole number from 1 to 1000`, `one of dense, sparse, hybrid`."""
+    """Describe the values that a field accepts: `a whole number from 1 to 1000`, `one of dense, sparse`."""
     return _describe(field.annotation, field.metadata)
 
 
 def section_model(annotation: object) -> type[BaseModel] | None:
-    """The model in an annotation, optional or not; None for a plain value."""
+    """Return the model in an annotation, whether optional or not; None for a plain value."""
     choices = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
     return next((item for item in choices if isinstance(item, type) and issubclass(item, BaseModel)), None)
 
@@ -69,7 +70,7 @@ def _mistake_sentence(
 ) -> str:
     location: Location = detail["loc"]
     if location[-1:] == ("[key]",) and detail["type"] != "extra_forbidden":
-        location = location[:-1]  # pydantic appends this to the location of a mapping's key
+        location = location[:-1]  # pydantic appends "[key]" to the location of a key in a mapping
     prefixes = (location[:end] for end in range(len(location), 0, -1))
     where = next((origins[prefix] for prefix in prefixes if prefix in origins), shown_as)
     name = ".".join(str(part) for part in location)
@@ -87,7 +88,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) ->
     if detail["type"] in {"value_error", "assertion_error"} or field is None:
         return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if get_origin(field.annotation) is dict and detail["type"] != "dict_type":
-        # The mistake is in a name or value of the mapping, which the field does not describe.
+        # The mistake is in a name or value of the mapping. The field describes neither.
         return "must be a list" if detail["type"] == "list_type" else detail["msg"]
     allowed = _describe(field.annotation, field.metadata)
     meant = nearest_name(str(detail["input"]), _choices(field.annotation))
@@ -108,7 +109,7 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """The field at a location, or the field that contains it as an item, and the model in that field."""
+    """Return the field at a location, or the list field that contains the location, and the model in the field."""
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
@@ -119,7 +120,7 @@ def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, t
 
 
 def _nested_model(annotation: object) -> type[BaseModel] | None:
-    """The model in an annotation, also as an item of a list or tuple."""
+    """Return the model in an annotation, also the model of the items of a list or tuple."""
     return section_model(annotation) or next(filter(None, map(_nested_model, get_args(annotation))), None)
 
 
@@ -138,7 +139,7 @@ def _describe(annotation: object, metadata: Sequence[object] = ()) -> str:
 
 
 def _bounds(metadata: Sequence[object]) -> str:
-    """The range of a number: ` from 1 to 1000`, ` above 0`."""
+    """Describe the range of a number: ` from 1 to 1000`, ` above 0`."""
     names = ("ge", "gt", "le", "lt")
     limits = {name: getattr(item, name) for item in metadata for name in names if hasattr(item, name)}
     least, most = limits.get("ge"), limits.get("le")
@@ -162,30 +163,31 @@ _OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS", "
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The effective settings and their sources."""
+    """The effective settings, their file, and the folders and variables they depend on."""
 
     settings: Settings
     source: Path | None
-    """The file they were read from; None for the built-in defaults."""
+    """The file that the settings were read from; None for the built-in defaults."""
     data_dir: Path
-    """Absolute; the directory need not exist yet."""
+    """The absolute path of the data directory, which need not exist yet."""
     project: Path
-    """The folder that contains `config/`, else the working directory; relative paths in settings start here."""
+    """The folder that contains `config/`, else the working directory. Relative paths in settings start here."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """The ELT_LLM variables that were applied; with the working directory, they allow to load the same again."""
+    """The ELT_LLM variables that were applied. With these and the working directory the settings can be reloaded."""
     working_directory: Path = field(default=Path(), repr=False, compare=False)
 
     @property
     def config_dir(self) -> Path:
-        """The folder of profiles, jobs and prompts; it need not exist."""
+        """The folder of profiles, jobs and prompts. It need not exist."""
         return self.source.parent if self.source else self.project / SETTINGS_FILE.parent
 
 
 def load_settings(config: Path | None, environment: Mapping[str, str], working_directory: Path) -> LoadedSettings:
-    """Load the settings of `config`, else of the nearest `config/rag_config.yaml` upwards, else the built-in defaults.
+    """Load the settings of `config`, or of the nearest `config/rag_config.yaml`, or the defaults.
 
-    `ELT_LLM_<SECTION>__<KEY>` in the environment overrides one value, `ELT_LLM_DATA_DIR` the data directory.
-    Raises SettingsError that names the file and line, or the variable, of each mistake.
+    The nearest file is in the working directory or a folder above it. `ELT_LLM_<SECTION>__<KEY>` in the environment
+    overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError that names the file and line,
+    or the variable, of each mistake.
     """
     source = _resolve(config, working_directory) if config else find_settings_file(working_directory)
     shown_as = shown_path(source, working_directory) if source else "built-in settings"
@@ -208,14 +210,17 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
 
 
 def find_settings_file(working_directory: Path) -> Path | None:
-    """The nearest `config/rag_config.yaml` in the working directory or a folder above it."""
+    """Return the nearest `config/rag_config.yaml` in the working directory or a folder above it."""
     start = working_directory.absolute()
     candidates = (folder / SETTINGS_FILE for folder in (start, *start.parents))
     return next((path for path in candidates if path.is_file()), None)
 
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
-    """Read a YAML file as a model; messages name it relative to the folder `shown_from`. Raises SettingsError."""
+    """Read a YAML file as a model. Messages name the file relative to the folder `shown_from`.
+
+    Raises SettingsError for a mistake in the file.
+    """
     shown_as = shown_path(path, shown_from)
     document = read_yaml(path, shown_as)
     return validate_model(model, document.value, document.origins, shown_as)
@@ -247,7 +252,7 @@ def _with_environment(document: YamlDocument, variables: Mapping[str, str], show
 
 
 def _override(variable: str, text: str) -> tuple[str, str, object]:
-    """The section, key and value of an environment variable. Raises SettingsError for an unknown variable."""
+    """Return section, key and value of an environment variable. Raises SettingsError for an unknown variable."""
     known = _overridable_keys()
     if variable not in known:
         meant = nearest_name(
@@ -260,7 +265,7 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
 
 
 def _overridable_keys() -> dict[str, tuple[str, str, FieldInfo]]:
-    """The section, key and field that each variable overrides, by variable; keys may have a former name."""
+    """Return section, key and field by environment variable. A key may also have its former name."""
     return {
         f"{_PREFIX}{name}__{spelling}".upper(): (name, key, field)
         for name, info in Settings.model_fields.items()
@@ -272,7 +277,7 @@ def _overridable_keys() -> dict[str, tuple[str, str, FieldInfo]]:
 
 
 def _parse_scalar(variable: str, text: str, allowed: str) -> object:
-    """Parse the text as YAML; text stays text for keys that accept it, so that `no` can be a language."""
+    """Parse the text as YAML. For keys that accept text it remains text, so that `no` can be a language."""
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
@@ -291,7 +296,7 @@ def _data_dir(settings: Settings, project: Path, environment: Mapping[str, str],
 
 
 def _resolve(path: Path, start: Path) -> Path:
-    """An absolute path. Raises SettingsError for `~` of an unknown user."""
+    """Return the absolute path. Raises SettingsError for `~` of an unknown user."""
     try:
         return (start / path.expanduser()).absolute()
     except RuntimeError as error:
@@ -299,13 +304,16 @@ def _resolve(path: Path, start: Path) -> Path:
 
 
 def shown_path(path: Path, start: Path) -> str:
-    """The path relative to the folder `start` if it is inside, else absolute."""
+    """Return the path relative to the folder `start` if it is inside this folder, else the absolute path."""
     absolute, here = path.absolute(), start.absolute()
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(absolute)
 
 
 def find_yaml_file(given: str, folder: Path, working_directory: Path) -> Path:
-    """`folder`/NAME.yaml for a bare name, else the path. Raises UsageError with the nearest name, or all names."""
+    """Return `folder`/NAME.yaml for a bare name, else the path.
+
+    Raises UsageError with the nearest name, or with all names.
+    """
     named = folder / f"{given}.yaml"
     if Path(given).name == given and named.is_file():
         return named

@@ -42,7 +42,10 @@ BUILT_IN_PROFILES: Mapping[str, Profile] = MappingProxyType(
 
 
 def load_profile(name: str, loaded: LoadedSettings) -> Profile:
-    """Load the profile of `config/profiles/NAME.yaml`, else the built-in profile. Raises UsageError without either."""
+    """Load the profile of `config/profiles/NAME.yaml`, else the built-in profile of this name.
+
+    Raises UsageError if neither exists.
+    """
     if not re.fullmatch(r"[\w-]+", name):
         raise UsageError(f"{name!r} cannot be a profile's name: letters, digits, - and _ only")
     path = loaded.config_dir / "profiles" / f"{name}.yaml"
@@ -57,6 +60,6 @@ def load_profile(name: str, loaded: LoadedSettings) -> Profile:
 
 
 def profile_names(loaded: LoadedSettings) -> list[str]:
-    """The names of all profiles, built-in or in a file, sorted."""
+    """Return the names of all profiles, built-in or in a file, sorted."""
     files = (loaded.config_dir / "profiles").glob("*.yaml")
     return sorted({*BUILT_IN_PROFILES, *(path.stem for path in files)})

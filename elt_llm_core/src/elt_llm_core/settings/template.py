@@ -1,4 +1,4 @@
-"""Write settings and profiles as commented YAML, generated from the fields that validate them."""
+"""Write settings and profiles as commented YAML, generated from the pydantic models that validate them."""
 
 import json
 import re
@@ -21,7 +21,10 @@ _WIDTH = 110
 
 
 def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write every section and key of the settings, as comments except those `given` as section -> key -> value."""
+    """Return every section and key of the settings as YAML.
+
+    Keys are comments, except those in `given`, a mapping of sections to keys and values.
+    """
     parts = [_HEADER]
     for name, field in Settings.model_fields.items():
         section = section_model(field.annotation)
@@ -32,7 +35,7 @@ def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def profile_as_yaml(profile: Profile) -> str:
-    """Write the keys of a profile, each with an explanation."""
+    """Return the keys of a profile as YAML, each with an explanation."""
     lines = [f"# {_single_line(profile.description)}", "", _key_value_line("description", profile.description)]
     for key, example in (("collections", "my-documents"), ("collection_prefixes", "my-")):
         named = list(getattr(profile, key))
@@ -50,14 +53,15 @@ def profile_as_yaml(profile: Profile) -> str:
 
 
 def _single_line(text: str) -> str:
-    """The text on one line for a comment, without unprintable characters."""
+    """Return the text on one line for a comment, without unprintable characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: Collection[str] = ()) -> str:
-    """Write every key of a model with an explanation: those `given` with their values, the others as comments.
+    """Return every key of a model as YAML with an explanation.
 
-    The keys of a given section are written likewise. Keys in `leave_out` are omitted.
+    Keys in `given` have their values, and other keys are comments. The keys of a given section are written in the same
+    way. Keys in `leave_out` are omitted.
     """
     lines = [f"# {_single_line(str(given['description']))}"]
     for key, field in model.model_fields.items():
@@ -75,7 +79,7 @@ def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: C
 
 
 def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bool = True) -> Iterator[str]:
-    """The keys of a section with explanations: those `given`, and with `others` the others as comments."""
+    """Yield the given keys of a section with explanations, and with `others` the other keys as comments."""
     defaults = section().model_dump(mode="json")
     for key in section.model_fields if others else given:
         yield from _comment_lines(section, key, "  ")
@@ -83,7 +87,7 @@ def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bo
 
 
 def _comment_lines(model: type[BaseModel], key: str, indent: str) -> list[str]:
-    """A field's description and allowed values, as comment lines."""
+    """Return the description and allowed values of a field as comment lines."""
     field = model.model_fields[key]
     known = "" if section_model(field.annotation) else f" Allowed: {describe_allowed(field)}."
     return textwrap.wrap(
@@ -92,7 +96,7 @@ def _comment_lines(model: type[BaseModel], key: str, indent: str) -> list[str]:
 
 
 def _key_value_line(key: str, value: object) -> str:
-    """A key and its value on one line, as JSON, which is valid YAML, unless the value is a plain word."""
+    """Return a key and its value on one line. A value that is not a plain word is written as JSON."""
     is_word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w. -]*", value) and yaml.safe_load(value) == value
     if is_word:
         return f"{key}: {value}"

@@ -1,4 +1,4 @@
-"""The frozen tree of settings: each key, type, range and default is defined here once."""
+"""The tree of settings, in which each key, type, range and default is defined once."""
 
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -7,12 +7,12 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
 def key(default: Any, description: str, **constraints: Any) -> Any:
-    """A field of a section; `description` explains it in `config/rag_config.yaml`."""
+    """Define a key of a section. `description` explains the key in `config/rag_config.yaml`."""
     return Field(default, description=description, **constraints)
 
 
 class SettingsSection(BaseModel):
-    """An immutable section; an unknown key is an error."""
+    """An immutable section of the settings that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -283,7 +283,7 @@ class NetworkSettings(SettingsSection):
 
 
 class Settings(SettingsSection):
-    """All settings, immutable."""
+    """All settings, which are immutable."""
 
     storage: StorageSettings = Field(default_factory=StorageSettings, description="Where collections are stored.")
     ingest: IngestSettings = Field(default_factory=IngestSettings, description="Which files may be read.")
@@ -301,7 +301,7 @@ class Settings(SettingsSection):
 
 
 class PromptSettings(SettingsSection):
-    """Prompts of a profile."""
+    """The prompts of a profile."""
 
     system: str | None = key(None, "System prompt of this profile.")
 
@@ -318,7 +318,7 @@ class Profile(SettingsSection):
     prompt: PromptSettings | None = key(None, "Overrides of the prompts.")
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with the keys of this profile applied; other keys stay."""
+        """Return the settings with the keys of this profile applied. Other keys do not change."""
         changed = {
             name: getattr(settings, name).model_copy(update=section.model_dump(exclude_unset=True))
             for name in ("query", "answer", "llm")

@@ -14,17 +14,20 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A mapping read from a file; `origins` names the file and line of each key, list items by position."""
+    """A mapping that was read from a file.
+
+    `origins` gives the file and line of each key and list item. List items are named by their position.
+    """
 
     value: dict[str, Any]
     origins: dict[Location, str]
 
 
 def read_yaml(path: Path, shown_as: str) -> YamlDocument:
-    """Read the mapping in a file; an empty file is an empty mapping. Tags that build Python objects are refused.
+    """Read the mapping in a file. An empty file is an empty mapping. Tags that build Python objects are refused.
 
-    Raises SettingsError, whose message starts with `shown_as` and the line, if the file cannot be read, is not UTF-8,
-    not YAML, not a mapping, or contains a key twice.
+    Raises SettingsError if the file cannot be read, is not UTF-8, not YAML or not a mapping, or contains a key twice.
+    The message starts with `shown_as` and the line.
     """
     loader = yaml.SafeLoader(_read_text(path, shown_as))
     try:
@@ -45,7 +48,7 @@ def read_yaml(path: Path, shown_as: str) -> YamlDocument:
 
 
 def _read_text(path: Path, shown_as: str) -> str:
-    if path.exists() and not path.is_file():  # a device or a pipe may never end
+    if path.exists() and not path.is_file():  # reading a device or a pipe might never end
         raise SettingsError(f"{shown_as}: is not a regular file")
     try:
         content = path.read_bytes()
@@ -56,7 +59,7 @@ def _read_text(path: Path, shown_as: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SettingsError(f"{shown_as}:{line}: not UTF-8", hint="Save the file as UTF-8.") from error
-    # The parser refuses such characters too, but without their line.
+    # The parser refuses unprintable characters too, but does not report their line.
     if match := yaml.reader.Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, match.start()) + 1
         raise SettingsError(f"{shown_as}:{line}: the character {match.group()!r} is not allowed in YAML")
@@ -64,7 +67,7 @@ def _read_text(path: Path, shown_as: str) -> str:
 
 
 def _positions(node: yaml.Node, location: Location, shown_as: str) -> Iterator[tuple[Location, int]]:
-    """Yield every key and list item with its line, from 1. Raises SettingsError for a duplicate key."""
+    """Yield the location and line of every key and list item. Raises SettingsError for a duplicate key."""
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             yield (*location, number), _line_number(item)

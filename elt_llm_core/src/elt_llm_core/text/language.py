@@ -13,7 +13,10 @@ MIN_WORDS = 10
 
 
 def detect_language(text: str) -> str:
-    """The code of the language with the most stopwords in the first part of the text; "en" when unsure."""
+    """Return the code of the language with the most stopwords in the first part of the text.
+
+    Returns "en" if no language is likely.
+    """
     sample = text[:SAMPLE_CHARACTERS]
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):
@@ -28,9 +31,9 @@ def detect_language(text: str) -> str:
 
 
 def _evidence(counts: Counter[str], code: str) -> int:
-    """The number of stopwords, plus the number of words with a distinctive letter.
+    """Return the number of stopwords plus the number of words with a distinctive letter.
 
-    Such letters matter to inflected languages: a Lithuanian sentence may hold no stopword.
+    Distinctive letters matter for inflected languages: a Lithuanian sentence may contain no stopword.
     """
     stopwords, letters = stopwords_of(code), frozenset(load_language(code).distinctive_letters)
     listed = sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
@@ -47,6 +50,6 @@ def _unspaced_language(characters: list[str]) -> str:
 
 @cache
 def _candidates() -> tuple[str, ...]:
-    """Languages with stopwords; of two with equal shares, those with a list in bm25s come first."""
+    """Return the languages with stopwords. Languages with a list in bm25s come first and win ties."""
     codes = filter(stopwords_of, languages())
     return tuple(sorted(codes, key=lambda code: (not load_language(code).bm25s_stopwords, code)))

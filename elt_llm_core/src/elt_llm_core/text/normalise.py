@@ -15,10 +15,10 @@ SPELLINGS = str.maketrans(
 LETTERS_WITHOUT_DECOMPOSITION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}  # noqa: RUF001
 )
-# Marks are dropped from Latin and Greek letters only: elsewhere they distinguish letters, as in the Cyrillic й.
+# Diacritics are removed from Latin and Greek letters only. Elsewhere they distinguish letters, as in the Cyrillic й.
 MARKED_LETTER = re.compile(r"([a-z\u03b1-\u03c9])[\u0300-\u036f]+")
 
-# Letters and digits of all scripts, with the vowel signs that Python's \w leaves out.
+# Letters and digits of all scripts, with the vowel signs that Python's \w excludes.
 SIGN = r"\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u3099\u309a"
 CHARACTER = rf"(?:[^\W_]|[{SIGN}])"
 WORD = re.compile(
@@ -39,26 +39,32 @@ THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case without diacritics, with one kind of quote and dash (NFKC; length may change)."""
+    """Return the text in lower case without diacritics, with one kind of quote and dash.
+
+    The text is normalised to NFKC, so its length may change.
+    """
     return without_diacritics(lower(text))
 
 
 def words(text: str) -> list[str]:
-    """The folded words in order; codes such as c++, v1.2.3, a3.1, u-21 and 12.3 stay whole, 1,000 becomes 1000."""
+    """Return the folded words in order.
+
+    Codes such as c++, v1.2.3, a3.1, u-21 and 12.3 remain whole. 1,000 becomes 1000.
+    """
     return split_words(fold(text))
 
 
 def lower(text: str) -> str:
-    """Fold the text as `fold` does, but keep the diacritics, which stemmers need."""
+    """Fold the text as `fold` does, but keep the diacritics, because stemmers need them."""
     if text.isascii():
         return text.lower().replace("`", "'")
     composed = unicodedata.normalize("NFKC", text.translate(SPELLINGS))
-    # Translated again: NFKC turns compatibility forms, such as the superscript minus, into further quotes and dashes.
+    # Translate again, because NFKC turns compatibility forms, such as the superscript minus, into quotes and dashes.
     return unicodedata.normalize("NFKC", composed.casefold()).translate(SPELLINGS)
 
 
 def without_diacritics(lowered: str) -> str:
-    """Remove the marks of Latin and Greek letters from lower-case text."""
+    """Remove the diacritics of Latin and Greek letters from lower-case text."""
     if lowered.isascii():
         return lowered
     bare = MARKED_LETTER.sub(r"\1", unicodedata.normalize("NFD", lowered))
@@ -66,7 +72,7 @@ def without_diacritics(lowered: str) -> str:
 
 
 def split_words(lowered: str) -> list[str]:
-    """Split text that is already in lower case into words, as `words` does."""
+    """Split lower-case text into words, as `words` does."""
     result: list[str] = []
     for word in WORD.findall(lowered):
         if word.isalnum():
@@ -88,7 +94,7 @@ def _pieces(word: str) -> list[str]:
 
 
 def is_code(word: str) -> bool:
-    """Whether a word mixes letters and digits, as designations do."""
+    """Return whether a word mixes letters and digits, such as "u21"."""
     return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
 
 

@@ -1,4 +1,4 @@
-"""The outline of a document's text: the offsets of pages and sections, and the terms that its markup defines."""
+"""The outline of a document: the offsets of its pages and sections, and the terms that its markup defines."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Section:
-    """A heading at offset `start`; its section ends at the next heading of the same or a higher level."""
+    """A heading at offset `start`. Its section ends at the next heading of the same or a higher level."""
 
     start: int
     level: int
@@ -18,17 +18,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Outline:
-    """Pages and sections of one text. `pages[i]` is the offset of page i + 1; both ascend."""
+    """The pages and sections of one text. `pages[i]` is the offset of page i + 1. Both sequences ascend."""
 
     pages: Sequence[int] = ()
     sections: Sequence[Section] = ()
 
     def page_at(self, offset: int) -> int | None:
-        """The page that holds `offset`, from 1; None where the format has no pages."""
+        """Return the page that contains `offset`, from 1; None if the format has no pages."""
         return bisect_right(self.pages, offset) if self.pages else None
 
     def section_path(self, offset: int) -> tuple[str, ...]:
-        """Titles of the headings above `offset`, outermost first."""
+        """Return the titles of the headings above `offset`, outermost first."""
         path: list[str] = []
         number = bisect_right(self.sections, offset, key=lambda section: section.start) - 1
         while number >= 0:
@@ -37,14 +37,14 @@ class Outline:
         return tuple(reversed(path))
 
     def section_at(self, offset: int) -> str | None:
-        """The headings above `offset` joined by ' > ', as citations show them; None above the first."""
+        """Return the headings above `offset` joined by ' > ', as in citations; None above the first heading."""
         return " > ".join(self.section_path(offset)) or None
 
     @cached_property
     def _above(self) -> list[int]:
-        """The number of the enclosing section of each section, or -1.
+        """The index of the enclosing section of each section, or -1.
 
-        Computed once: a search at each call would take as many steps as there are sections where none is of level 1.
+        The indexes are computed once, because a search at each call would be quadratic in the number of sections.
         """
         above: list[int] = []
         opened: list[int] = []
@@ -63,17 +63,17 @@ Pair = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class MarkedTerms:
-    """Terms that the markup of a document marks, as ascending character offsets in its text."""
+    """The terms that the markup of a document marks, as ascending character offsets in its text."""
 
     definitions: tuple[Pair, ...] = ()
-    """Start and end of a term, start and end of its meaning: the entries of definition lists."""
+    """The entries of definition lists: start and end of a term, then start and end of its meaning."""
     terms: tuple[Span, ...] = ()
-    """Terms that are marked as defined by their sentence."""
+    """Terms with markup which states that their sentence defines them."""
     leading: tuple[Span, ...] = ()
     """Emphasised words at the start of a paragraph, whether or not the paragraph defines them."""
 
     def __bool__(self) -> bool:
-        """Whether anything is marked."""
+        """Return whether the markup marks any term."""
         return bool(self.definitions or self.terms or self.leading)
 
     def to_json(self) -> dict[str, list[list[int]]]:
@@ -82,7 +82,10 @@ class MarkedTerms:
 
     @staticmethod
     def from_json(value: Any, length: int) -> "MarkedTerms":
-        """Read what `to_json` wrote for a text of `length` characters; spans outside the text are dropped."""
+        """Read the JSON of `to_json` for a text of `length` characters.
+
+        Spans outside the text are dropped.
+        """
         spans = value if isinstance(value, dict) else {}
         return MarkedTerms(
             _valid_offsets(spans.get("definitions"), 4, length),
@@ -91,7 +94,10 @@ class MarkedTerms:
         )
 
     def cut(self, start: int, end: int) -> "MarkedTerms":
-        """The spans within text[start:end], relative to `start`; spans that cross its ends are dropped."""
+        """Return the spans within text[start:end], relative to `start`.
+
+        Spans that cross `start` or `end` are dropped.
+        """
 
         def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
             return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]
@@ -101,7 +107,7 @@ class MarkedTerms:
 
 
 def _valid_offsets(value: Any, count: int, length: int) -> Any:
-    """The tuples of `count` ascending offsets within the text, without empty spans; sorted, each once."""
+    """Return the distinct, sorted tuples of `count` ascending offsets within the text, without empty spans."""
     entries = value if isinstance(value, list | tuple) else ()
     return tuple(sorted({tuple(entry) for entry in entries if _is_ascending(entry, count, length)}))
 

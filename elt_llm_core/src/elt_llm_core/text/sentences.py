@@ -1,4 +1,4 @@
-"""Sentence spans of a text, aware of abbreviations, numbered rules, lists and tables; made for rule books."""
+"""Split a text into sentences, with regard to abbreviations, numbered rules, lists and tables."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ MONTHS = frozenset(month_numbers(_DATED))
 # ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
 
 CLOSERS = "\"'”’»)\\]*_"
-# Possessive, and never from the middle of a run: a long row of dots would otherwise take quadratic time.
+# Possessive, and never from the middle of a run, because a long row of dots would otherwise take quadratic time.
 END = re.compile(rf"(?<![.!?…])[.!?…]++[{CLOSERS}]*+(?=\s)|(?<![。！？｡])[。！？｡]++[」』”’）]*+")
 FIRST_WORD = re.compile(r"[\s\"'“‘«„(\[*_]*((?:l')?[^\W_]+|)")
 LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]{0,24}\Z")
@@ -39,10 +39,11 @@ CLOSED_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~|[=\-_*]{3,}\s*\Z)")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Spans (start, end) of the sentences, in order and stripped; each visible character lies in exactly one.
+    """Return the spans (start, end) of the sentences, in order, without surrounding white space.
 
-    Ends are full stops, question and exclamation marks that close a sentence, blank lines, headings, table rows and
-    the lines before list items and numbered rules. A line break does not end a sentence. Linear in the length.
+    A sentence ends at a full stop, question mark or exclamation mark that closes it, a blank line, a heading, a table
+    row, or the line before a list item or numbered rule. A line break alone does not end a sentence. Each visible
+    character lies in exactly one sentence. The time is linear in the length of the text.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _blocks(text):
@@ -51,7 +52,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of lines that belong together: one paragraph, list item, heading or table row."""
+    """Yield the spans of blocks of lines: one paragraph, list item, heading or table row each."""
     start = position = 0
     previous = ""
     for line in text.splitlines(keepends=True):
@@ -82,9 +83,9 @@ def _is_numbered(line: str, before: str) -> bool:
 
 
 def _asks_for_number(before: str, in_brackets: bool) -> bool:
-    """Whether a line ends as in "... according to rule", so that the number on the next line belongs to it."""
+    """Return whether a line ends as in "... according to rule" and is continued by a number."""
     if before[-1] in "(,":
-        # Items in brackets may end with commas: "(a) pays," / "(b) plays".
+        # Items with letters in brackets may end with commas: "(a) pays," / "(b) plays".
         return before[-1] == "(" or not in_brackets
     rest, _, word = before.rpartition(" ")
     if word in ITEM_CONJUNCTIONS and rest.rstrip().endswith((";", ",")):
@@ -129,7 +130,7 @@ def _ends_sentence(text: str, sentence_start: int, match: re.Match[str], end: in
 
 
 def _is_abbreviated(text: str, sentence_start: int, stop: int, following: str) -> bool:
-    """Whether the full stop at `stop` belongs to the word before it."""
+    """Return whether the full stop at `stop` belongs to an abbreviation before it."""
     before = text[max(sentence_start, stop - ABBREVIATION_REACH) : stop]
     if len(before) < ABBREVIATION_REACH and BARE_MARKER.fullmatch(before.strip() + "."):
         return True

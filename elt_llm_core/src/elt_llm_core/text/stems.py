@@ -1,4 +1,4 @@
-"""Keyword terms of a text: stopwords dropped, diacritics restored, words stemmed, codes and numbers kept."""
+"""Turn a text into keyword stems: drop stopwords, restore diacritics, stem words, keep codes and numbers."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ _MIN_STEM = 3  # letters before an ending
 
 @cache
 def stopwords_of(language: str) -> frozenset[str]:
-    """The folded stopwords of a language; empty where its file names none."""
+    """Return the folded stopwords of a language; empty if its file names none."""
     from bm25s import stopwords
 
     record = load_language(language)
@@ -23,16 +23,16 @@ def stopwords_of(language: str) -> frozenset[str]:
 
 ALGORITHM_VERSION = 2  # raise this whenever the same text could give other stems
 CACHED_WORDS = 200_000
-# Chinese, Japanese and Korean are written without spaces or with particles attached: pairs of characters are compared.
+# Chinese, Japanese and Korean have no spaces between words, or attached particles, so character pairs are compared.
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED_RUN = re.compile(rf"{UNSPACED.pattern}+|[^{UNSPACED.pattern[1:]}+")
 _VERSION_CODE = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 
 
 class KeywordTokeniser:
-    """Cuts text into stems by the Snowball algorithm of one language; safe to share between threads.
+    """A tokeniser that splits text into stems by the Snowball algorithm of one language.
 
-    Raises SettingsError for a language that has no file in `text/languages`.
+    Several threads may share one object. Raises SettingsError for a language that has no file in `text/languages`.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -48,8 +48,8 @@ class KeywordTokeniser:
         self._lock = Lock()
 
     def stems(self, text: str) -> list[str]:
-        """The stems in the order of the text, repeated as often as they occur."""
-        latest_text, latest_stems = self._latest  # a question is cut once for each of many collections
+        """Return the stems in the order of the text, repeated as often as they occur."""
+        latest_text, latest_stems = self._latest  # one question is tokenised for each of many collections
         if text == latest_text:
             return list(latest_stems)
         cached = self._stems
@@ -65,13 +65,13 @@ class KeywordTokeniser:
         return result
 
     def stems_of_guess(self, word: str) -> list[str]:
-        """Return the stems of one lower-case word without caching them, for words that are only tried."""
+        """Return the stems of one lower-case word without caching, for words that are only tried."""
         cached = self._stems.get(word)
         return self._cut(word) if cached is None else list(cached)
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 in hex that changes whenever the stems of some text could."""
+        """A sha256 in hex that changes whenever the stems of some text could change."""
         import Stemmer
 
         stopwords = "\n".join(sorted(self._stopwords))
@@ -101,7 +101,7 @@ class KeywordTokeniser:
 
 
 class _DiacriticsRestorer:
-    """Spells lower-case words that were typed without diacritics as the language most likely does."""
+    """A converter that restores the most likely diacritics of lower-case words typed without them."""
 
     def __init__(self, language: Language) -> None:
         self._letters = dict(pair.split() for pair in language.words("letter_pairs"))
@@ -110,11 +110,11 @@ class _DiacriticsRestorer:
         self._endings = [tuple(pair.split()) for pair in language.words("endings")]
 
     def restore_letters(self, word: str) -> str:
-        """Replace pairs of letters by the letters they are typed for: `aerzte` by `ärzte` in German."""
+        """Replace pairs of letters by the letters that they represent: `aerzte` by `ärzte` in German."""
         return self._pair.sub(lambda match: self._letters[match.group()], word) if self._pair else word
 
     def restore_ending(self, word: str) -> str:
-        """Remove the diacritics but for those of the likely ending; any others are folded after stemming."""
+        """Remove all diacritics, but spell a known ending with its diacritics."""
         bare = without_diacritics(word)
         for typed, spelled in self._endings:
             if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:
@@ -123,9 +123,9 @@ class _DiacriticsRestorer:
 
 
 def _unsoften_stem(stem: str, language: str) -> str:
-    """Return a folded stem with the last letter of its other cases: Lithuanian `medz` as `med`.
+    """Return a folded stem with its last letter unsoftened: Lithuanian `medz` as `med`.
 
-    Snowball softens no letter that has its mark; `c` and `dz` are what folding leaves of `č` and `dž`.
+    Folding turns the softened letters `č` and `dž` into `c` and `dz`, which Snowball does not unsoften.
     """
     if language != "lt" or len(stem) <= _MIN_STEM:
         return stem
@@ -135,7 +135,7 @@ def _unsoften_stem(stem: str, language: str) -> str:
 
 
 def _code_forms(code: str) -> list[str]:
-    """The ways a designation is written and queried: u-21 whole, in parts and as u21; v1.2.3 also as 1.2.3."""
+    """Return the spellings of a code: u-21 whole, in parts and as u21; v1.2.3 also as 1.2.3."""
     if "-" in code:
         return list(dict.fromkeys((code, *code.split("-"), code.replace("-", ""))))
     version = _VERSION_CODE.fullmatch(code)

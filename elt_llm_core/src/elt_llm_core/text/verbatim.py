@@ -1,4 +1,4 @@
-"""Compare quotes with a text word by word: find them, find the nearest span, list the differences."""
+"""Compare quotes with a text word by word: find a quote, find the nearest span, list the differences."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from elt_llm_core.text.normalise import fold
 
 @dataclass(frozen=True)
 class QuoteWord:
-    """A word of a text with its punctuation, cut at white space, at text[start:end]."""
+    """A word with its punctuation, delimited by white space, at text[start:end]."""
 
     text: str
     start: int
@@ -47,9 +47,9 @@ def locate_words(text: str, start: int = 0, end: int | None = None) -> Iterator[
 
 
 def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of `text` that equal the quote up to white space, in order; they may overlap.
+    """Yield the spans of `text` that equal the quote except for white space, in order. Spans may overlap.
 
-    The quote may start and end within words. Linear in the length of the text.
+    The quote may start and end within words. The time is linear in the length of the text.
     """
     sought, squeezed = " ".join(quote.split()), " ".join(text.split())
     found = squeezed.find(sought) if sought else -1
@@ -62,10 +62,10 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int, float] | None:
-    """The span of text[start:end] with most of the quote's words, as (start, end, share of them); None without any.
+    """Return the span of text[start:end] with most words of the quote, as (start, end, share of these words).
 
-    The span has as many words as the quote and is then trimmed to start and end with words of the quote;
-    of equal spans the first wins. Linear in the length of the text.
+    The span has as many words as the quote and is then trimmed to start and end with words of the quote. Of equal spans
+    the first is returned. Without a common word the result is None. The time is linear in the length of the text.
     """
     quoted = list(locate_words(quote))
     wanted = Counter(filter(None, (word.folded for word in quoted)))
@@ -81,7 +81,7 @@ def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) 
 
 
 def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
-    """List the differences between a quote and a text, in order; empty if their words are the same."""
+    """Return the differences between a quote and a text, in order; empty if their words are equal."""
     quoted, written = [word.text for word in locate_words(quote)], [word.text for word in locate_words(text)]
     differences = []
     for kind, first, last, start, end in SequenceMatcher(None, quoted, written, autojunk=False).get_opcodes():
@@ -91,7 +91,7 @@ def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
 
 
 def _start_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
-    """The start of `word`, without leading punctuation that the quote lacks."""
+    """Return the start of `word`, without leading punctuation that the quote lacks."""
     same = word.folded == quoted.folded and word.text.endswith(quoted.text)
     return word.end - len(quoted.text) if same else word.start
 
@@ -112,7 +112,10 @@ def _quote_difference(quoted: Sequence[str], written: Sequence[str]) -> QuoteDif
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """(number of wanted words, counted as often as they are wanted; index of the first word) of the best window."""
+    """Return the most wanted words in a window of `length` words, and the index of its first word.
+
+    A word counts at most as often as it is wanted.
+    """
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):

@@ -1,8 +1,8 @@
-"""The word lists of each language, read from one TOML file per language in this folder; rules in Python use them.
+"""The word lists of each language, read from one TOML file per language in this folder and used by Python rules.
 
 To add a language, add one file, `<ISO 639-1 code>.toml`. Its keys are the fields of `Language` and the names in
-`WORD_LISTS`, which comments in en.toml, de.toml and fr.toml explain; all but `name` may be left out. A list is a string
-of words separated by white space, or an array of strings where entries hold spaces.
+`WORD_LISTS`, which comments in en.toml, de.toml and fr.toml explain. Every key except `name` is optional. A list is a
+string of words separated by white space, or an array of strings whose entries may contain spaces.
 """
 
 import re
@@ -30,7 +30,7 @@ WORD_LISTS = frozenset(
 
 @dataclass(frozen=True)
 class Language:
-    """The rules and word lists of one language; words are in lower case and in the order of its file."""
+    """The rules and word lists of one language. Words are in lower case and in the order of the file."""
 
     code: str
     name: str
@@ -57,27 +57,27 @@ class Language:
     """The lists in `WORD_LISTS`, and narrower lists that a single rule uses: the table [lists] of the file."""
 
     def words(self, name: str) -> Words:
-        """The list `name`; empty if the language has none."""
+        """Return the list `name`; empty if the language has none."""
         return self.lists.get(name, ())
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The codes of all languages that have a file, sorted."""
+    """Return the codes of all languages that have a file, sorted."""
     names = (entry.name for entry in resources.files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
 @cache
 def load_language(code: str) -> Language:
-    """The language with this code, read once. Raises SettingsError if it has no file."""
+    """Return the language with this code, read once. Raises SettingsError if it has no file."""
     if code not in languages():
         raise SettingsError(f"There are no word lists for language '{code}'", hint=f"Use {', '.join(languages())}")
     return parse_language(code, (resources.files(__name__) / f"{code}.toml").read_text(encoding="utf-8"))
 
 
 def parse_language(code: str, toml: str) -> Language:
-    """A language from the text of its file. Raises TypeError for a key that `Language` lacks."""
+    """Parse the text of a language file. Raises TypeError for an unknown key."""
     content = tomllib.loads(toml)
     given = content.pop("lists", {}) | {name: content.pop(name) for name in WORD_LISTS & content.keys()}
     lists = {name: _words(value) for name, value in given.items()}
@@ -91,14 +91,14 @@ def _words(value: str | list[str]) -> Words:
 
 @cache
 def rule_languages() -> tuple[str, ...]:
-    """The codes of the languages that sentence rules apply to."""
+    """Return the codes of the languages with sentence rules."""
     return tuple(code for code in languages() if load_language(code).sentence_rules)
 
 
 def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False) -> frozenset[str]:
-    """The union of the list `name` over languages, by default the rule languages; `folded`: without diacritics.
+    """Return the union of the list `name` over languages, by default over the languages with sentence rules.
 
-    Raises KeyError if none of the languages has such a list.
+    With `folded` the words have no diacritics. Raises KeyError if none of the languages has this list.
     """
     found = {word for code in codes or rule_languages() for word in load_language(code).words(name)}
     if not found:
@@ -107,24 +107,30 @@ def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False
 
 
 def numbers(name: str, *, folded: bool = False) -> Mapping[str, float]:
-    """The values of the table `name` (numbers, ordinals or scales) over the rule languages, by spelling."""
+    """Return the values of the table `name` (numbers, ordinals or scales) by spelling.
+
+    The table is the union over the languages with sentence rules.
+    """
     tables: list[Mapping[str, float]] = [getattr(load_language(code), name) for code in rule_languages()]
     return {fold(word) if folded else word: value for table in tables for word, value in table.items()}
 
 
 def month_numbers(codes: Iterable[str] | None = None, *, folded: bool = False) -> dict[str, int]:
-    """The number of the month, 1 to 12, by each of its spellings in these languages, by default all."""
+    """Return the number of a month, 1 to 12, by each of its spellings, by default in all languages."""
     years = [load_language(code).months for code in codes or languages()]
     forms = ((number, form) for year in years for number, month in enumerate(year, start=1) for form in month)
     return {fold(form) if folded else form: number for number, form in forms}
 
 
 def month_names(codes: Iterable[str] | None = None, *, folded: bool = False) -> frozenset[str]:
-    """The full names of the months, without abbreviations, in these languages, by default the rule languages."""
+    """Return the full names of the months, without abbreviations.
+
+    By default the names of all languages with sentence rules are returned.
+    """
     names = (forms[0] for code in codes or rule_languages() for forms in load_language(code).months)
     return frozenset(fold(name) if folded else name for name in names)
 
 
 def alternatives(entries: Iterable[str]) -> str:
-    """The entries as alternatives of a regular expression, longest first, without a group around them."""
+    """Join the entries to alternatives of a regular expression, longest first, without a group around them."""
     return "|".join(re.escape(entry) for entry in sorted(set(entries), key=lambda entry: (-len(entry), entry)))
