@@ -1,4 +1,4 @@
-"""The terms that the markup of a file marks are stored as spans; the text does not change."""
+"""Terms that the markup of a file marks are stored as spans, and the text does not change."""
 
 import tempfile
 from pathlib import Path
@@ -51,17 +51,17 @@ def _leading(document: ParsedDocument) -> list[str]:
     return [document.text[slice(*span)] for span in _marked(document).leading]
 
 
-def test_each_term_of_a_definition_list_has_its_meaning() -> None:
+def test_each_term_of_a_definition_list_has_its_definition() -> None:
     document = _read("html", "<dl><dt> ledger\n book <dd>a   list<dt><p>folio</p><dd><p>one page</p><p>of it</p></dl>")
     assert _pairs(document) == [("ledger book", "a list"), ("folio", "one page\n\nof it")]
 
 
-def test_several_terms_share_a_body_and_several_bodies_are_one() -> None:
+def test_several_terms_share_a_definition_and_several_dd_elements_form_one_definition() -> None:
     document = _read("html", "<dl><div><dt>a<dt>b<dd>first<dd>second</div><div><dt>c<dd>third</div></dl>")
     assert _pairs(document) == [("a", "first\nsecond"), ("b", "first\nsecond"), ("c", "third")]
 
 
-def test_lists_inside_a_meaning_belong_to_it_and_inner_definitions_are_separate() -> None:
+def test_a_definition_includes_inner_lists_and_inner_definition_lists_are_separate() -> None:
     source = "<dl><dt>set<dd>one of:<ul><li>a cup<li>a plate</ul><dl><dt>cup<dd>it holds tea</dl><dt>tea<dd>leaves</dl>"
     assert _pairs(_read("html", source)) == [
         ("set", "one of:\n\n\u2022 a cup\n\u2022 a plate\n\ncup\nit holds tea"),
@@ -73,7 +73,7 @@ def test_lists_inside_a_meaning_belong_to_it_and_inner_definitions_are_separate(
 @pytest.mark.parametrize(
     "source", ["<dl><dt>a<dt>b</dl>", "<dl><dd>no term</dl>", "<dl><dt></dt><dd>x</dl>", "<dd><li><dt>x"]
 )
-def test_a_term_without_a_body_and_a_body_without_a_term_are_no_definition(source: str) -> None:
+def test_a_term_without_definition_and_a_definition_without_term_are_ignored(source: str) -> None:
     assert _read("html", f"<body>{source}<p>more").artefacts == {}
 
 
@@ -108,18 +108,18 @@ def test_every_span_holds_words_and_the_text_is_the_same_without_emphasis(parts:
     assert "".join(document.text.split()) == "".join(without.split())
 
 
-def test_endlessly_nested_marks_take_linear_time() -> None:
+def test_deeply_nested_emphasis_is_read_in_linear_time() -> None:
     document = _read("html", "<dfn><p>" * 20_000 + "x" + "</dfn>" * 20_000 + "<p>y" * 20_000)
     assert _terms(document) == ["x"]
     assert len(document.blocks) == 20_001
 
 
-def test_a_book_keeps_the_marks_of_all_its_chapters() -> None:
+def test_a_book_keeps_the_marked_terms_of_all_its_chapters() -> None:
     chapters = {"one.xhtml": "<dl><dt>a</dt><dd>one</dd></dl>", "two.xhtml": "<dl><dt>b</dt><dd>two</dd></dl>"}
     assert _pairs(_read("epub", epub(chapters))) == [("a", "one"), ("b", "two")]
 
 
-def test_a_word_file_keeps_what_is_bold_italic_or_strong_before_its_text() -> None:
+def test_a_docx_paragraph_marks_its_bold_italic_or_strong_start() -> None:
     rest = "<w:r><w:t> the person who answers</w:t></w:r></w:p>"
     runs = ("<w:b/>", "<w:i/>", '<w:rStyle w:val="Strong"/>', "")
     body = "".join(paragraph(f"Owner {number}:", run=run)[: -len("</w:p>")] + rest for number, run in enumerate(runs))
@@ -128,7 +128,7 @@ def test_a_word_file_keeps_what_is_bold_italic_or_strong_before_its_text() -> No
     assert _leading(document) == ["Owner 0:", "Owner 1:", "Owner 2:"]
 
 
-def test_a_numbered_word_paragraph_keeps_its_term_after_its_number() -> None:
+def test_a_numbered_docx_paragraph_marks_the_term_after_the_number() -> None:
     numbers = (
         '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/>'
         '<w:lvlText w:val="%1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
@@ -142,7 +142,7 @@ def test_a_numbered_word_paragraph_keeps_its_term_after_its_number() -> None:
     assert _marked(document).leading == ((10, 11),)
 
 
-def test_styles_for_definitions_make_definition_lists_in_word_and_opendocument() -> None:
+def test_definition_styles_form_definition_lists_in_docx_and_odt() -> None:
     styles = style("DT", "Definition Term") + style("D", "Definition")
     body = "".join(
         paragraph(text, f'<w:pStyle w:val="{kind}"/>')
@@ -162,7 +162,7 @@ def test_an_opendocument_text_marks_the_bold_start_of_a_paragraph() -> None:
     assert _leading(document) == ["Cost code"]
 
 
-def test_a_separate_section_keeps_its_own_marks() -> None:
+def test_a_separated_section_keeps_only_its_own_marked_terms() -> None:
     document = _read("html", "<h1>A</h1><dl><dt>a<dd>one</dl><h1>B</h1><p><dfn>b</dfn> is two<dl><dt>c<dd>three</dl>")
     first, second = (take_group(document, "section", group) for group in document_groups(document, "section"))
     assert (_pairs(first), _terms(first)) == ([("a", "one")], [])

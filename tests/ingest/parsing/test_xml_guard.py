@@ -1,4 +1,4 @@
-"""XML with declarations, external references or endless nesting is refused before it is parsed."""
+"""XML with declarations, external references or too deep nesting is refused."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_a_document_type_is_refused_in_any_encoding(text: str, encoding: str) ->
 
 
 @pytest.mark.parametrize("text", ["<!DOCTYPE html><html/>", XHTML, "<!doctype html><html/>"])
-def test_a_document_type_that_declares_nothing_can_be_allowed(text: str) -> None:
+def test_a_document_type_without_declarations_can_be_allowed(text: str) -> None:
     if text.startswith("<!DOC"):
         assert parse_xml(text.encode(), plain_doctype=True).tag == "html"
     assert check_prolog(text.encode(), plain_doctype=True) == text.encode()
@@ -37,25 +37,25 @@ def test_a_document_type_with_declarations_is_always_refused(text: str) -> None:
         parse_xml(text.encode(), plain_doctype=True)
 
 
-def test_a_document_type_after_a_plain_one_is_refused() -> None:
+def test_a_second_document_type_is_refused() -> None:
     with pytest.raises(UnreadableDocument, match="DOCTYPE"):
         parse_xml(b"<!DOCTYPE html>" + LAUGHS.encode(), plain_doctype=True)
 
 
 @pytest.mark.parametrize("declared", ["UTF-7", "cp037", "utf-32", "x" * 40])
 def test_an_encoding_in_which_markup_could_hide_is_refused(declared: str) -> None:
-    with pytest.raises(UnreadableDocument, match="encoding that is not read"):
+    with pytest.raises(UnreadableDocument, match="unsupported encoding"):
         parse_xml(f'<?xml version="1.0" encoding="{declared}"?><a/>'.encode())
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-32-be", "cp037"])
-def test_bytes_in_another_encoding_are_refused(encoding: str) -> None:
+def test_bytes_that_do_not_match_the_declared_encoding_are_refused(encoding: str) -> None:
     with pytest.raises(UnreadableDocument):
         parse_xml(f'<?xml version="1.0"?>{LAUGHS}'.encode(encoding))
 
 
 @pytest.mark.parametrize(("encoding", "codec"), [("iso-8859-1", "latin-1"), ("UTF-16", "utf-16"), ("utf-8", "utf-8")])
-def test_known_encodings_are_read(encoding: str, codec: str) -> None:
+def test_supported_encodings_are_read(encoding: str, codec: str) -> None:
     root = parse_xml(f'<?xml version="1.0" encoding="{encoding}"?><a>\u00e4</a>'.encode(codec))
     assert root.text == "\u00e4"
 
@@ -64,14 +64,14 @@ def test_text_that_mentions_document_types_is_read() -> None:
     assert parse_xml(b"<!-- <!DOCTYPE --><a><![CDATA[<!DOCTYPE a [<!ENTITY]]></a>").text == "<!DOCTYPE a [<!ENTITY"
 
 
-def test_endless_nesting_is_refused() -> None:
+def test_xml_with_too_deep_nesting_is_refused() -> None:
     with pytest.raises(UnreadableDocument, match="damaged XML"):
         parse_xml(b"<a>" * 100_000)
     with pytest.raises(UnreadableDocument, match="depth"):
         parse_xml(b"<a>" * 300 + b"</a>" * 300)
 
 
-def test_inclusions_are_not_expanded() -> None:
+def test_xinclude_elements_are_not_expanded() -> None:
     root = parse_xml(b'<a xmlns:x="http://www.w3.org/2001/XInclude"><x:include href="/etc/hostname" parse="text"/></a>')
     assert "".join(str(text) for text in root.itertext()) == ""
     assert len(root) == 1
@@ -92,12 +92,12 @@ def test_every_xml_member_of_a_package_is_checked(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.booleans())
-def test_any_bytes_are_parsed_or_refused(data: bytes, plain: bool) -> None:
+def test_any_bytes_are_parsed_as_xml_or_refused(data: bytes, plain: bool) -> None:
     with suppress(UnreadableDocument):
         assert parse_xml(data, plain_doctype=plain) is not None
 
 
 @given(st.text("<!-?>DOCTYPEa [&;\n", max_size=60))
-def test_no_text_hides_an_entity_from_the_check(text: str) -> None:
+def test_an_entity_declaration_is_refused_after_any_text(text: str) -> None:
     with pytest.raises(UnreadableDocument):
         parse_xml((text + LAUGHS).encode())

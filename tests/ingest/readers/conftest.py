@@ -1,4 +1,4 @@
-"""PDFs for tests, written by hand so that the position and size of each line are known."""
+"""A fixture that writes PDFs by hand, so that the position and size of each line are known."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Office packages with damaged parts in sound archives are read or refused with a reason."""
+"""Office packages with damaged parts in a valid archive are read, or refused with a reason."""
 
 import re
 import tempfile
@@ -20,12 +20,12 @@ VALUES = ("", "-1", "0", "99999999", "\u00b2", "x", "../../../etc/passwd", "head
 _ATTRIBUTE = re.compile(r'="[^"<>]{0,80}"')
 
 
-def _members(data: bytes) -> dict[str, bytes]:
+def _read_members(data: bytes) -> dict[str, bytes]:
     with ZipFile(BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _packed(members: dict[str, bytes]) -> bytes:
+def _zip_members(members: dict[str, bytes]) -> bytes:
     target = BytesIO()
     with ZipFile(target, "w", ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -47,8 +47,8 @@ def _read_or_reason(data: bytes, suffix: str) -> ParsedDocument | str:
 
 @pytest.mark.parametrize("suffix", OFFICE)
 @given(data=st.data())
-def test_any_attribute_value_is_read_or_refused(suffix: str, data: st.DataObject) -> None:
-    members = _members(SAMPLES[suffix])
+def test_an_office_file_with_any_attribute_value_is_read_or_refused(suffix: str, data: st.DataObject) -> None:
+    members = _read_members(SAMPLES[suffix])
     name = data.draw(st.sampled_from(sorted(members)))
     text = members[name].decode()
     places = list(_ATTRIBUTE.finditer(text))
@@ -56,13 +56,15 @@ def test_any_attribute_value_is_read_or_refused(suffix: str, data: st.DataObject
         for place in reversed(data.draw(st.lists(st.sampled_from(places), max_size=3, unique=True))):
             value = data.draw(st.sampled_from(VALUES))
             text = f'{text[: place.start()]}="{value}"{text[place.end() :]}'
-    assert _read_or_reason(_packed({**members, name: text.encode()}), suffix)
+    assert _read_or_reason(_zip_members({**members, name: text.encode()}), suffix)
 
 
 @pytest.mark.parametrize("suffix", OFFICE)
 @given(data=st.data())
-def test_missing_truncated_and_swapped_parts_are_read_or_refused(suffix: str, data: st.DataObject) -> None:
-    members = _members(SAMPLES[suffix])
+def test_an_office_file_with_missing_truncated_or_swapped_parts_is_read_or_refused(
+    suffix: str, data: st.DataObject
+) -> None:
+    members = _read_members(SAMPLES[suffix])
     name, other = data.draw(st.tuples(st.sampled_from(sorted(members)), st.sampled_from(sorted(members))))
     match data.draw(st.sampled_from(("missing", "cut", "other"))):
         case "missing":
@@ -71,26 +73,26 @@ def test_missing_truncated_and_swapped_parts_are_read_or_refused(suffix: str, da
             members[name] = members[name][: data.draw(st.integers(0, len(members[name])))]
         case _:
             members[name] = members[other]
-    assert _read_or_reason(_packed(members), suffix)
+    assert _read_or_reason(_zip_members(members), suffix)
 
 
 @pytest.mark.parametrize("suffix", OFFICE)
-def test_entities_declared_in_any_part_are_refused(suffix: str) -> None:
-    members = _members(SAMPLES[suffix])
+def test_an_entity_declared_in_any_part_is_refused(suffix: str) -> None:
+    members = _read_members(SAMPLES[suffix])
     declared = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>'
     read = [name for name in members if name.endswith((".xml", ".rels")) and "slide2" not in name]
     for name in read:
-        refusal = _read_or_reason(_packed({**members, name: declared + members[name]}), suffix)
+        refusal = _read_or_reason(_zip_members({**members, name: declared + members[name]}), suffix)
         assert refusal == "holds XML with a DOCTYPE, which could declare entities", name
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), ValueError("b"), EOFError(), OverflowError(), IndexError()])
-def test_errors_of_damaged_files_are_reported_as_damage(error: Exception) -> None:
+def test_an_error_that_damage_causes_is_reported_as_damage(error: Exception) -> None:
     with pytest.raises(UnreadableDocument, match="is damaged"), refuse_damage():
         raise error
 
 
-def test_deep_nesting_is_reported_and_programming_errors_are_raised() -> None:
+def test_deep_nesting_is_reported_but_a_programming_error_is_raised() -> None:
     with pytest.raises(UnreadableDocument, match="nested too deeply"), refuse_damage():
         raise RecursionError
     with pytest.raises(TypeError), refuse_damage():

@@ -1,4 +1,4 @@
-"""CSV and TSV: the delimiter is detected and rows stay complete."""
+"""The CSV reader detects the delimiter and keeps rows complete."""
 
 import csv
 from io import StringIO
@@ -17,7 +17,7 @@ def _read(folder: Path, source: str | bytes, suffix: str = ".csv") -> ParsedDocu
     return DelimitedReader().read(path)
 
 
-def test_rows_are_blocks_with_the_header_as_context(tmp_path: Path) -> None:
+def test_each_row_is_a_block_with_the_header_row_as_header(tmp_path: Path) -> None:
     document = _read(tmp_path, 'Club,Town\nA,"B, by\nthe lake"\n\nC,D\n')
     assert document.text == "Club | Town\nA | B, by the lake\nC | D"
     assert [(block.kind, block.header) for block in document.blocks] == [
@@ -42,18 +42,18 @@ def test_the_delimiter_is_detected(source: str, delimiter: str) -> None:
     assert detect_delimiter(source) == delimiter
 
 
-def test_a_first_line_may_name_the_delimiter(tmp_path: Path) -> None:
+def test_a_sep_line_at_the_top_sets_the_delimiter(tmp_path: Path) -> None:
     assert _read(tmp_path, "sep=^\na^b\n1^2\n").text == "a | b\n1 | 2"
 
 
-def test_quotes_that_never_close_do_not_swallow_the_file(tmp_path: Path) -> None:
+def test_an_unclosed_quote_does_not_merge_the_following_rows(tmp_path: Path) -> None:
     source = 'a,b\n1,"2\n' + "3,4\n" * 1000
     document = _read(tmp_path, source)
-    assert document.notes == ("quotes do not balance: each line is read as a row",)
+    assert document.notes == ("the quotes do not balance, so each line is read as a row",)
     assert document.text.count("\n") == 1001
 
 
-def test_rows_without_header_and_titles_as_headings(tmp_path: Path) -> None:
+def test_a_table_without_header_is_read_and_titles_become_headings(tmp_path: Path) -> None:
     assert {block.header for block in _read(tmp_path, "1,2\n3,4\n").blocks} == {""}
     titled = _read(tmp_path, "Members of the club\n\na,b\nx,1\n")
     assert [section.title for section in titled.sections] == ["Members of the club"]
@@ -74,7 +74,7 @@ _CELLS = st.text(st.sampled_from('ab1.,;\t|" \n'), max_size=8)
 
 
 @given(st.lists(st.lists(_CELLS, min_size=2, max_size=2), min_size=1, max_size=8), st.sampled_from(",;\t|"))
-def test_rows_are_read_with_the_delimiter_they_were_written_with(rows: list[list[str]], delimiter: str) -> None:
+def test_written_rows_are_read_back_with_the_same_delimiter(rows: list[list[str]], delimiter: str) -> None:
     target = StringIO()
     csv.writer(target, delimiter=delimiter, lineterminator="\n").writerows(rows)
     assert parse_rows(target.getvalue(), delimiter)[0] == rows

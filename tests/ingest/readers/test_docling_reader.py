@@ -1,4 +1,4 @@
-"""Docling's items become a document like that of any other reader; a stub replaces docling itself."""
+"""The docling reader turns docling items into a document. A stub replaces docling itself."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from elt_llm_ingest.readers.options import ReaderOptions
 
 
 @dataclass
-class Place:
+class Provenance:
     page_no: int
 
 
@@ -33,10 +33,10 @@ class Item:
     page: int = 1
     level: int = 1
     data: Grid | None = None
-    prov: list[Place] = field(default_factory=list)
+    prov: list[Provenance] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.prov = [Place(self.page)]
+        self.prov = [Provenance(self.page)]
 
 
 def create_stub(*items: Item) -> DoclingConverter:
@@ -50,7 +50,7 @@ def create_stub(*items: Item) -> DoclingConverter:
     return convert
 
 
-def test_items_become_pages_headings_blocks_and_rows() -> None:
+def test_docling_items_become_pages_headings_blocks_and_rows() -> None:
     rows = Grid([[Cell("Ship"), Cell("Flag")], [Cell("A"), Cell("B\nC")]])
     items = (
         Item("title", "Ships"),
@@ -68,7 +68,7 @@ def test_items_become_pages_headings_blocks_and_rows() -> None:
     assert [(block.kind, block.header) for block in document.blocks][-2:] == [("table", ""), ("table", "Ship | Flag")]
 
 
-def test_the_converter_is_created_once_when_it_is_needed() -> None:
+def test_the_converter_is_created_once_at_the_first_file() -> None:
     made = []
 
     def create() -> DoclingConverter:

@@ -1,4 +1,4 @@
-"""Word files are read in order, with the numbers of headings and lists that Word computes."""
+"""The docx reader keeps the order of Word files and computes the numbers of headings and lists as Word does."""
 
 import tempfile
 from pathlib import Path
@@ -45,7 +45,7 @@ def _item(text: str, level: int = 0, list_id: int = 1) -> str:
     return paragraph(text, f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{list_id}"/></w:numPr>')
 
 
-def test_headings_are_recognised_by_name_base_style_and_outline_level() -> None:
+def test_headings_are_recognised_by_style_name_base_style_and_outline_level() -> None:
     styles = (
         style("berschrift1", "heading 1")
         + style("Own", "Our heading", '<w:basedOn w:val="berschrift1"/>')
@@ -61,7 +61,7 @@ def test_headings_are_recognised_by_name_base_style_and_outline_level() -> None:
     assert document.text.endswith("Body\n\nLoop\n\nUnknown")
 
 
-def test_headings_have_the_numbers_that_word_shows() -> None:
+def test_headings_have_the_numbers_that_word_displays() -> None:
     levels = "".join(
         f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:pStyle w:val="H{level + 1}"/>'
         f'<w:lvlText w:val="{text}"/></w:lvl>'
@@ -105,7 +105,7 @@ def test_a_numbered_rule_is_a_rule_block() -> None:
     ]
 
 
-def test_insertions_controls_and_links_are_text_and_deletions_are_not() -> None:
+def test_insertions_controls_and_links_are_read_but_deletions_are_not() -> None:
     def run(text: str) -> str:
         return f"<w:r><w:t>{text}</w:t></w:r>"
 
@@ -119,11 +119,11 @@ def test_insertions_controls_and_links_are_text_and_deletions_are_not() -> None:
     assert [text for _, text in _blocks(docx(body))] == ["in held link tab\nline-", "In a block control."]
 
 
-def test_hidden_text_and_tables_of_contents_are_left_out_and_noted() -> None:
+def test_hidden_text_is_skipped_and_noted_and_tables_of_contents_are_skipped() -> None:
     body = paragraph("Secret", run="<w:vanish/>") + paragraph("Chapter 1 .... 3", '<w:pStyle w:val="T1"/>')
     document = _read(docx(body + paragraph("Shown."), styles=style("T1", "toc 1")))
     assert document.text == "Shown."
-    assert document.notes == ("holds hidden text, which is left out",)
+    assert document.notes == ("holds hidden text, which is not read",)
 
 
 def test_a_text_box_is_read_once_after_its_paragraph() -> None:
@@ -139,7 +139,7 @@ def test_a_text_box_is_read_once_after_its_paragraph() -> None:
     assert [text for _, text in _blocks(docx(body))] == ["Around.", "Box.", "Old box."]
 
 
-def test_notes_follow_the_block_that_refers_to_them() -> None:
+def test_footnotes_and_endnotes_follow_the_block_that_refers_to_the_note() -> None:
     def note(kind: str, text: str) -> str:
         return f'<w:{kind} w:id="2">{paragraph(text)}</w:{kind}>'
 
@@ -152,7 +152,7 @@ def test_notes_follow_the_block_that_refers_to_them() -> None:
     assert texts == ["Word[1] and[i]", "[1] At the foot.", "[i] At the end.", "Next."]
 
 
-def test_a_table_is_read_by_rows_under_its_header_with_merged_cells_filled() -> None:
+def test_table_rows_have_the_header_row_and_the_text_of_merged_cells() -> None:
     wide, down, covered = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
     nested = f"<w:tbl><w:tr>{cell('n1')}{cell('n2')}</w:tr></w:tbl>"
     body = (
@@ -170,7 +170,7 @@ def test_a_table_is_read_by_rows_under_its_header_with_merged_cells_filled() -> 
     ]
 
 
-def test_a_bold_first_row_is_a_header_and_a_plain_one_is_not() -> None:
+def test_a_bold_first_row_is_a_header_row_but_a_plain_first_row_is_not() -> None:
     def table(run: str) -> str:
         first = "".join(cell(paragraph(text, run=run)) for text in ("Club", "Town"))
         return f"<w:tbl><w:tr>{first}</w:tr><w:tr>{cell('A')}{cell('B')}</w:tr></w:tbl>"
@@ -179,13 +179,13 @@ def test_a_bold_first_row_is_a_header_and_a_plain_one_is_not() -> None:
     assert [block.header for block in _read(docx(table(""))).blocks] == ["", ""]
 
 
-def test_a_layout_table_gives_its_blocks() -> None:
+def test_the_cells_of_a_layout_table_become_separate_blocks() -> None:
     content = paragraph("Title", '<w:pStyle w:val="H1"/>') + paragraph("Words.")
     body = f"<w:tbl><w:tr>{cell(content)}</w:tr></w:tbl>"
     assert _blocks(docx(body, styles=HEADINGS)) == [("heading", "Title"), ("prose", "Words.")]
 
 
-def test_pages_are_known_only_if_breaks_and_page_count_agree() -> None:
+def test_pages_are_recorded_only_if_page_breaks_and_page_count_agree() -> None:
     broken = "<w:p><w:r><w:t>It goes</w:t></w:r><w:r><w:lastRenderedPageBreak/><w:t>on.</w:t></w:r></w:p>"
     body = paragraph("First.") + broken + paragraph("Last.")
     document = _read(docx(body, pages=2))
@@ -195,7 +195,7 @@ def test_pages_are_known_only_if_breaks_and_page_count_agree() -> None:
     assert _read(docx(body)).pages == ()
 
 
-def test_pages_start_inside_tables_and_tables_of_contents_too() -> None:
+def test_pages_can_start_inside_tables_and_tables_of_contents() -> None:
     breaking = "<w:r><w:lastRenderedPageBreak/></w:r>"
     contents = f'<w:p><w:pPr><w:pStyle w:val="T1"/></w:pPr>{breaking}</w:p>'
     late = f"<w:p>{breaking}<w:r><w:t>c</w:t></w:r></w:p>"
@@ -204,13 +204,13 @@ def test_pages_start_inside_tables_and_tables_of_contents_too() -> None:
     assert document.pages == (0, 0, document.text.index("c | d"))
 
 
-def test_properties_give_title_authors_and_year() -> None:
+def test_the_docx_properties_supply_title_authors_and_year() -> None:
     document = _read(docx(paragraph("x"), properties=core("Our rules", "A; B", "2021-03-04T00:00:00Z")))
     assert document.title == "Our rules"
     assert document.metadata == {"authors": "A; B", "year": 2021}
 
 
-def test_the_title_paragraph_is_the_title_without_properties() -> None:
+def test_the_title_paragraph_is_the_title_if_properties_are_missing() -> None:
     body = paragraph("Our rules", '<w:pStyle w:val="Titel"/>') + paragraph("Words.")
     assert _read(docx(body, styles=style("Titel", "Title"), properties=core("Microsoft Word - x"))).title == "Our rules"
 
@@ -222,17 +222,17 @@ def test_bold_lines_are_headings_where_no_style_is_used() -> None:
     assert _titles(_read(docx(styled, styles=HEADINGS))) == [(1, "Real")]
 
 
-def test_a_bold_term_with_its_meaning_is_a_definition() -> None:
+def test_a_bold_term_with_its_explanation_is_a_definition() -> None:
     term = "<w:r><w:rPr><w:b/></w:rPr><w:t>Club</w:t></w:r><w:r><w:t> means any member.</w:t></w:r>"
     assert _blocks(docx(f"<w:p>{term}</w:p>")) == [("definition", "Club means any member.")]
 
 
-def test_strict_ooxml_is_read_like_transitional(tmp_path: Path, datasets: Path) -> None:
+def test_strict_ooxml_gives_the_same_document_as_transitional_ooxml(tmp_path: Path, datasets: Path) -> None:
     document = DocxReader().read(datasets / "docs" / "Strict.docx")
     assert document.text == "Some text"
 
 
-def test_headers_and_footers_are_left_out(datasets: Path) -> None:
+def test_page_headers_and_footers_are_not_read(datasets: Path) -> None:
     assert DocxReader().read(datasets / "docs" / "docx-hdrftr.docx").text == "Main document"
 
 
@@ -244,14 +244,14 @@ def test_headers_and_footers_are_left_out(datasets: Path) -> None:
             "old binary Word file: save it as .docx",
         ),
         (CONTAINER + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
-        (CONTAINER, "old binary office file"),
+        (CONTAINER, "old binary Office file"),
         (b"{\\rtf1 words}", "Rich Text"),
-        (b"words", "no zip package"),
-        (docx("").replace(b"word/document.xml", b"word/document.xxx"), "no office document"),
+        (b"words", "not a zip package"),
+        (docx("").replace(b"word/document.xml", b"word/document.xxx"), "not an Office document"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".docx", ".doc"])
-def test_other_files_are_refused_with_the_format_to_save_in(
+def test_files_in_other_formats_are_refused_with_the_format_to_save_as(
     tmp_path: Path, suffix: str, data: bytes, reason: str
 ) -> None:
     path = tmp_path / f"x{suffix}"
@@ -275,7 +275,7 @@ def test_other_files_are_refused_with_the_format_to_save_in(
         max_leaves=20,
     )
 )
-def test_any_nesting_of_elements_is_read(body: str) -> None:
+def test_any_nesting_of_docx_elements_is_read(body: str) -> None:
     document = _read(docx(body))
     assert document.blocks or not document.text
 

@@ -1,4 +1,4 @@
-"""draw.io files: pages, shapes, connectors and tables as text, and the files that are refused."""
+"""The draw.io reader turns pages, shapes, connectors and tables into text, and refuses unsafe files."""
 
 import base64
 import tempfile
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 BOX = model_xml(shape("a", "Box"))
 
 
-def _packed(model: str, *, quoted: bool = True) -> str:
+def _compressed(model: str, *, quoted: bool = True) -> str:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return base64.b64encode(packer.compress((quote(model) if quoted else model).encode()) + packer.flush()).decode()
 
@@ -35,25 +35,25 @@ def _read(folder: Path, content: str | bytes, name: str = "plan.drawio") -> Pars
     return DrawioReader().read(path)
 
 
-def test_every_diagram_is_a_page_under_its_name(tmp_path: Path) -> None:
-    document = _read(tmp_path, _file(BOX, "", _packed(model_xml(shape("a", "Other")))))
+def test_each_diagram_is_a_page_with_its_name_as_heading(tmp_path: Path) -> None:
+    document = _read(tmp_path, _file(BOX, "", _compressed(model_xml(shape("a", "Other")))))
     assert document.text == "Page 1\n\nBox\n\nPage 3\n\nOther"
     assert [document.text[start : start + 6] for start in document.pages] == ["Page 1", "Page 3", "Page 3"]
     assert document.metadata == {"page_unit": "diagram"}
     assert document.title == "plan"
 
 
-@pytest.mark.parametrize("page", [BOX, _packed(BOX), _packed(BOX, quoted=False)])
-def test_plain_and_packed_diagrams_read_alike(tmp_path: Path, page: str) -> None:
+@pytest.mark.parametrize("page", [BOX, _compressed(BOX), _compressed(BOX, quoted=False)])
+def test_plain_and_compressed_diagrams_give_the_same_document(tmp_path: Path, page: str) -> None:
     assert _read(tmp_path, _file(page)).text == "Page 1\n\nBox"
 
 
-def test_a_bare_model_is_read_under_the_name_of_its_file(tmp_path: Path) -> None:
+def test_a_bare_model_has_the_file_name_as_title(tmp_path: Path) -> None:
     document = _read(tmp_path, BOX, "plan.xml")
     assert (document.title, document.text) == ("plan", "Diagram 1\n\nBox")
 
 
-def test_containers_are_headings_and_connectors_name_both_ends(tmp_path: Path) -> None:
+def test_containers_become_headings_and_connectors_name_both_ends(tmp_path: Path) -> None:
     document = _read(
         tmp_path,
         model_xml(
@@ -90,7 +90,7 @@ def test_shapes_are_read_from_top_to_bottom_and_left_to_right(tmp_path: Path) ->
     assert _read(tmp_path, model_xml(*shapes)).text == "Diagram 1\n\nleft\n\nright\n\nlow"
 
 
-def test_tables_are_read_row_by_row_with_their_header(tmp_path: Path) -> None:
+def test_tables_are_read_row_by_row_with_the_header_row(tmp_path: Path) -> None:
     rows = [
         shape(f"r{row}", "", "t", style="shape=tableRow")
         + "".join(
@@ -105,24 +105,24 @@ def test_tables_are_read_row_by_row_with_their_header(tmp_path: Path) -> None:
     assert [(block.kind, block.header) for block in document.blocks[2:]] == [("table", ""), ("table", "Club | Since")]
 
 
-def test_circles_of_parents_are_read_and_noted(tmp_path: Path) -> None:
+def test_a_circle_of_parents_is_read_and_noted(tmp_path: Path) -> None:
     document = _read(tmp_path, model_xml(shape("a", "A", "b"), shape("b", "B", "a")))
     assert {"A", "B"} <= set(document.text.split())
-    assert document.notes == ("diagram 1: cells inside themselves, or too deep inside others: 2 (a, b)",)
+    assert document.notes == ("diagram 1: cells inside themselves, or nested too deeply: 2 (a, b)",)
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("<project/>", "no draw.io diagram: its root is 'project'"),
+        ("<project/>", "not a draw.io diagram: its root is 'project'"),
         ('<!DOCTYPE mxfile [<!ENTITY a "b">]><mxfile>&a;</mxfile>', "DOCTYPE"),
-        (_file(_packed('<!DOCTYPE mxGraphModel [<!ENTITY a "b">]><mxGraphModel/>')), "DOCTYPE"),
+        (_file(_compressed('<!DOCTYPE mxGraphModel [<!ENTITY a "b">]><mxGraphModel/>')), "DOCTYPE"),
         ("<mxfile><diagram>", "damaged XML"),
-        (_file("no base64!"), "diagram 1 cannot be unpacked"),
-        (_file(BOX, "AAAA"), "diagram 2 cannot be unpacked"),
-        (_file(_packed(BOX)[:40]), "diagram 1 cannot be unpacked"),
-        (_file(_packed("<svg/>")), "no model in diagram 1: its root is 'svg'"),
-        (_file(_packed("0" * 30_000_000)), "as bombs do: diagram 1"),
+        (_file("no base64!"), "diagram 1 cannot be decompressed"),
+        (_file(BOX, "AAAA"), "diagram 2 cannot be decompressed"),
+        (_file(_compressed(BOX)[:40]), "diagram 1 cannot be decompressed"),
+        (_file(_compressed("<svg/>")), "holds diagram 1 without a model: its root is 'svg'"),
+        (_file(_compressed("0" * 30_000_000)), "holds diagram 1, which decompresses"),
         ("<a>" * 10_000, "damaged XML"),
     ],
 )
@@ -131,14 +131,14 @@ def test_files_without_diagram_and_unsafe_files_are_refused(tmp_path: Path, cont
         _read(tmp_path, content)
 
 
-def test_many_packed_diagrams_are_bounded_together(tmp_path: Path) -> None:
+def test_the_decompressed_size_of_all_diagrams_together_is_limited(tmp_path: Path) -> None:
     words = "".join(sha256(str(number).encode()).hexdigest() + "x" * 3000 for number in range(2500))
-    page = _packed(model_xml(shape("a", words)))
-    with pytest.raises(UnreadableDocument, match="as bombs do: diagram 7"):
+    page = _compressed(model_xml(shape("a", words)))
+    with pytest.raises(UnreadableDocument, match="holds diagram 7, which decompresses"):
         _read(tmp_path, _file(*[page] * 9))
 
 
-def test_an_empty_file_is_an_empty_document(tmp_path: Path) -> None:
+def test_an_empty_drawio_file_gives_an_empty_document(tmp_path: Path) -> None:
     assert _read(tmp_path, "").text == ""
     assert _read(tmp_path, "<mxfile/>").text == ""
 
@@ -157,17 +157,17 @@ def test_an_empty_file_is_an_empty_document(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_labels_are_read_as_plain_text(label: str, lines: str) -> None:
+def test_formatted_labels_are_read_as_plain_text(label: str, lines: str) -> None:
     assert label_lines(label) == lines
 
 
-def test_hostile_labels_take_little_time() -> None:
+def test_hostile_labels_are_read_in_linear_time() -> None:
     for label in ("<b " * 200_000, "<!--" * 200_000, "<style>" * 100_000, "&amp" * 200_000, "<" * 500_000):
         assert label_name(label)
 
 
 @given(st.text(alphabet='<mxCelobjct id="1" parent=value/>&;', max_size=200), st.integers(0, 200))
-def test_any_damage_is_read_or_refused(noise: str, place: int) -> None:
+def test_a_drawio_file_with_any_damage_is_read_or_refused(noise: str, place: int) -> None:
     content = _file(BOX)
     with tempfile.TemporaryDirectory() as folder:
         try:

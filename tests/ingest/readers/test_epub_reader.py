@@ -1,4 +1,4 @@
-"""EPUB: chapters in reading order, no network access, copy protection reported."""
+"""The EPUB reader follows the reading order, reports copy protection, and reads nothing outside the file."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def _read(folder: Path, data: bytes) -> ParsedDocument:
     return EpubReader().read(path)
 
 
-def test_the_spine_gives_the_order_and_the_contents_name_chapters_without_heading(tmp_path: Path) -> None:
+def test_chapters_follow_the_spine_and_get_missing_headings_from_the_table_of_contents(tmp_path: Path) -> None:
     document = _read(tmp_path, epub(CHAPTERS, opf=OPF, extra={"OEBPS/nav.xhtml": NAV}))
     assert document.text == "Two\n\nSecond.\n\nPart One\n\nFirst.\n\nNote."
     assert [(section.title, section.level) for section in document.sections] == [("Two", 2), ("Part One", 1)]
@@ -42,10 +42,10 @@ def test_the_spine_gives_the_order_and_the_contents_name_chapters_without_headin
         "language": "de",
         "publisher": "Press",
     }
-    assert document.notes == ("1 page is listed and not in the file",)
+    assert document.notes == ("1 page is listed but not in the file",)
 
 
-def test_titles_come_from_the_contents_of_an_older_book(tmp_path: Path) -> None:
+def test_an_epub_2_book_gets_chapter_titles_from_its_ncx_table_of_contents(tmp_path: Path) -> None:
     ncx = (
         '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint><navLabel><text>Alpha</text></navLabel>'
         '<content src="one.xhtml"/></navPoint></navMap></ncx>'
@@ -55,12 +55,12 @@ def test_titles_come_from_the_contents_of_an_older_book(tmp_path: Path) -> None:
     assert "Alpha" in [section.title for section in _read(tmp_path, book).sections]
 
 
-def test_a_self_closing_element_hides_no_text(tmp_path: Path) -> None:
+def test_text_after_a_self_closing_element_is_read(tmp_path: Path) -> None:
     data = epub({"a.xhtml": '<script src="x.js"/><a id="p1"/><h1>A</h1><div/><p>Words.</p>'})
     assert _read(tmp_path, data).text == "A\n\nWords."
 
 
-def test_copy_protection_is_reported_and_scrambled_fonts_are_ignored(tmp_path: Path) -> None:
+def test_copy_protection_is_refused_but_encrypted_fonts_are_allowed(tmp_path: Path) -> None:
     def protection(algorithm: str, member: str) -> str:
         return (
             '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><EncryptedData>'
@@ -79,24 +79,24 @@ def test_copy_protection_is_reported_and_scrambled_fonts_are_ignored(tmp_path: P
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (package({"x": "y"}), "is no EPUB: it has no META-INF"),
-        (package({"META-INF/container.xml": "<container/>"}), "is no EPUB: it has no package file"),
+        (package({"x": "y"}), "is not an EPUB: it has no META-INF"),
+        (package({"META-INF/container.xml": "<container/>"}), "is not an EPUB: it has no package file"),
         (package({"META-INF/container.xml": "<container>"}), "damaged XML"),
-        (b"words", "no zip package"),
+        (b"words", "not a zip package"),
     ],
 )
-def test_files_that_are_no_book_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_files_that_are_not_epub_books_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path, data)
 
 
-def test_entities_are_refused_before_they_are_expanded(tmp_path: Path) -> None:
+def test_declared_entities_are_refused_before_expansion(tmp_path: Path) -> None:
     hostile = '<!DOCTYPE package [<!ENTITY a "aaaa">]><package xmlns="http://www.idpf.org/2007/opf"/>'
     with pytest.raises(UnreadableDocument, match="DOCTYPE"):
         _read(tmp_path, epub({}, opf=hostile))
 
 
-def test_names_in_a_book_cannot_leave_the_archive(tmp_path: Path) -> None:
+def test_references_in_a_book_cannot_lead_out_of_the_archive(tmp_path: Path) -> None:
     (tmp_path / "secret.xhtml").write_text("<p>secret</p>")
     listed = OPF.replace('href="gone.xhtml"', 'href="../../secret.xhtml"')
     assert "secret" not in _read(tmp_path, epub(CHAPTERS, opf=listed)).text

@@ -1,4 +1,4 @@
-"""Metadata of files: authors, year and address, not the programs that wrote them."""
+"""Readers find authors, year and web address, but no names of programs, in the metadata of files."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ def test_the_year_is_found_in_any_date_format(date: str, year: int | None) -> No
 
 
 @given(st.text())
-def test_any_date_has_a_sensible_year_or_none(date: str) -> None:
+def test_the_year_of_any_text_is_plausible_or_none(date: str) -> None:
     year = find_year(date)
     assert year is None or 1500 <= year < 2100
 
 
-def test_a_page_gives_authors_year_and_address(tmp_path: Path) -> None:
+def test_the_meta_elements_of_a_page_supply_authors_year_and_address(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(
         '<html lang="en"><head><meta name="Author" content="Site Team"><meta name="citation_author" content="Doe, A.">'
@@ -45,7 +45,7 @@ def test_a_page_gives_authors_year_and_address(tmp_path: Path) -> None:
     }
 
 
-def test_an_address_is_no_author_and_only_web_addresses_are_kept(tmp_path: Path) -> None:
+def test_a_web_address_is_not_an_author_and_only_web_addresses_become_urls(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(
         '<head><meta property="article:author" content="https://example.org/me"><link rel="canonical" '
@@ -54,23 +54,23 @@ def test_an_address_is_no_author_and_only_web_addresses_are_kept(tmp_path: Path)
     assert HtmlReader().read(page).metadata == {}
 
 
-def test_the_figure_of_a_note_is_distinct_from_numbers_in_the_sentence(tmp_path: Path) -> None:
+def test_the_number_of_a_note_reference_is_put_in_brackets(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text('<p>Low or critical <a class="footnote-reference" href="#n">12</a>, in <a href="#y">2024</a>.</p>')
     assert HtmlReader().read(page).text == "Low or critical [12], in 2024."
 
 
 @pytest.mark.parametrize("author", ["Microsoft Office User", "Administrator", "LaTeX with hyperref", "", "  ", "0815"])
-def test_a_program_is_no_author_of_a_pdf(author: str) -> None:
+def test_a_program_name_is_not_the_author_of_a_pdf(author: str) -> None:
     assert "authors" not in pdf_metadata({"Author": author})
 
 
-def test_the_properties_of_a_pdf_give_authors_and_year() -> None:
+def test_the_properties_of_a_pdf_supply_authors_and_year() -> None:
     properties = {"Author": "A. Writer", "CreationDate": "D:20190304", "Producer": "pdfTeX", "Subject": "Rules"}
     assert pdf_metadata(properties) == {"authors": "A. Writer", "year": 2019, "subject": "Rules"}
 
 
-def test_items_are_no_headings_where_headings_are_underlined(tmp_path: Path) -> None:
+def test_numbered_items_are_not_headings_if_headings_are_underlined(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     headings = "".join(f"Part {name}\n==========\n\nWords.\n\n" for name in ("one", "two", "three"))
     text.write_text(f"{headings}1. Jane Doe\n\n2. John Doe\n")

@@ -1,4 +1,4 @@
-"""One book in several formats: each gives the same rules, for any layout of its lines."""
+"""Several formats of one book give the same text and sections, for any layout of their lines."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ Show = Callable[[str], None]
 
 @pytest.fixture(scope="module")
 def readings(datasets: Path) -> dict[str, Reading]:
-    """The manual in each of its formats; HTML has one page for each chapter."""
+    """Return the readings of the manual in each of its formats. The HTML edition has one page for each chapter."""
     folder = datasets / "handbooks" / "debian-policy"
     found = {kind: reading([_read(folder / f"policy.{kind}")]) for kind in FORMATS if kind != "html"}
     return found | {"html": reading([_read(page) for page in sorted((folder / "html").glob("*.html"))])}
@@ -28,7 +28,7 @@ def readings(datasets: Path) -> dict[str, Reading]:
 
 @pytest.fixture
 def show(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Show:
-    """Print a figure without output capture, so that every run shows it."""
+    """Print a line without output capture, so that every run shows it."""
     reporter = request.config.pluginmanager.get_plugin("terminalreporter")
 
     def write(line: str) -> None:
@@ -47,7 +47,7 @@ def _read(path: Path) -> ParsedDocument:
 
 @pytest.mark.parametrize("one", FORMATS)
 @pytest.mark.parametrize("other", FORMATS)
-def test_sentences_of_one_format_are_in_every_other(
+def test_the_sentences_of_each_format_are_in_every_other_format(
     readings: dict[str, Reading], show: Show, one: str, other: str
 ) -> None:
     if one == other:

@@ -1,4 +1,4 @@
-"""HTML: the part of a page that a person would read."""
+"""The HTML reader reads the part of a page that a person would read."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ def _read(folder: Path, source: str | bytes) -> ParsedDocument:
     return HtmlReader().read(path)
 
 
-def test_boilerplate_and_hidden_text_are_left_out(tmp_path: Path) -> None:
+def test_boilerplate_and_hidden_text_are_not_read(tmp_path: Path) -> None:
     words = "The words of the page are here. " * 5
     document = _read(
         tmp_path,
@@ -53,7 +53,7 @@ def test_headings_lists_and_tables_keep_their_structure(tmp_path: Path) -> None:
     assert rows == ["", "Club | Town", "Club | Town"]
 
 
-def test_an_item_keeps_its_marker_when_its_text_is_a_paragraph(tmp_path: Path) -> None:
+def test_a_list_item_keeps_its_marker_if_its_text_is_in_a_paragraph(tmp_path: Path) -> None:
     source = "<body><ol>\n<li>\n<p>a</p><p>more</p></li>\n<li><p>b</p></li></ol><dl><dt>t<dd><p>d</p></dl>"
     document = _read(tmp_path, source)
     assert document.text == "1. a\n\nmore\n2. b\n\nt\nd"
@@ -75,7 +75,7 @@ def test_the_charset_is_detected_in_html(tmp_path: Path, head: str, charset: str
     assert _read(tmp_path, f"<html><head>{head}</head><body><p>{words}</p></body></html>".encode(charset)).text == words
 
 
-def test_a_binary_file_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_with_html_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableDocument, match="not text"):
         _read(tmp_path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1" * 20)
 
@@ -90,10 +90,10 @@ def test_a_tag_with_too_many_attributes_is_refused(tmp_path: Path) -> None:
     assert _read(tmp_path, f"<p class=a>{prose}</p><p>x</p>").text.startswith(prose[:20])
 
 
-def test_deep_nesting_is_read(tmp_path: Path) -> None:
+def test_deeply_nested_html_is_read(tmp_path: Path) -> None:
     assert _read(tmp_path, "<body>" + "<div>" * 5000 + "deep" + "<nav>" * 2000 + "word " * 9).text.startswith("deep")
 
 
-def test_a_row_of_many_cells_is_complete(tmp_path: Path) -> None:
+def test_a_table_row_of_many_cells_is_complete(tmp_path: Path) -> None:
     cells = "".join(f"<td>cell {number}</td>" for number in range(5000))
     assert "cell 4999" in _read(tmp_path, f"<p>Words.</p><table><tr>{cells}</tr></table>").text

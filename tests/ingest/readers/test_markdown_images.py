@@ -1,4 +1,4 @@
-"""Inline images in Markdown are removed except for their names."""
+"""Inline images in Markdown are removed, and their names are kept."""
 
 import time
 from pathlib import Path
@@ -21,18 +21,18 @@ def test_a_line_that_only_defines_an_inline_image_is_removed() -> None:
     assert remove_inline_images(source) == "![][one]\n\nEnd."
 
 
-def test_addresses_of_files_and_short_examples_stay() -> None:
+def test_file_addresses_and_short_data_addresses_are_kept() -> None:
     source = "![crest](crest.png) [a](http://x.org/data:y) `data:text/plain,hello` and data: 5/6,7"
     assert remove_inline_images(source) == source
 
 
 @given(text=st.text(alphabet="data:imge/png;bs64,[]<>() \n", max_size=300))
-def test_nothing_else_is_lost(text: str) -> None:
+def test_text_without_long_data_addresses_is_unchanged(text: str) -> None:
     without = remove_inline_images(text)
     assert without == text or max(len(word) for word in text.replace("\n", " ").split(" ")) >= 64
 
 
-def test_megabytes_of_inline_images_take_little_time(tmp_path: Path) -> None:
+def test_megabytes_of_inline_images_are_removed_in_little_time(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_text(f"# Report\n\n![a](data:image/png;base64,{'A' * 2_000_000})\n\nWords.\n" + "data:" * 200_000)
     started = time.monotonic()
@@ -41,13 +41,13 @@ def test_megabytes_of_inline_images_take_little_time(tmp_path: Path) -> None:
     assert document.text.startswith("# Report\n\n![a]()\n\nWords.\n")
 
 
-def test_inline_images_in_html_are_no_text(tmp_path: Path) -> None:
+def test_inline_images_in_html_are_excluded_from_the_text(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(f'<h1>Report</h1><p>Words <img alt="crest" src="{PICTURE}"> and more.</p>')
     assert "iVBOR" not in HtmlReader().read(path).text
 
 
-def test_endless_definitions_take_linear_time() -> None:
+def test_overlong_definitions_are_read_in_linear_time() -> None:
     source = f"[a]: {PICTURE} " * 3_000
     started = time.monotonic()
     remove_inline_images(source)

@@ -1,4 +1,4 @@
-"""Markdown: the text is the source, with its structure."""
+"""The text of a Markdown document is its source, with its structure as sections and blocks."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_the_text_is_the_source_and_headings_are_sections(tmp_path: Path) -> Non
     assert document.title == "The Book"
 
 
-def test_front_matter_gives_title_and_metadata_and_is_no_part_of_the_text(tmp_path: Path) -> None:
+def test_front_matter_supplies_title_and_metadata_and_is_excluded_from_the_text(tmp_path: Path) -> None:
     document = _read(tmp_path, "---\ntitle: 'The Rules'\nowner: board\ntags:\n- a\n- b\n---\n\n# Heading\n")
     assert document.title == "The Rules"
     assert document.metadata == {"title": "The Rules", "owner": "board", "tags": "a; b"}
@@ -40,7 +40,7 @@ def test_front_matter_gives_title_and_metadata_and_is_no_part_of_the_text(tmp_pa
 @pytest.mark.parametrize(
     "authors", ["author: A. B.; C. D.", "authors: [A. B., 'C. D.']", "authors:\n  - A. B.\n  - name: C. D."]
 )
-def test_front_matter_gives_authors_year_and_address_in_any_form(tmp_path: Path, authors: str) -> None:
+def test_front_matter_in_several_notations_supplies_authors_year_and_address(tmp_path: Path, authors: str) -> None:
     document = _read(tmp_path, f"---\n{authors}\ndate: 3 March 2021\nsource: https://example.org/a\n---\nWords.\n")
     assert document.metadata["authors"] == "A. B.; C. D."
     assert document.metadata["year"] == 2021
@@ -48,14 +48,14 @@ def test_front_matter_gives_authors_year_and_address_in_any_form(tmp_path: Path,
     assert "author" not in document.metadata
 
 
-def test_a_table_has_one_block_a_row_under_its_header(tmp_path: Path) -> None:
+def test_each_table_row_is_a_block_with_the_header_row_as_header(tmp_path: Path) -> None:
     document = _read(tmp_path, "Before.\n\n| Club | Town |\n|---|---|\n| A | B |\n| C | D |\n\nAfter.\n")
     rows = [block for block in document.blocks if block.kind == "table"]
     assert [block.header for block in rows] == ["", "Club | Town", "Club | Town"]
     assert _texts(document, "table") == ["| Club | Town |\n|---|---|", "| A | B |", "| C | D |"]
 
 
-def test_lists_code_and_marks_inside_code_are_distinguished(tmp_path: Path) -> None:
+def test_lists_and_code_are_separate_blocks_and_code_may_contain_heading_marks(tmp_path: Path) -> None:
     document = _read(tmp_path, "- one\n- two\n  more\n\n```\n# no heading\n```\n\n1.2.3 A rule.\n")
     assert _texts(document, "list") == ["- one", "- two\n  more"]
     assert _texts(document, "code") == ["```\n# no heading\n```"]
@@ -63,7 +63,7 @@ def test_lists_code_and_marks_inside_code_are_distinguished(tmp_path: Path) -> N
     assert document.sections == ()
 
 
-def test_without_heading_the_file_name_is_the_title(tmp_path: Path) -> None:
+def test_the_file_name_is_the_title_if_there_is_no_heading(tmp_path: Path) -> None:
     assert _read(tmp_path, "words").title == "note"
 
 

@@ -1,4 +1,4 @@
-"""Plain text: charsets, line ends, pages, headings."""
+"""The plain text reader detects charsets, line ends, pages and headings."""
 
 from pathlib import Path
 
@@ -30,10 +30,10 @@ def test_every_charset_gives_the_same_text(tmp_path: Path, charset: str) -> None
         ("cp1251", "Судья проверяет мяч и решает, кто начинает игру первым."),
     ],
 )
-def test_other_alphabets_are_detected(tmp_path: Path, charset: str, text: str) -> None:
+def test_the_charsets_of_other_alphabets_are_detected(tmp_path: Path, charset: str, text: str) -> None:
     document = _read(tmp_path, (text * 5).encode(charset))
     assert document.text == text * 5
-    assert "charset not declared" in document.notes[0]
+    assert "the charset is not declared" in document.notes[0]
 
 
 def test_line_ends_are_normalised_and_byte_order_marks_removed(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_form_feeds_start_pages(tmp_path: Path) -> None:
     assert _read(tmp_path, b"no page").pages == ()
 
 
-def test_a_few_damaged_characters_do_not_spoil_the_file(tmp_path: Path) -> None:
+def test_a_few_damaged_characters_are_replaced_and_noted(tmp_path: Path) -> None:
     document = _read(tmp_path, (GERMAN * 5).encode() + b"\xff end")
     assert document.text.startswith(GERMAN)
     assert document.notes == ("1 damaged characters were replaced",)
@@ -70,7 +70,7 @@ def test_underlined_and_numbered_lines_are_headings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["-----", "==========", "* * *", ".....", "---\n---", "###\n\n###\n\n###\n\n###"])
-def test_a_line_of_marks_only_separates_paragraphs(tmp_path: Path, line: str) -> None:
+def test_a_line_of_marks_alone_is_not_a_heading(tmp_path: Path, line: str) -> None:
     document = _read(tmp_path, f"Above.\n\n{line}\n\nBelow.\n".encode())
     assert document.text == f"Above.\n\n{line}\n\nBelow.\n"
     assert document.sections == ()

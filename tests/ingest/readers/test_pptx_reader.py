@@ -1,4 +1,4 @@
-"""Slides are pages, read from the top left, with their tables, charts and speaker notes."""
+"""The pptx reader reads each slide as a page from the top left, with tables, charts and speaker notes."""
 
 import tempfile
 from pathlib import Path
@@ -30,7 +30,7 @@ def _cell(text: str, flags: str = "") -> str:
     return f"<a:tc {flags}><a:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></a:txBody></a:tc>"
 
 
-def test_each_slide_is_a_page_under_its_title() -> None:
+def test_each_slide_is_a_page_with_its_title_as_heading() -> None:
     document = _read(pptx([shape("Words.") + shape("One", kind="title", top=5), shape("Two", kind="ctrTitle")]))
     assert document.text == "One\n\nWords.\n\nTwo"
     assert document.pages == (0, document.text.index("Two"))
@@ -44,21 +44,21 @@ def test_a_slide_without_title_has_its_own_section() -> None:
     assert document.section_path(document.text.index("Words.")) == ("Slide 2",)
 
 
-def test_shapes_are_read_from_top_to_bottom_and_left_to_right_groups_together() -> None:
+def test_shapes_are_read_from_top_left_and_groups_are_kept_together() -> None:
     group = "<p:grpSp><p:grpSpPr><a:xfrm><a:off x='0' y='1828800'/></a:xfrm></p:grpSpPr>{}</p:grpSp>"
     inner = shape("d", top=9) + shape("c", top=0)
     tree = shape("e", top=6) + shape("b", top=1, left=3) + group.format(inner) + shape("a", top=1)
     assert _texts(pptx([tree])) == ["Slide 1", "a", "b", "c", "d", "e"]
 
 
-def test_footers_dates_and_slide_numbers_are_left_out() -> None:
+def test_footers_dates_and_slide_numbers_are_not_read() -> None:
     tree = "".join(shape("x", kind=kind) for kind in ("ftr", "dt", "sldNum")) + shape(
         '<a:p><a:fld type="slidenum"><a:t>7</a:t></a:fld><a:r><a:t>Words.</a:t></a:r></a:p>'
     )
     assert _texts(pptx([tree])) == ["Slide 1", "Words."]
 
 
-def test_bullets_and_numbers_follow_the_level() -> None:
+def test_bullets_and_numbers_depend_on_the_list_level() -> None:
     number, sign = '<a:buAutoNum type="alphaLcParenR"/>', '<a:buChar char="x"/>'
     lines = _line("a", number) + _line("b", number) + _line("c", sign, 1) + _line("d", number) + _line("e")
     assert _texts(pptx([shape(lines)]))[1:] == ["a) a", "b) b", "\u25e6 c", "c) d", "e"]
@@ -76,7 +76,7 @@ def test_a_placeholder_inherits_its_bullets_from_layout_and_master() -> None:
     assert _texts(pptx([tree], extra=extra))[1:] == ["\u2022 a", "b", "c"]
 
 
-def test_a_table_is_read_by_rows_with_merged_cells_filled() -> None:
+def test_slide_table_rows_repeat_the_text_of_merged_cells() -> None:
     rows_of_cells = (
         (_cell("Club"), _cell("Town")),
         (_cell("A", 'gridSpan="2"'), _cell("", 'hMerge="1"')),
@@ -110,7 +110,7 @@ def test_a_chart_is_read_as_a_table_of_its_categories() -> None:
     ]
 
 
-def test_a_diagram_gives_the_text_of_its_points() -> None:
+def test_the_text_of_smartart_diagrams_is_read() -> None:
     point = "<dgm:pt><dgm:t><a:p><a:r><a:t>{}</a:t></a:r></a:p></dgm:t></dgm:pt>"
     extra = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"rId9:diagramData": "../diagrams/d.xml"}),
@@ -119,7 +119,7 @@ def test_a_diagram_gives_the_text_of_its_points() -> None:
     assert _texts(pptx([frame('<dgm:relIds r:dm="rId9"/>')], extra=extra))[1:] == ["\u2022 a", "\u2022 b"]
 
 
-def test_speaker_notes_are_marked() -> None:
+def test_speaker_notes_have_a_prefix() -> None:
     notes = shape("Say hello.", kind="body") + shape("1", kind="sldNum")
     extra = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"notesSlide": "../notesSlides/n.xml"}),
@@ -128,7 +128,7 @@ def test_speaker_notes_are_marked() -> None:
     assert _texts(pptx([shape("One", kind="title")], extra=extra)) == ["One", "Speaker notes: Say hello."]
 
 
-def test_a_hidden_slide_is_read_and_noted_and_a_missing_one_keeps_its_number() -> None:
+def test_a_hidden_slide_is_read_and_noted_and_a_missing_slide_keeps_its_number() -> None:
     data = pptx([shape("One", kind="title"), "hidden " + shape("Two", kind="title"), shape("Three", kind="title")])
     document = _read(data.replace(b"ppt/slides/slide1.xml", b"ppt/slides/slideX.xml"))
     assert document.notes == ("slide 1 is missing", "slide 2 is hidden")
@@ -136,7 +136,7 @@ def test_a_hidden_slide_is_read_and_noted_and_a_missing_one_keeps_its_number() -
     assert document.page_at(document.text.index("Three")) == 3
 
 
-def test_properties_give_title_authors_and_year() -> None:
+def test_the_pptx_properties_supply_title_authors_and_year() -> None:
     document = _read(pptx([shape("x")], properties=core("PowerPoint Presentation", "A", "2020-01-01T00:00:00Z")))
     assert document.title == "written"
     assert document.metadata == {"authors": "A", "year": 2020, "page_unit": "slide"}
@@ -149,12 +149,12 @@ def test_properties_give_title_authors_and_year() -> None:
         (docx(""), "another kind of document"),
     ],
 )
-def test_files_that_are_no_presentation_are_refused(data: bytes, reason: str) -> None:
+def test_files_that_are_not_presentations_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(data)
 
 
-def test_a_real_presentation_gives_tables_lists_and_notes(datasets: Path) -> None:
+def test_tables_lists_and_notes_of_a_real_presentation_are_read(datasets: Path) -> None:
     document = PptxReader().read(datasets / "docs" / "powerpoint_sample.pptx")
     assert "R4 | True | False | True | False | True | False" in document.text
     assert "Speaker notes: Some notes on the second slide." in document.text

@@ -1,4 +1,4 @@
-"""Workbooks: the visible content of each sheet, table by table and row by row."""
+"""The workbook reader reads the visible content of each sheet, table by table and row by row."""
 
 import tempfile
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def _rows(document: ParsedDocument) -> list[tuple[str, str]]:
     return [(document.text[b.start : b.end], b.header) for b in document.blocks if b.kind == "table"]
 
 
-def test_each_sheet_is_a_page_under_its_name_and_hidden_ones_are_noted(tmp_path: Path) -> None:
+def test_each_sheet_is_a_page_with_its_name_as_heading_and_hidden_sheets_are_noted(tmp_path: Path) -> None:
     sheets: dict[str, Sequence[Sequence[Value]] | str] = {
         "First": [["a", "b"], [1.0, 2.5]],
         "Empty": [],
@@ -42,17 +42,17 @@ def test_each_sheet_is_a_page_under_its_name_and_hidden_ones_are_noted(tmp_path:
     assert document.text == "First\n\na | b\n1 | 2.5\n\nOld\n\nx | y\n1 | 2"
     assert document.pages == (0, document.text.index("Old"), document.text.index("Old"))
     assert [section.title for section in document.sections] == ["First", "Old"]
-    assert document.notes == ("sheet 'Old' is hidden in the workbook, and read all the same",)
+    assert document.notes == ("sheet 'Old' is hidden in the workbook but is read",)
     assert document.metadata == {"page_unit": "sheet"}
 
 
-def test_properties_give_the_title_authors_and_year_of_a_workbook(tmp_path: Path) -> None:
+def test_the_workbook_properties_supply_title_authors_and_year(tmp_path: Path) -> None:
     document = _read(tmp_path, xlsx({"S": [["words"]]}, properties=CORE))
     assert document.title == "Register"
     assert document.metadata == {"authors": "A. Writer", "year": 2021, "page_unit": "sheet"}
 
 
-def test_tables_side_by_side_and_at_a_corner_are_separated(tmp_path: Path) -> None:
+def test_tables_side_by_side_or_touching_at_a_corner_are_separated(tmp_path: Path) -> None:
     rows: list[list[Value]] = [
         ["a", "b", None, None, None, None],
         [1, 2, None, None, "c", "d"],
@@ -73,14 +73,14 @@ def test_a_table_continues_after_an_empty_row_and_a_spacer_column(tmp_path: Path
     assert _rows(_read(tmp_path, xlsx({"S": rows})))[-1] == ("3 | | 4", "a | | b")
 
 
-def test_merged_cells_give_each_row_its_value_and_name_columns(tmp_path: Path) -> None:
+def test_merged_cells_repeat_their_value_in_each_row_and_column_name(tmp_path: Path) -> None:
     rows: list[list[Value]] = [["Name", "Seats", None], [None, "old", "new"], ["Hall", 1, 2], [None, 3, 4]]
     merged = '<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="A3:A4"/></mergeCells>'
     found = _rows(_read(tmp_path, xlsx({"S": f"<sheetData>{sheet_rows(rows)}</sheetData>{merged}"})))
     assert found[-1] == ("Hall | 3 | 4", "Name | Seats old | Seats new")
 
 
-def test_a_title_over_a_table_is_a_heading_and_a_single_column_is_prose(tmp_path: Path) -> None:
+def test_a_title_above_a_table_is_a_heading_and_a_single_column_is_prose(tmp_path: Path) -> None:
     document = _read(tmp_path, xlsx({"S": [["Clubs 2024", None], ["a", "b"], ["c", "d"]], "T": [["One."], ["Two."]]}))
     assert [(section.title, section.level) for section in document.sections] == [("S", 1), ("Clubs 2024", 2), ("T", 1)]
     assert [block.kind for block in document.blocks[-2:]] == ["prose", "prose"]
@@ -91,11 +91,11 @@ def test_rows_of_a_wide_table_name_the_column_of_each_value(tmp_path: Path) -> N
     assert _rows(_read(tmp_path, xlsx({"S": rows})))[1] == ("c0: x | c11: 5", "")
 
 
-def test_a_table_of_figures_only_has_no_header(tmp_path: Path) -> None:
+def test_a_table_of_numbers_has_no_header_row(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [[1, 2], [3, 4]]}))) == [("1 | 2", ""), ("3 | 4", "")]
 
 
-def test_errors_of_formulas_are_read_as_the_sheet_shows_them(tmp_path: Path) -> None:
+def test_formula_errors_are_read_as_a_spreadsheet_displays_the_error(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [["a", "b"], [1, "#DIV/0!"]]})))[1] == ("1 | #DIV/0!", "a | b")
 
 
@@ -116,16 +116,16 @@ def test_errors_of_formulas_are_read_as_the_sheet_shows_them(tmp_path: Path) -> 
         (timedelta(seconds=-90), "-0:01:30"),
     ],
 )
-def test_cells_are_formatted_as_a_sheet_shows_them(cell: CellValue, text: str) -> None:
+def test_cells_are_formatted_as_a_spreadsheet_displays_cells(cell: CellValue, text: str) -> None:
     assert cell_display(cell) == text
 
 
 @given(st.floats(-1e300, 1e300))
-def test_a_number_has_fifteen_digits(number: float) -> None:
+def test_a_number_is_read_with_fifteen_digits(number: float) -> None:
     assert float(cell_display(number)) == pytest.approx(number, rel=1e-14)
 
 
-def test_a_sheet_beyond_the_limit_is_noted_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_sheet_beyond_the_limit_is_noted_and_the_other_sheets_are_read(tmp_path: Path) -> None:
     corners = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
     document = _read(tmp_path, xlsx({"Vast": f"<sheetData>{corners}</sheetData>", "Small": [["words"]]}))
     assert document.text == "Small\n\nwords"
@@ -133,14 +133,14 @@ def test_a_sheet_beyond_the_limit_is_noted_and_the_others_are_read(tmp_path: Pat
     assert "sheet 'Vast' is not read: it spreads over 1,048,576 rows and 16,384 columns" in note
 
 
-def test_formatted_empty_cells_and_rows_do_not_count(tmp_path: Path) -> None:
+def test_formatted_empty_cells_do_not_count_toward_the_size_limit(tmp_path: Path) -> None:
     empty = (
         '<sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576" s="1"/></row></sheetData>'
     )
     assert _read(tmp_path, xlsx({"S": empty})).text == "S\n\n1"
 
 
-def test_repeated_cells_of_an_open_document_are_counted_before_they_are_loaded(tmp_path: Path) -> None:
+def test_repeated_cells_of_an_ods_file_are_counted_before_the_file_is_loaded(tmp_path: Path) -> None:
     cell = '<table:table-cell table:number-columns-repeated="16000" office:value-type="float" office:value="1"/>'
     vast = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
     with pytest.raises(UnreadableDocument, match="sheet 1 spreads over 1,000,000 rows and 16,000 columns"):
@@ -149,7 +149,7 @@ def test_repeated_cells_of_an_open_document_are_counted_before_they_are_loaded(t
     assert extent.rows * extent.columns > MAX_CELLS
 
 
-def test_empty_rows_at_the_end_of_an_open_document_do_not_count() -> None:
+def test_empty_rows_at_the_end_of_an_ods_sheet_do_not_count() -> None:
     row = '<table:table-row><table:table-cell office:value-type="float" office:value="1"/></table:table-row>'
     empty = '<table:table-cell table:number-columns-repeated="16384"/>'
     rest = f'<table:table-row table:number-rows-repeated="1048575">{empty}</table:table-row>'
@@ -165,7 +165,7 @@ def test_a_sheet_of_megabytes_is_read(tmp_path: Path) -> None:
     assert document.text.endswith(words[-1])
 
 
-def test_a_workbook_has_typed_cells_of_all_sheets(tmp_path: Path) -> None:
+def test_open_workbook_returns_typed_cells_of_all_sheets(tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     path.write_bytes(xlsx({"A": [["x", None, 1.0], [True, "#N/A", "y"]], "B": []}))
     first, second = open_workbook(path).sheets
@@ -176,13 +176,13 @@ def test_a_workbook_has_typed_cells_of_all_sheets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"words", "is no workbook"),
-        (b"PK\x03\x04 and no more", "no zip package"),
-        (package({"word/document.xml": "<w/>"}), "is no workbook"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is no workbook"),
+        (b"words", "is not a workbook"),
+        (b"PK\x03\x04 and no more", "not a zip package"),
+        (package({"word/document.xml": "<w/>"}), "is not a workbook"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is not a workbook"),
     ],
 )
-def test_files_that_are_no_workbook_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_files_that_are_not_workbooks_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path, data)
 
@@ -196,7 +196,7 @@ def test_every_filled_cell_is_in_exactly_one_area(rows: list[list[str]]) -> None
             assert len(homes) == 1 if cell else len(homes) <= 1
 
 
-def test_truncated_xml_is_refused_without_waiting(tmp_path: Path) -> None:
+def test_truncated_sheet_xml_is_refused_at_once(tmp_path: Path) -> None:
     unclosed = '<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell></t3'
     with pytest.raises(UnreadableDocument, match=r"holds damaged XML, in 'content\.xml'"):
         _read(tmp_path, ods({"S": unclosed}), ".ods")
@@ -211,6 +211,6 @@ def test_a_sheet_with_damaged_markup_is_read_or_refused(damage: str, place: int)
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_can_be_measured(data: bytes) -> None:
+def test_sheet_sizes_of_any_bytes_can_be_measured(data: bytes) -> None:
     assert xlsx_extent(b'<c r="B2"><v>1</v></c>' + data).rows >= 1
     assert ods_extents(b"<table:table>" + data)

@@ -14,7 +14,7 @@ def reason(path: Path, within: Path | None = None) -> str:
     return str(raised.value)
 
 
-def test_a_regular_file_passes(tmp_path: Path) -> None:
+def test_a_regular_file_passes_the_check(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(1024 * 1024))
     check_file(tmp_path / "a", None, 1)
     check_file(tmp_path / "a", tmp_path, 1)
@@ -27,16 +27,16 @@ def test_pipes_devices_and_folders_are_refused(tmp_path: Path) -> None:
     assert reason(tmp_path) == "not a regular file"
 
 
-def test_a_missing_file_is_reported_with_the_error_of_the_system(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_the_system_error(tmp_path: Path) -> None:
     assert reason(tmp_path / "none") == "cannot be opened: No such file or directory"
     assert reason(tmp_path / "none", tmp_path) == "cannot be opened: No such file or directory"
     assert reason(tmp_path / "a\0b").startswith("cannot be opened: ")
 
 
-def test_a_file_beyond_the_limit_is_reported_with_the_setting(tmp_path: Path) -> None:
+def test_a_file_beyond_the_size_limit_is_reported_with_the_setting_to_raise(tmp_path: Path) -> None:
     with (tmp_path / "a").open("wb") as file:
         file.truncate(3 * 1024 * 1024)
-    assert reason(tmp_path / "a") == "is 3 MB, more than the 1 MB that are read"
+    assert reason(tmp_path / "a") == "is 3 MB, more than the limit of 1 MB"
 
 
 def test_a_link_is_followed_only_inside_the_folder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The answers of workers are validated documents or are refused."""
+"""The result of a worker is decoded to a valid document, or is refused."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ JSON = st.recursive(st.one_of(st.none(), SCALARS), lambda inner: st.lists(inner)
 
 @st.composite
 def documents(draw: st.DrawFn, *, parts: bool = True) -> ParsedDocument:
-    """Any document that a reader can return."""
+    """Generate any document that a reader can return."""
     text = draw(TEXTS)
     offsets = st.lists(st.integers(0, len(text)), max_size=6).map(sorted)
     edges = draw(offsets)
@@ -59,7 +59,7 @@ def test_a_document_is_decoded_unchanged(document: ParsedDocument) -> None:
 
 
 @given(documents(), st.data())
-def test_a_changed_document_is_refused_or_harmless(document: ParsedDocument, data: st.DataObject) -> None:
+def test_an_altered_document_is_refused_or_has_valid_offsets(document: ParsedDocument, data: st.DataObject) -> None:
     value = encode_document(document)
     value[data.draw(st.sampled_from(sorted(value)))] = data.draw(JSON)
     try:
@@ -71,7 +71,7 @@ def test_a_changed_document_is_refused_or_harmless(document: ParsedDocument, dat
 
 
 @given(st.binary(max_size=200))
-def test_bytes_that_are_no_answer_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_a_json_object_are_refused(data: bytes) -> None:
     try:
         assert isinstance(parse_json(data), dict)
     except MalformedAnswer:
@@ -95,12 +95,12 @@ def test_bytes_that_are_no_answer_are_refused(data: bytes) -> None:
         b"",
     ],
 )
-def test_json_that_could_harm_is_refused(payload: bytes) -> None:
+def test_hostile_json_is_refused(payload: bytes) -> None:
     with pytest.raises(MalformedAnswer):
         parse_json(payload)
 
 
-def test_a_backslash_before_a_u_is_text_like_any_other() -> None:
+def test_a_backslash_before_a_u_in_text_is_decoded_unchanged() -> None:
     assert parse_json(encode_json({"a": "\\ud800"})) == {"a": "\\ud800"}
 
 
@@ -129,7 +129,7 @@ def test_a_backslash_before_a_u_is_text_like_any_other() -> None:
         ("text", None),
     ],
 )
-def test_values_that_no_reader_returns_are_refused(key: str, value: Any) -> None:
+def test_invalid_values_in_a_document_are_refused(key: str, value: Any) -> None:
     whole = encode_document(ParsedDocument("words", "T", blocks=(Block(0, 5, "prose"),)))
     assert decoded(whole).text == "words"
     with pytest.raises(MalformedAnswer):
@@ -142,7 +142,7 @@ def test_titles_and_metadata_are_shortened() -> None:
     assert (len(arrived.title), len(arrived.sections[0].title), len(str(arrived.metadata["a"]))) == (1000, 1000, 20_000)
 
 
-def test_parts_have_unique_names_and_no_parts() -> None:
+def test_parts_with_equal_names_or_inner_parts_are_refused() -> None:
     part = Part("a", "", ParsedDocument("words", "T"))
     with pytest.raises(MalformedAnswer):
         decoded(encode_document(ParsedDocument("", "T", parts=(part, part))))

@@ -1,4 +1,4 @@
-"""Files are parsed in worker processes: the same texts, in order, and no file can stop the others."""
+"""Worker processes return the same documents in order, and no file can prevent other files from being parsed."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def pool() -> Iterator[ParsePool]:
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_a_worker_reads_what_the_reader_reads(suffix: str, pool: ParsePool, write: Write) -> None:
+def test_a_worker_returns_the_same_document_as_the_reader(suffix: str, pool: ParsePool, write: Write) -> None:
     path = write(f"sample{suffix}", SAMPLES[suffix])
     reader = create_reader(path)
     assert reader is not None
@@ -46,7 +46,7 @@ def test_a_worker_reads_what_the_reader_reads(suffix: str, pool: ParsePool, writ
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_answers_come_in_the_order_of_the_requests(workers: int, write: Write) -> None:
+def test_results_are_returned_in_the_order_of_the_requests(workers: int, write: Write) -> None:
     paths = [write(f"{n}.txt", b"word " * (1 + 7919 * n % 20_000)) for n in range(25)]
     paths.insert(7, write("x.pdf", b"no PDF"))
     with ParsePool(LIMITS, workers) as pool:
@@ -56,7 +56,7 @@ def test_answers_come_in_the_order_of_the_requests(workers: int, write: Write) -
     assert [len(text) for text in texts] == [5 * (1 + 7919 * n % 20_000) for n in range(25)]
 
 
-def test_requests_are_read_only_a_little_ahead(write: Write) -> None:
+def test_at_most_two_requests_per_worker_are_taken_ahead(write: Write) -> None:
     path, taken = write("a.txt", b"word"), []
 
     def requests() -> Iterator[ParseRequest]:
@@ -71,14 +71,14 @@ def test_requests_are_read_only_a_little_ahead(write: Write) -> None:
         assert len(list(answers)) == 49
 
 
-def test_no_process_is_started_before_there_is_a_file(pool: ParsePool, write: Write) -> None:
+def test_no_process_is_started_before_the_first_file(pool: ParsePool, write: Write) -> None:
     assert list(pool.read_all(())) == []
     assert workers_of(pool) == set()
     assert reason_for(pool, write("a.txt", b"word")) == ""
     assert len(workers_of(pool)) == 1
 
 
-def test_one_process_reads_files_up_to_its_limit(write: Write) -> None:
+def test_a_process_is_replaced_after_its_limit_of_files(write: Write) -> None:
     path, seen = write("a.txt", b"word"), []
     with ParsePool(ParseLimits(files_per_worker=3), 1) as pool:
         for _ in range(7):
@@ -94,7 +94,7 @@ def test_a_process_with_too_much_memory_is_replaced(write: Write) -> None:
         assert workers_of(pool) == set()
 
 
-def test_a_file_that_takes_too_long_is_reported_and_the_next_one_read(write: Write) -> None:
+def test_a_file_that_takes_too_long_is_reported_and_the_next_file_is_read(write: Write) -> None:
     endless, good = write("endless.pdf", ENDLESS_PDF), write("a.txt", b"word")
     with ParsePool(ParseLimits(seconds=1), 1) as pool:
         assert reason_for(pool, endless) == "took more than 1 s to read"
@@ -104,7 +104,7 @@ def test_a_file_that_takes_too_long_is_reported_and_the_next_one_read(write: Wri
 
 def test_a_file_that_takes_too_much_processor_time_is_reported(write: Write) -> None:
     with ParsePool(ParseLimits(seconds=60, computing_share=0.01), 1) as pool:
-        assert reason_for(pool, write("endless.pdf", ENDLESS_PDF)) == "took more than 1 s of computing to read"
+        assert reason_for(pool, write("endless.pdf", ENDLESS_PDF)) == "took more than 1 s of processor time to read"
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -121,10 +121,10 @@ def test_a_file_that_takes_too_much_memory_is_reported(first: bool, write: Write
     ("end", "reason"),
     [
         (signal.SIGSEGV, "the reader crashed (signal 11)"),
-        (signal.SIGKILL, "the system ended the reader, most likely for want of memory"),
+        (signal.SIGKILL, "the system ended the reader, most likely because memory ran out"),
     ],
 )
-def test_the_end_of_a_worker_is_reported_with_its_cause(
+def test_the_unexpected_end_of_a_worker_is_reported_with_its_cause(
     end: signal.Signals, reason: str, pool: ParsePool, write: Write
 ) -> None:
     reasons: list[str] = []
@@ -134,7 +134,7 @@ def test_the_end_of_a_worker_is_reported_with_its_cause(
     assert reason_for(pool, write("a.txt", b"word")) == ""
 
 
-def test_a_worker_that_dies_between_two_files_affects_neither(pool: ParsePool, write: Write) -> None:
+def test_a_worker_that_dies_between_two_files_affects_neither_file(pool: ParsePool, write: Write) -> None:
     path = write("a.txt", b"word")
     assert reason_for(pool, path) == ""
     os.kill(workers_of(pool).pop(), signal.SIGKILL)
@@ -152,14 +152,14 @@ def test_closing_ends_all_parsing_at_once(write: Write) -> None:
         pool.read(ParseRequest(write("a.txt", b"word")))
 
 
-def test_a_text_beyond_the_limit_is_reported_with_its_length(write: Write) -> None:
+def test_a_text_beyond_the_character_limit_is_reported_with_its_length(write: Write) -> None:
     with ParsePool(ParseLimits(characters=1000), 1) as pool:
-        reason = "has 1,001 characters of text, more than the 1,000 that are read"
+        reason = "has 1,001 characters of text, more than the limit of 1,000"
         assert reason_for(pool, write("a.txt", b"x" * 1001)) == reason
         assert reason_for(pool, write("b.txt", b"x" * 1000)) == ""
 
 
-def test_an_error_of_a_library_is_reported_as_reason(pool: ParsePool, write: Write) -> None:
+def test_an_exception_of_a_library_is_reported_as_the_reason(pool: ParsePool, write: Write) -> None:
     assert reason_for(pool, write("a.xyz", b"word")) == "no reader for .xyz"
     assert reason_for(pool, write("a.pdf", b"%PDF-1.4 and no more")) == "is not a PDF, or too damaged to open"
 
@@ -170,20 +170,20 @@ def test_a_reader_can_be_chosen_by_name(pool: ParsePool, write: Write) -> None:
     assert pool.read(ParseRequest(path, reader="plain")).sections == ()
 
 
-def test_halves_of_surrogate_pairs_are_replaced_one_for_one(pool: ParsePool, write: Write) -> None:
+def test_each_half_of_a_surrogate_pair_is_replaced_by_one_character(pool: ParsePool, write: Write) -> None:
     page = "<p>a&#xD800;b</p><p>ships</p>"
     read = pool.read(ParseRequest(write("a.html", page.encode())))
     assert read.text.encode().decode() == read.text
     assert [read.text[block.start : block.end] for block in read.blocks][-1] == "ships"
 
 
-def test_text_longer_than_one_answer_of_pdfium_is_complete(pool: ParsePool, write: Write) -> None:
+def test_a_pdf_text_longer_than_one_pdfium_buffer_is_complete(pool: ParsePool, write: Write) -> None:
     words = b"".join(b"(word%05d ) Tj " % number for number in range(9_000))
     text = pool.read(ParseRequest(write("a.pdf", pdf(one_page(stream(b"BT /F 1 Tf " + words + b"ET")))))).text
     assert text.split() == [f"word{number:05}" for number in range(9_000)]
 
 
-def test_files_in_a_folder_whose_name_is_not_text_are_read(pool: ParsePool, tmp_path: Path) -> None:
+def test_files_in_a_folder_with_an_undecodable_name_are_read(pool: ParsePool, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/not \xff utf-8"))
     folder.mkdir()
     (folder / "a.txt").write_text("word")

@@ -1,4 +1,4 @@
-"""The opened file is read, not the one that has its name later."""
+"""A reader reads the file that was opened, even if another file takes its name afterwards."""
 
 import os
 import random
@@ -17,7 +17,7 @@ RACES = 150
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a note in it, beside a secret."""
+    """Create a folder with a note, beside a secret file."""
     (tmp_path / "secret.txt").write_text("the canary sings")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("a harmless note")
@@ -32,7 +32,7 @@ def test_a_file_replaced_during_reading_keeps_its_content_and_name(folder: Path)
     assert not path.exists()
 
 
-def test_a_link_out_of_the_folder_is_refused_when_it_is_opened(folder: Path) -> None:
+def test_a_link_out_of_the_folder_is_refused_at_opening(folder: Path) -> None:
     (folder / "b.txt").symlink_to(folder.parent / "secret.txt")
     with pytest.raises(UnreadableDocument, match="led out of its folder"), pin_file(folder / "b.txt", folder):
         pass
@@ -40,9 +40,9 @@ def test_a_link_out_of_the_folder_is_refused_when_it_is_opened(folder: Path) -> 
         pass
 
 
-def test_a_link_swapped_in_between_check_and_reading_never_leaks(folder: Path) -> None:
+def test_a_link_swapped_in_between_check_and_reading_never_exposes_its_target(folder: Path) -> None:
     stop = threading.Event()
-    threading.Thread(target=_swap, args=(folder, stop), daemon=True).start()
+    threading.Thread(target=_alternate_link_and_note, args=(folder, stop), daemon=True).start()
     try:
         with ParsePool(ParseLimits(), 1) as pool:
             requests = [ParseRequest(folder / "a.txt", within=folder)] * RACES
@@ -53,7 +53,7 @@ def test_a_link_swapped_in_between_check_and_reading_never_leaks(folder: Path) -
     assert "a harmless note" in texts
 
 
-def _swap(folder: Path, stop: threading.Event) -> None:
+def _alternate_link_and_note(folder: Path, stop: threading.Event) -> None:
     """Alternate between a link to the secret and the note."""
     chance, link, note = random.Random(1), folder / ".link", folder / ".note"  # noqa: S311 - repeatable, not secret
     while not stop.wait(chance.uniform(0, 0.002)):

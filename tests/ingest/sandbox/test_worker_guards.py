@@ -1,4 +1,4 @@
-"""A worker has no secrets and no network, and ends with its parent in every case."""
+"""A worker has no secrets and no network, and always ends with its parent."""
 
 import os
 import signal
@@ -61,7 +61,7 @@ linux = pytest.mark.xfail(sys.platform != "linux", reason="looks into /proc")
 
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The process id of a worker whose parent has a secret."""
+    """Yield the process id of a worker whose parent has a secret."""
     monkeypatch.setenv("API_TOKEN", "a secret")
     (tmp_path / "a.txt").write_text("word")
     with ParsePool(ParseLimits(memory_mb=777), 1) as pool:
@@ -71,7 +71,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A process that is reading two files, and the id of one of its workers."""
+    """Yield a process that is parsing two files, and the id of one of its workers."""
     (tmp_path / "a.txt").write_text("word")
     for name in ("b.pdf", "c.pdf"):
         (tmp_path / name).write_bytes(ENDLESS_PDF)
@@ -94,7 +94,7 @@ def test_a_worker_has_no_secrets(worker: int) -> None:
 
 
 @linux
-def test_a_worker_is_limited(worker: int) -> None:
+def test_a_worker_has_resource_limits(worker: int) -> None:
     limits = Path(f"/proc/{worker}/limits").read_text()
     rows = {line[:26].strip(): line[26:47].strip() for line in limits.splitlines()}
     assert rows["Max address space"] == str(777 * 1024 * 1024)
@@ -103,7 +103,7 @@ def test_a_worker_is_limited(worker: int) -> None:
 
 
 @linux
-def test_a_worker_has_no_network_where_the_system_allows_that(worker: int) -> None:
+def test_a_worker_has_no_network_if_the_system_supports_namespaces(worker: int) -> None:
     interfaces = Path(f"/proc/{worker}/net/dev").read_text().splitlines()[2:]
     alone = os.readlink(f"/proc/{worker}/ns/net") != os.readlink("/proc/self/ns/net")
     assert alone is can_leave_network()
@@ -111,14 +111,14 @@ def test_a_worker_has_no_network_where_the_system_allows_that(worker: int) -> No
 
 
 @linux
-def test_a_worker_has_no_capabilities_except_reading(worker: int) -> None:
+def test_a_worker_has_no_capability_except_reading_files(worker: int) -> None:
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{worker}/status").read_text().splitlines())
     assert int(status["CapEff"], 16) & ~4 == int(status["CapPrm"], 16) & ~4 == 0
     assert status["NoNewPrivs"] == "1"
 
 
 @linux
-def test_a_process_without_write_access_changes_no_file_and_reaches_no_other_process(tmp_path: Path) -> None:
+def test_a_process_without_write_access_cannot_change_files_or_signal_other_processes(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "a.txt").write_text("word")
     (tmp_path / "free").mkdir()
@@ -138,7 +138,7 @@ def test_a_worker_dies_with_its_parent(parent: tuple[subprocess.Popen[str], int]
 
 
 @linux
-def test_an_interrupted_parent_ends_within_two_seconds_and_its_workers_with_it(
+def test_an_interrupted_parent_and_its_workers_end_within_two_seconds(
     parent: tuple[subprocess.Popen[str], int],
 ) -> None:
     process, worker = parent

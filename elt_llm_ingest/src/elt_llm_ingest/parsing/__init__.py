@@ -1,1 +1,1 @@
-"""Shared parts of the readers: parsed documents, the reader contract, safe access to archives, XML and cells."""
+"""Parts that all readers share: parsed documents, the reader interface, and safe access to zip archives and XML."""

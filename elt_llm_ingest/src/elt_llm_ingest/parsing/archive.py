@@ -1,4 +1,4 @@
-"""Open zip archives safely: check sizes before unpacking, and count bytes while unpacking."""
+"""Open zip archives safely: check the declared sizes first, and count the bytes while decompressing."""
 
 import stat
 import struct
@@ -13,22 +13,22 @@ from elt_llm_core.errors import UnreadableDocument
 
 from elt_llm_ingest.parsing.document_reader import read_bytes
 
-LARGEST_SUM = 200_000_000  # unpacked bytes of all members
-LARGEST_RATIO = 100  # unpacked to packed
+LARGEST_SUM = 200_000_000  # decompressed bytes of all members
+LARGEST_RATIO = 100  # decompressed size divided by compressed size
 MOST_ENTRIES = 10_000
-_RATIO_FROM = 1_000_000  # unpacked bytes; the ratio of a smaller member is not checked
+_RATIO_FROM = 1_000_000  # decompressed bytes; the ratio of a smaller member is not checked
 _PIECE = 65_536
 _DIRECTORY_ENTRY = b"PK\x01\x02"
 _LOCAL_HEADER = b"PK\x03\x04"
 _LOCAL_HEADER_SIZE = 30
 _ARCHIVES = (_LOCAL_HEADER, b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
-# Charts in office files embed their numbers as a workbook in this folder; it is never opened.
+# Charts in Office files store their numbers as a workbook in this folder. No reader opens this workbook.
 _EMBEDDED = "embeddings"
 
 
 class Archive:
-    """A zip package in memory. `names` are its members, without folders, in the order of the directory."""
+    """A zip package in memory. `names` are its member files, without folders, in the order of the zip directory."""
 
     def __init__(self, data: bytes, entries: Sequence[ZipInfo]) -> None:
         self._data = data
@@ -39,31 +39,37 @@ class Archive:
         return name in self._entries
 
     def read_member(self, name: str) -> bytes:
-        """Return the unpacked bytes of a member.
+        """Return the decompressed bytes of a member.
 
         Raises:
-            KeyError: there is no such member.
-            UnreadableDocument: the member is damaged or larger than declared.
+            KeyError: the archive has no member with this name.
+            UnreadableDocument: the member is damaged, or larger than the zip directory declares.
         """
         return b"".join(self._inflate(self._entries[name]))
 
     def check_members(self) -> None:
-        """Inflate every member once; raise UnreadableDocument for the first that is damaged or larger than declared."""
+        """Decompress every member once to check it.
+
+        Raises:
+            UnreadableDocument: a member is damaged, or larger than the zip directory declares.
+        """
         for entry in self._entries.values():
             for _ in self._inflate(entry):
                 pass
 
     def _inflate(self, entry: ZipInfo) -> Iterator[bytes]:
-        """Yield the bytes of a member, counted against the size that the directory declares and the checks allowed."""
+        """Yield the decompressed bytes of a member, and compare their count with the size in the zip directory."""
         size = checksum = 0
         start = _content_start(self._data, entry)
         for piece in _unpacked_pieces(memoryview(self._data)[start : start + entry.compress_size], entry):
             if not size and piece.startswith(_ARCHIVES) and _EMBEDDED not in Path(entry.filename).parts:
-                raise UnreadableDocument(f"holds an archive within the archive: {_shortened(entry)}")
+                raise UnreadableDocument(f"holds another archive inside the archive: {_shortened(entry)}")
             size += len(piece)
             checksum = zlib.crc32(piece, checksum)
             if size > entry.file_size:
-                raise UnreadableDocument(f"unpacks to more than its declared size: {_shortened(entry)}")
+                raise UnreadableDocument(
+                    f"holds a member that decompresses to more than its declared size: {_shortened(entry)}"
+                )
             yield piece
         if size != entry.file_size or checksum != entry.CRC:
             raise UnreadableDocument(f"is damaged: {_shortened(entry)} does not match its size or checksum")
@@ -71,7 +77,11 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open a zip package without unpacking it; raise UnreadableDocument if it is none or breaks a limit."""
+    """Open a zip package without decompressing it.
+
+    Raises:
+        UnreadableDocument: the file is not a zip package, or exceeds a limit.
+    """
     data = read_bytes(path)
     entries = _directory(data)
     for entry in entries:
@@ -82,52 +92,56 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 def _directory(data: bytes) -> list[ZipInfo]:
-    # Count before parsing: a million entries would take seconds and hundreds of megabytes.
+    # Count before parsing, since parsing a million entries would take seconds and hundreds of megabytes.
     if (count := data.count(_DIRECTORY_ENTRY)) > MOST_ENTRIES:
-        raise UnreadableDocument(f"has {count:,} entries: at most {MOST_ENTRIES:,} are read")
+        raise UnreadableDocument(f"has {count:,} entries, more than the limit of {MOST_ENTRIES:,}")
     try:
         with ZipFile(BytesIO(data)) as archive:
             return archive.infolist()
     except (BadZipFile, NotImplementedError, ValueError, OSError, EOFError, struct.error) as error:
-        raise UnreadableDocument(f"is no zip package or a damaged one: {error}") from error
+        raise UnreadableDocument(f"is not a zip package, or is damaged: {error}") from error
 
 
 def _check_entry(entry: ZipInfo) -> None:
     path = entry.orig_filename.replace("\\", "/")
     if path.startswith("/") or path[1:2] == ":" or "\0" in path or ".." in path.split("/"):
-        raise UnreadableDocument(f"holds a name that leaves its folder: {_shortened(entry)}")
+        raise UnreadableDocument(f"holds a member whose path leads out of its folder: {_shortened(entry)}")
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise UnreadableDocument(f"holds a symbolic link: {_shortened(entry)}")
     if entry.flag_bits & _ENCRYPTED:
         raise UnreadableDocument("is encrypted: a password is needed")
     if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
-        raise UnreadableDocument(f"is packed by method {entry.compress_type}, which documents do not use")
+        raise UnreadableDocument(f"uses compression method {entry.compress_type}, which is not supported")
 
 
 def _check_sizes(entries: Sequence[ZipInfo], packed: int) -> None:
     total = sum(entry.file_size for entry in entries)
     if total > LARGEST_SUM:
-        raise UnreadableDocument(f"unpacks to {total / 1e6:,.0f} MB: at most {LARGEST_SUM / 1e6:.0f} are read")
+        raise UnreadableDocument(
+            f"decompresses to {total / 1e6:,.0f} MB, more than the limit of {LARGEST_SUM / 1e6:.0f} MB"
+        )
     for entry in entries:
         if entry.file_size > max(_RATIO_FROM, LARGEST_RATIO * entry.compress_size):
-            raise UnreadableDocument(f"is packed more than {LARGEST_RATIO} times, as bombs are: {_shortened(entry)}")
+            raise UnreadableDocument(
+                f"holds a member that is compressed more than {LARGEST_RATIO} times: {_shortened(entry)}"
+            )
     if total > max(_RATIO_FROM, LARGEST_RATIO * packed):
-        raise UnreadableDocument(f"is packed more than {LARGEST_RATIO} times, as bombs are")
+        raise UnreadableDocument(f"is compressed more than {LARGEST_RATIO} times, like a decompression bomb")
 
 
 def _check_overlaps(entries: Sequence[ZipInfo], data: bytes) -> None:
-    """Refuse repeated names and members that share bytes: two programs would see two files."""
+    """Refuse repeated names and members that share bytes: two programs would read different content from the file."""
     names: set[str] = set()
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
         if entry.filename in names:
-            raise UnreadableDocument(f"holds two members of one name: {_shortened(entry)}")
+            raise UnreadableDocument(f"holds two members with the same name: {_shortened(entry)}")
         names.add(entry.filename)
         if entry.header_offset < end:
-            raise UnreadableDocument(f"holds members that overlap, as bombs do: {_shortened(entry)}")
+            raise UnreadableDocument(f"holds members that overlap, like a decompression bomb: {_shortened(entry)}")
         end = _content_start(data, entry) + entry.compress_size
         if end > len(data):
-            raise UnreadableDocument(f"is damaged: {_shortened(entry)} is cut off")
+            raise UnreadableDocument(f"is damaged: {_shortened(entry)} is truncated")
 
 
 def _content_start(data: bytes, entry: ZipInfo) -> int:
@@ -147,7 +161,7 @@ def _unpacked_pieces(packed: memoryview, entry: ZipInfo) -> Iterator[bytes]:
     try:
         yield from inflate_pieces(packed)
     except zlib.error as error:
-        raise UnreadableDocument(f"is damaged: {_shortened(entry)} cannot be unpacked") from error
+        raise UnreadableDocument(f"is damaged: {_shortened(entry)} cannot be decompressed") from error
 
 
 def inflate_pieces(deflated: bytes | memoryview) -> Iterator[bytes]:
@@ -159,7 +173,7 @@ def inflate_pieces(deflated: bytes | memoryview) -> Iterator[bytes]:
             yield piece
             piece = inflater.decompress(inflater.unconsumed_tail, _PIECE)
     if not inflater.eof:
-        raise zlib.error("the stream is cut off")
+        raise zlib.error("the stream is truncated")
 
 
 def _shortened(entry: ZipInfo) -> str:

@@ -6,7 +6,7 @@ from charset_normalizer import from_bytes
 from elt_llm_core.errors import UnreadableDocument
 
 _SAMPLE_BYTES = 65_536
-# Longest first: the mark of UTF-16 LE is a prefix of the mark of UTF-32 LE.
+# The longest byte order marks are first, since the mark of UTF-32 LE starts with the mark of UTF-16 LE.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -14,7 +14,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Detection on a few lines drifts to rare charsets; these are the ones that documents really use.
+# Only charsets that are common in documents: on a few lines of text, detection would often choose a rare one.
 _CANDIDATES = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "mac_roman"),
     *("cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp949"),
@@ -23,9 +23,10 @@ _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r\f"} | 
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of `data`, with line feeds and without control characters, and notes on what was guessed.
+    """Return the text of `data` and notes on guessed charsets and damaged characters.
 
-    A byte order mark decides, then UTF-8 if it is valid, then the declared charset, then detection.
+    The text has line feeds as line ends and no control characters. A byte order mark determines the charset. Without
+    one, valid UTF-8 is read as UTF-8; otherwise the declared charset is used, or one is detected.
     """
     for mark, charset in _MARKS:
         if data.startswith(mark):
@@ -47,7 +48,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
     best = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=_CANDIDATES).best()
     charset = best.encoding if best else "cp1252"
     text, notes = _decode_strictly(data, charset)
-    return text, (f"charset not declared: read as {charset}", *notes)
+    return text, (f"the charset is not declared, so the file is read as {charset}", *notes)
 
 
 def _decode_strictly(data: bytes, charset: str) -> tuple[str, tuple[str, ...]]:
@@ -67,7 +68,7 @@ def _is_known(charset: str) -> bool:
 
 
 def _detect_utf16(data: bytes) -> str | None:
-    """Detect UTF-16 without a mark: in Latin text every other byte is zero."""
+    """Detect UTF-16 without a byte order mark: in Latin text every other byte is zero."""
     sample = data[:_SAMPLE_BYTES]
     if len(sample) < 4 or len(data) % 2:
         return None

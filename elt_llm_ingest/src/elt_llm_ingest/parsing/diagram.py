@@ -1,4 +1,4 @@
-"""The cells of a draw.io diagram: shapes, connectors and labels, their nesting and plain text."""
+"""Read the cells of a draw.io diagram: shapes, connectors and labels, their nesting and their plain text."""
 
 import html
 import re
@@ -12,7 +12,7 @@ from elt_llm_ingest.parsing.document_builder import UniqueNames
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# The tags that format labels: any other "<" is text. All repetitions are bounded.
+# The tags that format labels; any other "<" is text. All repetitions are bounded, for linear time.
 _TAG = re.compile(
     r"</?(?:a|b|blockquote|br|code|div|em|font|h[1-6]|hr|i|img|li|o:p|ol|p|pre|s|small|span|strike|strong|sub|sup|table"
     r"|tbody|td|th|thead|tr|u|ul)(?=[\s/>])[^<>]{0,5000}>",
@@ -21,12 +21,12 @@ _TAG = re.compile(
 _NOT_TEXT = re.compile(r"<(style|script)\b[^<>]{0,500}>[^<]{0,20000}</\1>|<!--[^<>]{0,1000}-->", re.IGNORECASE)
 _LONGEST_NAME = 1000
 _CELL = "mxCell"
-_MAX_DEPTH = 100  # nested cells, more than in any drawing; a circle of parents ends here at the latest
+_MAX_DEPTH = 100  # levels of nested cells; real drawings have fewer, and a circle of parents ends here
 _ENDS_A_LINE = re.compile(r"</?(?:blockquote|br|div|h[1-6]|hr|li|ol|p|pre|table|tr|ul)\b", re.IGNORECASE)
 
 
 def label_lines(label: str) -> str:
-    """Return the text of a label with a line for each of its lines and paragraphs, and single blanks."""
+    """Return the plain text of a label: one line for each line or paragraph, with single blanks between words."""
     if "<" in label:
         label = _TAG.sub(_tag_replacement, _NOT_TEXT.sub(" ", label))
     lines = (" ".join(line.split()) for line in html.unescape(label).splitlines())
@@ -34,17 +34,17 @@ def label_lines(label: str) -> str:
 
 
 def label_name(label: str) -> str:
-    """Return the text of a label in one line, shortened to the length of a name."""
+    """Return the text of a label in one line, shortened to at most 1,000 characters."""
     return shorten_name(" ".join(label_lines(label).split()))
 
 
 def shorten_name(name: str) -> str:
-    """Shorten a name to 1,000 characters, since it is repeated for each of its relations."""
+    """Shorten a name to 1,000 characters, since the text repeats it for each relation of the named thing."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _tag_replacement(tag: re.Match[str]) -> str:
-    """Join words that formatting splits, as in `<b>M</b>ember`, but not the cells of a table."""
+    """Return what replaces a tag: nothing inside a word, as in `<b>M</b>ember`, but a blank between table cells."""
     if _ENDS_A_LINE.match(tag.group()):
         return "\n"
     return " " if tag.group().lower().startswith(("<td", "</td", "<th", "</th", "<img")) else ""
@@ -52,10 +52,10 @@ def _tag_replacement(tag: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class DiagramCell:
-    """A shape, a connector or a label. `data` are the attributes of the object around the cell, if there is one.
+    """A shape, a connector or a label of a diagram.
 
-    `x` and `y` are pixels within the parent; for the label of a connector `x` is its position from -1 (source) to 1
-    (target).
+    `data` holds the attributes of the object around the cell, if the file has such an object. `x` and `y` are pixels
+    within the parent cell. For the label of a connector, `x` is its position from -1 (source) to 1 (target).
     """
 
     id: str
@@ -77,13 +77,13 @@ class DiagramCell:
 
     @property
     def name(self) -> str:
-        """The label in one line, shortened to the length of a name."""
+        """The label in one line, shortened to at most 1,000 characters."""
         return shorten_name(self.words)
 
 
 @dataclass(frozen=True)
 class Diagram:
-    """One page of a file; `number` counts from 1. `notes` report problems of its cells."""
+    """One page of a draw.io file. `number` counts pages from 1. `notes` report problems of the cells."""
 
     number: int
     name: str
@@ -92,19 +92,19 @@ class Diagram:
 
     @cached_property
     def by_id(self) -> dict[str, DiagramCell]:
-        """The cells by id, which is unique in a diagram."""
+        """The cells of the diagram by id. Each id is unique in the diagram."""
         return {cell.id: cell for cell in self.cells}
 
     @cached_property
     def children(self) -> dict[str, list[DiagramCell]]:
-        """The cells by the id of their parent, in the order of the file."""
+        """The child cells of each parent id, in the order of the file."""
         children: dict[str, list[DiagramCell]] = {}
         for cell in self.cells:
             children.setdefault(cell.parent, []).append(cell)
         return children
 
     def around(self, cell: DiagramCell) -> Iterator[DiagramCell]:
-        """Yield the parents of a cell, innermost first, until one is missing or repeated."""
+        """Yield the parents of a cell, innermost first, until a parent is missing or repeated."""
         seen = {cell.id}
         while (parent := self.by_id.get(cell.parent)) and parent.id not in seen and len(seen) <= _MAX_DEPTH:
             seen.add(parent.id)
@@ -112,7 +112,7 @@ class Diagram:
             cell = parent
 
     def inside(self, cell: DiagramCell) -> Iterator[DiagramCell]:
-        """Yield the cells inside a cell at any depth, each once."""
+        """Yield each cell that is inside the given cell, at any depth."""
         seen = {cell.id}
         waiting = [cell]
         while waiting:
@@ -123,12 +123,12 @@ class Diagram:
                     yield child
 
     def labels_of(self, edge: DiagramCell) -> list[DiagramCell]:
-        """The labels along a connector, from source to target."""
+        """The labels along a connector, ordered from source to target."""
         return sorted((cell for cell in self.children.get(edge.id, ()) if cell.label), key=lambda cell: cell.x)
 
 
 def read_cells(model: "_Element", number: int, name: str) -> Diagram:
-    """Read the cells of an mxGraphModel; the second cell of the same id gets another id."""
+    """Read the cells of an mxGraphModel element. A cell whose id is already in use gets another id."""
     cells: list[DiagramCell] = []
     repeated: list[str] = []
     names = UniqueNames()
@@ -179,16 +179,16 @@ def _diagram_notes(diagram: Diagram, repeated: list[str]) -> Iterator[str]:
     outermost = {cell.id: (cell, *diagram.around(cell))[-1] for cell in diagram.cells}
     circles = [cell.id for cell in diagram.cells if outermost[cell.id].parent in diagram.by_id]
     for problem, ids in (
-        ("cells that share an id with an earlier one", repeated),
-        ("cells inside one that does not exist", missing),
-        ("cells inside themselves, or too deep inside others", circles),
+        ("cells that share an id with an earlier cell", repeated),
+        ("cells inside a cell that does not exist", missing),
+        ("cells inside themselves, or nested too deeply", circles),
     ):
         if ids:
             yield f"diagram {diagram.number}: {problem}: {len(ids)} ({list_names(ids)})"
 
 
 def list_names(names: list[str], most: int = 5) -> str:
-    """List the first few of `names`, each shortened to 60 characters, and the number of the others."""
+    """List the first `most` names, each shortened to 60 characters, and the number of names left out."""
     shown = [name if len(name) <= 60 else f"{name[:59]}…" for name in names[:most]]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(shown) + more

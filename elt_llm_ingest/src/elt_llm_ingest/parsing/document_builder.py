@@ -13,12 +13,12 @@ MAX_TERM_LENGTH = 100
 
 
 def collapse_blanks(text: str) -> str:
-    """Return the text with single blanks in its lines and without its empty lines."""
+    """Return the text with single blanks between words and without empty lines."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
 class TermMarks:
-    """Collect the spans of the terms that the markup of a document marks."""
+    """Collect the spans of the terms that the markup of a document marks as terms."""
 
     def __init__(self) -> None:
         self._definitions: list[Pair] = []
@@ -26,29 +26,29 @@ class TermMarks:
         self._leading: list[Span] = []
 
     def define(self, term: Span, body: Span) -> None:
-        """Add a term of a definition list with its meaning."""
+        """Add the span of a term in a definition list with the span of its definition."""
         self._definitions.append((*term, *body))
 
     def name(self, start: int, end: int) -> None:
-        """Add a term that is marked as the one its sentence defines; ignore spans that are empty or too long."""
+        """Add the span of a term that the markup marks as defined in its sentence. Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._terms.append((start, end))
 
     def lead(self, start: int, end: int) -> None:
-        """Add emphasised words at the start of a paragraph; ignore spans that are empty or too long."""
+        """Add the span of emphasised words at the start of a paragraph. Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._leading.append((start, end))
 
     def lead_after(self, span: Span, text: str, label: str, term: str) -> None:
-        """Add `term` if the block `text` at `span` consists of `label`, `term` and more words."""
+        """Add the span of `term` if the block `text` at `span` consists of `label`, `term` and further words."""
         term = " ".join(term.split())
         offset = len(label) + 1 if label else 0
         if term and len(text) == span[1] - span[0] and text.startswith(term, offset):
             self.lead(span[0] + offset, span[0] + offset + len(term))
 
     def artefacts(self) -> dict[str, Any]:
-        """The artefact of a document; no entry if nothing is marked."""
-        # Elements of one kind may be nested around the same words.
+        """Return the marked terms as an artefact of the document, or an empty mapping if no term is marked."""
+        # Nested elements can mark the same words twice.
         marked = MarkedTerms(
             tuple(sorted(set(self._definitions))), tuple(sorted(set(self._terms))), tuple(sorted(set(self._leading)))
         )
@@ -56,7 +56,10 @@ class TermMarks:
 
 
 class DefinitionListMarks:
-    """Mark one definition list: several terms may share a meaning, and a meaning may have several parts."""
+    """Collect the terms and definitions of one definition list.
+
+    Several terms may share a definition, and a definition may have several parts.
+    """
 
     def __init__(self, marks: TermMarks) -> None:
         self._marks = marks
@@ -64,34 +67,34 @@ class DefinitionListMarks:
         self._bodies: list[Span] = []
 
     def term(self, span: Span | None) -> None:
-        """Add the span of the next term; None if the term has no words."""
+        """Add the span of the next term. `span` is None for a term without words."""
         if self._bodies:
             self.end()
         if span:
             self._terms.append(span)
 
     def body(self, span: Span | None) -> None:
-        """Add the span of a meaning, or of a further part of it; None if it has no words."""
+        """Add the span of a definition or of a further part of the same definition. `span` is None without words."""
         if span:
             self._bodies.append(span)
 
     def styled(self, style: str, span: Span | None) -> None:
-        """Add a paragraph by the role of its style: `term` or `body`. Any other role ends the list."""
+        """Add a paragraph whose style has the role `term` or `body`. Any other role ends the list."""
         {"term": self.term, "body": self.body}.get(style, lambda _: self.end())(span)
 
     def end(self) -> None:
-        """End the meaning of the terms so far."""
+        """End the current definition, so that the next term starts a new entry."""
         for term in self._terms:
-            # Markup that is wrongly nested may put a term into its own body.
+            # Wrongly nested markup may put a term into its own definition.
             if self._bodies and term[1] <= self._bodies[0][0]:
                 self._marks.define(term, (self._bodies[0][0], self._bodies[-1][1]))
         self._terms, self._bodies = [], []
 
 
 class DocumentBuilder:
-    """Append blocks to a growing text, separated by an empty line, or by a line end where `tight`.
+    """Append blocks to a growing text. An empty line separates blocks, or a line end where `tight` is set.
 
-    `marks` are the terms that the markup of the file names.
+    `marks` collects the terms that the markup of the file marks.
     """
 
     def __init__(self) -> None:
@@ -105,38 +108,38 @@ class DocumentBuilder:
 
     @property
     def end(self) -> str:
-        """The text that was appended last; empty after a heading."""
+        """The text that was appended last, or "" after a heading."""
         return self._parts[-1] if self._blocks and self._blocks[-1].kind != "heading" else ""
 
     @property
     def count(self) -> int:
-        """The number of blocks."""
+        """The number of blocks so far."""
         return len(self._blocks)
 
     def span(self, first: int, stop: int | None = None) -> tuple[int, int] | None:
-        """The start and end of blocks[first:stop] in the text; None if there are none."""
+        """Return the start and end offset of blocks[first:stop] in the text, or None if there are no such blocks."""
         blocks = self._blocks[max(0, first) : stop]
         return (blocks[0].start, blocks[-1].end) if blocks else None
 
     def start_page(self) -> None:
-        """Start a new page with the next block."""
+        """Start a new page at the next block."""
         self._pending_pages += 1
 
     def add(self, text: str, kind: BlockKind = "prose", *, header: str = "", tight: bool = False) -> None:
-        """Append a block without the white space around it; ignore an empty one."""
+        """Append a block of text without white space at either end. Ignore a text without words."""
         if text := text.strip():
             start = self._append(text, "\n" if tight else "\n\n")
             self._blocks.append(Block(start, self._length, kind, header))
 
     def add_heading(self, text: str, level: int) -> None:
-        """Append a heading, which opens a section; ignore an empty one."""
+        """Append a heading, which opens a section. Ignore a heading without words."""
         if text := text.strip():
             start = self._append(text, "\n\n")
             self._blocks.append(Block(start, self._length, "heading"))
             self._sections.append(Section(start, level, " ".join(text.split())))
 
     def resume(self, text: str) -> None:
-        """Continue the last block, as a paragraph does on the next page."""
+        """Continue the last block with further text, as for a paragraph that continues on the next page."""
         block = self._blocks[-1]
         self._append(text.strip(), " ")
         self._blocks[-1] = Block(block.start, self._length, block.kind, block.header)
@@ -144,7 +147,7 @@ class DocumentBuilder:
     def build(
         self, title: str, metadata: Mapping[str, MetadataValue] | None = None, notes: tuple[str, ...] = ()
     ) -> ParsedDocument:
-        """Return the document; pages without a block after the last one are empty pages at its end."""
+        """Return the document. Pages that were started after the last block become empty pages at its end."""
         self._open_pages(self._length)
         return ParsedDocument(
             "".join(self._parts),
@@ -173,14 +176,14 @@ class DocumentBuilder:
 
 
 class UniqueNames:
-    """Give every name once: a name that is taken becomes the first free of `name~2`, `name~3`, ..."""
+    """Make names unique: a name already in use becomes the first free one of `name~2`, `name~3`, and so on."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """Return `wanted` where it is free, else `wanted` with a number."""
+        """Return the wanted name if it is free, else the name with a number."""
         name = wanted
         while name in self._taken:
             self._last[wanted] = self._last.get(wanted, 1) + 1
@@ -194,9 +197,9 @@ _INVALID_CHARACTERS = re.compile(r"[^\w.~:/-]", re.ASCII)
 
 
 class PartNames(UniqueNames):
-    """Unique names `kind/id` in which every character that is invalid in an id or a path is replaced."""
+    """Make names of document parts, `kind/id`, that are unique and valid in ids and paths."""
 
     def part_name(self, kind: str, identifier: str) -> str:
-        """Return a name such as entity/1f0c; the second of two names that look alike gets a number."""
+        """Return a name such as entity/1f0c, with a number if an earlier part has the same name."""
         fitting = _INVALID_CHARACTERS.sub("-", identifier[:_MAX_NAME_LENGTH]).strip("/.") or "-"
         return self.take(f"{kind}/{fitting.replace('..', '-').replace('//', '/')}")

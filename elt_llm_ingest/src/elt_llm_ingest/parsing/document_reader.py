@@ -1,6 +1,6 @@
-"""The contract of a reader: LlamaIndex's BaseReader with a parsed document, a name and a version.
+"""The interface of all readers: LlamaIndex's BaseReader with a parsed document, a name and a version.
 
-Parsed documents convert to LlamaIndex documents and back.
+The module also converts parsed documents to LlamaIndex documents and back.
 """
 
 from abc import abstractmethod
@@ -17,7 +17,10 @@ from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
 
 def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
-    """Convert to a LlamaIndex document whose `metadata` holds the structure, hidden from prompts and embeddings."""
+    """Convert a parsed document to a LlamaIndex document.
+
+    The metadata holds the pages, sections and blocks. They are excluded from prompts and embeddings.
+    """
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],
@@ -34,7 +37,7 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
 
 
 def from_llama_document(node: BaseNode) -> ParsedDocument:
-    """Convert back from a LlamaIndex document; a document of another reader has text and title only."""
+    """Convert a LlamaIndex document to a parsed document. One of another reader has only a text and a title."""
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),
@@ -46,9 +49,9 @@ def from_llama_document(node: BaseNode) -> ParsedDocument:
 
 
 class DocumentReader(BaseReader):
-    """Parse one file into a text and its structure; the same bytes always give the same result.
+    """Parse one file into a text and its structure. The same bytes always give the same result.
 
-    `name` and `version` are part of a document version's identity: raise `version` when the text could differ.
+    `name` and `version` are part of a document version's identity. Raise `version` when a change may alter the text.
     """
 
     name: ClassVar[str]
@@ -56,12 +59,15 @@ class DocumentReader(BaseReader):
 
     @property
     def identity(self) -> str:
-        """The reader as a document version records it; a reader whose arguments change the text adds them."""
+        """The name and version of the reader, as a document version records them.
+
+        A reader adds its text-changing options.
+        """
         return f"{self.name}-{self.version}"
 
     @abstractmethod
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument with the reason if that fails."""
+        """Parse the file; raise UnreadableDocument with the reason if the file cannot be parsed."""
 
     def load_data(self, file: Path, *args: Any, **load_kwargs: Any) -> list[Document]:
         """Return the file as one LlamaIndex document whose metadata holds pages, sections and blocks."""

@@ -18,7 +18,7 @@ def known_values(**values: MetadataValue | None) -> dict[str, MetadataValue]:
 
 @dataclass(frozen=True)
 class Block:
-    """The paragraph, heading, item or row at text[start:end]; `header` is the header row of a table's row."""
+    """A paragraph, heading, list item or table row at text[start:end]. `header` is the header row above a table row."""
 
     start: int
     end: int
@@ -28,14 +28,14 @@ class Block:
 
 @dataclass(frozen=True)
 class ParsedDocument:
-    """The text of a file and its structure. All offsets are characters of `text`, ascending.
+    """The text of a file and its structure. All offsets count characters of `text` and ascend.
 
-    `pages[i]` is the offset of page i + 1; empty if the format has no pages. `blocks` do not overlap and have only
-    white space between them. `notes` are sentences for the report, such as pages without a text layer.
+    `pages[i]` is the offset of page i + 1. `pages` is empty if the format has no pages. `blocks` do not overlap, and
+    only white space is between them. `notes` are sentences for the ingest report, such as "page 3 has no text layer".
 
-    `metadata` has `authors` (joined by "; "), `year` (a number), `url` and `page_unit` ("slide", "sheet", "diagram";
-    absent for pages) where the file has them. `parts` are separate documents within the file, `artefacts` JSON
-    values by name that are stored with the generation, such as an enterprise model.
+    `metadata` may have `authors` (joined by "; "), `year` (a number), `url`, and `page_unit` ("slide", "sheet" or
+    "diagram" if the format has no pages). `parts` are separate documents inside the file. `artefacts` are JSON values
+    by name, such as an enterprise model, that are stored with the generation.
     """
 
     text: str
@@ -50,28 +50,28 @@ class ParsedDocument:
 
     @cached_property
     def outline(self) -> Outline:
-        """The pages and sections."""
+        """The pages and sections as an outline, which finds the page and headings of an offset."""
         return Outline(self.pages, self.sections)
 
     @property
     def characters(self) -> int:
-        """The length of the text, including all parts."""
+        """The number of characters of the text and of all parts."""
         return len(self.text) + sum(len(part.document.text) for part in self.parts)
 
     def page_at(self, offset: int) -> int | None:
-        """The page that holds `offset`, from 1; None where the format has no pages."""
+        """Return the page number, from 1, at an offset; None if the format has no pages."""
         return self.outline.page_at(offset)
 
     def section_path(self, offset: int) -> tuple[str, ...]:
-        """Titles of the headings above `offset`, outermost first."""
+        """Return the titles of the headings above an offset, outermost first."""
         return self.outline.section_path(offset)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A document within a file, such as one fact sheet of an inventory.
+    """A document inside a file, such as one fact sheet of an inventory.
 
-    `name` is unique in the file and becomes `file#name`; a job may split a file by `group`, such as the type.
+    `name` is unique in the file; the part is stored as `file#name`. A job may split a file by `group`, such as a type.
     """
 
     name: str

@@ -30,7 +30,7 @@ from elt_llm_ingest.parsing.xml_guard import check_xml_members, parse_xml
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-MAX_CELLS = 5_000_000  # of the grid between the first and the last cell of a sheet
+MAX_CELLS = 5_000_000  # cells between the first and the last filled cell of a sheet
 _COLUMN = re.compile(rb"\sr\s{0,3}=\s{0,3}[\"']([A-Za-z]{1,3})[0-9]")
 _ROW = re.compile(rb"\sr\s{0,3}=\s{0,3}[\"'][A-Za-z]{1,3}([0-9]{1,9})")
 _CELL = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{1,300})>")
@@ -44,7 +44,10 @@ _ROWS_REPEATED = re.compile(rb"number-rows-repeated=\"([0-9]{1,12})\"")
 
 @dataclass
 class SheetExtent:
-    """The rows and columns of the filled part of a sheet, and the text of errors by (row, column) from 0."""
+    """The number of rows and columns in the filled area of a sheet.
+
+    `errors` holds the text of error values, such as `#REF!`, by (row, column) from 0.
+    """
 
     rows: int = 0
     columns: int = 0
@@ -52,20 +55,20 @@ class SheetExtent:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the sheet has more cells than are read."""
+        """Whether the filled area has more cells than the limit."""
         return self.rows * self.columns > MAX_CELLS
 
     @property
     def description(self) -> str:
-        """The size in words, with the limit."""
-        return f"spreads over {self.rows:,} rows and {self.columns:,} columns, {MAX_CELLS:,} cells at most are read"
+        """The size of the filled area in words, with the limit."""
+        return f"spreads over {self.rows:,} rows and {self.columns:,} columns, more than {MAX_CELLS:,} cells"
 
 
 def xlsx_extent(xml: bytes) -> SheetExtent:
-    """Measure the XML of an XLSX sheet."""
+    """Measure the filled area of a sheet in the XML of an XLSX file."""
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
-        # Whole columns may be formatted and empty: only cells with content count.
+        # Whole columns may be formatted but empty, so that only cells with content count.
         filled = [match.group() for match in _CELL.finditer(xml) if not match.group().endswith(b"/>")]
         extent = _bounding_box(
             {name for cell in filled for name in _COLUMN.findall(cell)},
@@ -95,7 +98,7 @@ def _column_number(letters: bytes) -> int:
 
 
 def ods_extents(xml: bytes) -> list[SheetExtent]:
-    """Measure the sheets in the content of an ODS file, in order; repeated cells count each time."""
+    """Measure the filled areas of the sheets in the XML of an ODS file, in order. Each repetition of a cell counts."""
     extents: list[SheetExtent] = []
     row = _RowExtent(SheetExtent())
     for match in _ODS_TAG.finditer(xml):
@@ -116,7 +119,7 @@ def ods_extents(xml: bytes) -> list[SheetExtent]:
 
 
 class _RowExtent:
-    """Follow the rows of a sheet; its extent grows with each row that has a filled cell."""
+    """Measure the rows of a sheet one by one. The extent grows with each row that has a filled cell."""
 
     def __init__(self, extent: SheetExtent) -> None:
         self._extent = extent
@@ -150,14 +153,18 @@ _CONTENT = "content.xml"
 _PIECE = 65_536
 _WITH_CELLS = re.compile(r"xl/(?:worksheets/)?[^/]{1,200}\.xml|xl/(?:worksheets/)?_rels/[^/]{1,200}\.rels")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
-# Names that programs and libraries write in place of an unknown author.
+# Names that programs write when they do not know the author.
 _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "unknown", "user", "author")
 
 
 def _check_package(path: Path) -> tuple[dict[str | int, SheetExtent], dict[str, MetadataValue]]:
-    """Check a zip package before a library opens it; raise UnreadableDocument if it is unsafe or damaged.
+    """Check the zip package of a workbook before a library opens the file.
 
-    Return the extent of each sheet by its name, or by its number from 0 in an ODS file, and the metadata of the file.
+    Return the extents of the sheets and the metadata of the file. An XLSX sheet is found by its name, an ODS sheet by
+    its number from 0.
+
+    Raises:
+        UnreadableDocument: the package is unsafe or damaged.
     """
     with open_archive(path) as archive:
         archive.check_members()
@@ -169,14 +176,14 @@ def _check_package(path: Path) -> tuple[dict[str | int, SheetExtent], dict[str, 
 
 
 def _check_well_formed(archive: Archive, name: str) -> None:
-    """Parse XML without storing it: on truncated XML the library may never return."""
+    """Parse the XML of a member without keeping it, since the library may never return on truncated XML."""
     from lxml import etree
 
     discard: Any = SimpleNamespace(close=lambda: None)
     parser = etree.XMLParser(target=discard, resolve_entities=False, no_network=True, huge_tree=False)
     try:
         data = archive.read_member(name)
-        # In pieces: with tens of megabytes at once the parser refuses its own buffer as an attack.
+        # In pieces, since the parser refuses a buffer of tens of megabytes as an attack.
         for start in range(0, len(data), _PIECE):
             parser.feed(data[start : start + _PIECE])
         parser.close()
@@ -186,11 +193,11 @@ def _check_well_formed(archive: Archive, name: str) -> None:
 
 def _sheet_extents(archive: Archive) -> dict[str | int, SheetExtent]:
     if _CONTENT in archive:
-        # One sheet beyond the limit refuses the file, as the library loads all sheets when it opens the file.
+        # A single sheet beyond the limit refuses the file, since the library loads all sheets of an ODS file at once.
         sheets = ods_extents(archive.read_member(_CONTENT))
         for number, extent in enumerate(sheets, 1):
             if extent.is_too_large:
-                raise UnreadableDocument(f"cannot be laid out: sheet {number} {extent.description}")
+                raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
         return dict(enumerate(sheets))
     if _WORKBOOK not in archive or _RELATIONS not in archive:
         return {}
@@ -205,7 +212,7 @@ def _sheet_extents(archive: Archive) -> dict[str | int, SheetExtent]:
 
 
 def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
-    """Author, year and title in the properties of the file."""
+    """Return author, year and title from the properties of the file."""
     name = next((name for name in _PROPERTIES if name in archive), None)
     if name is None:
         return {}
@@ -220,7 +227,7 @@ def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
 
 
 def _first_text(root: "_Element", name: str) -> str:
-    """The text of the first element of that local name, in one line."""
+    """Return the text of the first element with this local name, in one line."""
     return " ".join((root.findtext(f".//{{*}}{name}") or "").split())
 
 
@@ -231,11 +238,11 @@ _ZIP = b"PK"
 
 @dataclass(frozen=True)
 class Sheet:
-    """The filled area of one sheet. Empty cells are "", numbers are floats, formulas are their last values.
+    """The filled area of one sheet. Empty cells are "", numbers are floats, and formulas are their last values.
 
-    `rows` all have the same length and start at the first filled row and column. `merged` are the first and last
-    (row, column) of merged cells in `rows`, from 0; only the first cell has the value. `note` is the reason why a
-    sheet was not read.
+    All `rows` have the same length. They start at the first filled row and column. `merged` holds the first and the
+    last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
+    `note` is the reason why a sheet was not read.
     """
 
     name: str
@@ -247,14 +254,18 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Workbook:
-    """The sheets in order, including empty ones and charts; `metadata` has `authors`, `year`, `title` if known."""
+    """The sheets of a workbook in order, with empty sheets and charts. `metadata` may have authors, year and title."""
 
     sheets: list[Sheet]
     metadata: Mapping[str, MetadataValue]
 
 
 def open_workbook(path: Path) -> Workbook:
-    """Read all sheets of a workbook and its metadata; raise UnreadableDocument if it is none."""
+    """Read all sheets of a workbook and its metadata.
+
+    Raises:
+        UnreadableDocument: the file is not a workbook, or is encrypted, damaged or too large.
+    """
     data = read_bytes(path)
     extents, metadata = _check_package(path) if data.startswith(_ZIP) else ({}, {})
     with _name_errors(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:
@@ -286,7 +297,7 @@ def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellVa
 
 
 def _merged_ranges(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:
-    """Yield the merged ranges inside the filled area, counted from its start."""
+    """Yield the merged ranges inside the filled area, counted from the start of this area."""
     if sheet.start is None or sheet.end is None:
         return
     top, left = sheet.start
@@ -301,13 +312,13 @@ def _merged_ranges(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:
 
 @contextmanager
 def _name_errors() -> Iterator[None]:
-    """Translate the errors of the library, including a panic of its native code, which derives from BaseException."""
+    """Translate the errors of the library. A panic of its native code derives from BaseException."""
     try:
         yield
     except PasswordError as error:
         raise UnreadableDocument("is encrypted: a password is needed") from error
     except (CalamineError, OSError, ValueError, OverflowError) as error:
-        raise UnreadableDocument(f"is no workbook, or too damaged to open: {str(error)[:200]}") from error
+        raise UnreadableDocument(f"is not a workbook, or is too damaged to open: {str(error)[:200]}") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

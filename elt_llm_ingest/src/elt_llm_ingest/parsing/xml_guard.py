@@ -1,4 +1,4 @@
-"""Parse untrusted XML: no document type, no entities, no network access, limited nesting."""
+"""Parse untrusted XML without document type, entities or network access, and with limited nesting."""
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
@@ -13,21 +13,24 @@ if TYPE_CHECKING:
 
 XML_SUFFIXES = (".xml", ".rels", ".vml", ".rdf", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".svg")
 _HTML_SUFFIXES = (".xhtml", ".html", ".htm", ".svg", ".ncx")
-# Every repetition is bounded, so that a hostile prolog costs no more than its length.
+# Every repetition is bounded, so that the time is linear in the length of a hostile prolog.
 _DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})[\"']")
 _PLAIN_DOCTYPE = re.compile(r"<!DOCTYPE\s[^<>\[\]]{1,1000}>", re.IGNORECASE)
-# Encodings in which `<` is its ASCII byte: in others, such as UTF-7, markup could hide from the check.
+# The encodings in which `<` is its ASCII byte. In an encoding such as UTF-7, markup could hide from the check.
 _KNOWN = re.compile(r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d", re.IGNORECASE)
 
 
 def parse_xml(data: bytes, *, plain_doctype: bool = False) -> "_Element":
-    """Return the root element of an XML document; raise UnreadableDocument if it is damaged or refused.
+    """Return the root element of an XML document.
 
-    `plain_doctype` allows a DOCTYPE that declares nothing, as in XHTML.
+    `plain_doctype` allows a DOCTYPE that declares no entities, as in XHTML.
+
+    Raises:
+        UnreadableDocument: the XML is damaged, or has a DOCTYPE or an encoding that is not allowed.
     """
     from lxml import etree
 
-    # Without huge_tree the parser stops at 256 elements within elements and at 10 MB of text in one of them.
+    # Without huge_tree the parser stops at 256 levels of nesting and at 10 MB of text in one element.
     text = check_prolog(data, plain_doctype=plain_doctype)
     parser = etree.XMLParser(
         encoding="utf-8", resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, dtd_validation=False
@@ -45,7 +48,7 @@ def check_prolog(data: bytes, *, plain_doctype: bool = False) -> bytes:
     """Return the document in UTF-8 after checking everything before its root element.
 
     Raises:
-        UnreadableDocument: the document has a DOCTYPE (other than an allowed plain one) or an unusual encoding.
+        UnreadableDocument: the document has a DOCTYPE that is not allowed, or an unsupported encoding.
     """
     data = _in_utf8(data)
     position = 0
@@ -65,9 +68,12 @@ def check_prolog(data: bytes, *, plain_doctype: bool = False) -> bytes:
 
 
 def check_xml_members(archive: Archive) -> None:
-    """Check every XML member of a package before a library opens it; raise UnreadableDocument for a refused one.
+    """Check every XML member of a package before a library opens the package.
 
-    Only XHTML pages and pictures may have a DOCTYPE, one that declares nothing.
+    Only XHTML pages and SVG pictures may have a DOCTYPE, and it may declare no entities.
+
+    Raises:
+        UnreadableDocument: a member has a DOCTYPE or an encoding that is not allowed.
     """
     for name in archive.names:
         lowered = name.casefold()
@@ -79,7 +85,7 @@ def check_xml_members(archive: Archive) -> None:
 
 
 def is_comment(element: "_Element") -> bool:
-    """Whether a node is a comment, a processing instruction or an unexpanded entity rather than an element."""
+    """Whether a node is a comment, a processing instruction or an unexpanded entity instead of an element."""
     return callable(element.tag)
 
 
@@ -90,11 +96,11 @@ def _in_utf8(data: bytes) -> bytes:
     try:
         return data.decode(encoding).removeprefix("\ufeff").encode()
     except (UnicodeError, LookupError) as error:
-        raise UnreadableDocument(f"holds XML whose encoding is not {encoding} as declared") from error
+        raise UnreadableDocument(f"holds XML that cannot be decoded as {encoding}") from error
 
 
 def _encoding(data: bytes) -> str:
-    """Return the encoding; the bytes outweigh the declaration, as in every parser."""
+    """Return the encoding of the document. As in every XML parser, its bytes take precedence over its declaration."""
     if data.startswith(BOM_UTF8):
         return "utf-8"
     if data.startswith((BOM_UTF16_LE, b"<\0")):
@@ -104,7 +110,7 @@ def _encoding(data: bytes) -> str:
     match = _DECLARED.match(data)
     declared = match.group(1).decode("ascii", "replace").casefold() if match else "utf-8"
     if not _KNOWN.fullmatch(declared) or (data[:1] not in {b"<", b""} and not data[:200].lstrip().startswith(b"<")):
-        raise UnreadableDocument(f"holds XML in an encoding that is not read: {declared}")
+        raise UnreadableDocument(f"holds XML in an unsupported encoding: {declared}")
     return "utf-8" if declared.startswith(("utf", "us-ascii", "ascii")) else declared
 
 

@@ -1,4 +1,4 @@
-"""Readers: one file in, one parsed document out. A format's libraries are imported when its reader is created."""
+"""Readers turn one file into one parsed document. The libraries of a format are imported when its reader is created."""
 
 from importlib import import_module
 from pathlib import Path
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from elt_llm_ingest.parsing.document_reader import DocumentReader
     from elt_llm_ingest.readers.options import ReaderOptions
 
-# Refused with a message that names the format to save the file in, unless the content is of a newer format.
+# Files with these suffixes are refused, unless their content has a newer format. The message names this format.
 REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
-# The module and the class that read the files of some suffixes.
+# Suffixes, and the module and the class or function that creates their reader.
 _READERS = {
     (".md", ".markdown"): ("markdown", "MarkdownReader"),
     (".txt", ".text", ".rst"): ("plain", "PlainTextReader"),
@@ -34,12 +34,15 @@ _SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delim
 
 
 def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
-    """Create the reader for the suffix of a file; None for an unsupported suffix."""
+    """Create the reader for the suffix of a file, or return None for an unsupported suffix."""
     return create_named_reader("auto", path, options)
 
 
 def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
-    """Create a reader by its name, such as "html" or "docx"; "auto" chooses by the suffix of the file."""
+    """Create the reader with a name such as "html" or "docx", or return None for an unknown name.
+
+    The name "auto" chooses the reader by the suffix of the file.
+    """
     suffix = path.suffix if name == "auto" else _SUFFIX_OF_NAME.get(name, f".{name}")
     reader = _NAMED_READERS.get(name) or _READER_OF_SUFFIX.get(suffix.lower())
     if reader is None:

@@ -18,14 +18,17 @@ from elt_llm_ingest.readers.tables import write_sheet_table
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 65_536
 _SAMPLE_ROWS = 300
-# A delimiter left in a cell, other than a decimal or thousands mark or a comma in prose.
+# A delimiter that remains in a cell, except a decimal or thousands separator or a comma in prose.
 _SUSPECT_CELL = re.compile(r"[;\t|]|,(?![\s\d])|,\d{0,2},")
 _MAX_LINES_IN_CELL = 200
 _DECLARATION = "sep="
 
 
 def detect_delimiter(text: str, preferred: str = ",") -> str:
-    """Return the delimiter with the most even rows and no other delimiters in cells; `preferred` if none separates."""
+    """Return the delimiter that gives the most even rows without other delimiters in their cells.
+
+    If no delimiter separates columns, the result is `preferred`.
+    """
     sample = text[:_SAMPLE_CHARACTERS]
     if len(text) > len(sample):
         sample = sample[: sample.rfind("\n") + 1] or sample
@@ -35,14 +38,17 @@ def detect_delimiter(text: str, preferred: str = ",") -> str:
 
 
 def parse_rows(text: str, delimiter: str) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return all rows without blank lines, and a note if quotes do not balance and every line is read as a row."""
+    """Return all rows that are not blank, and notes.
+
+    If the quotes do not balance, each line is read as a row, and a note reports it.
+    """
     try:
         rows = [row for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter) if row]
     except csv.Error:
         rows = []
     swallowed = any(cell.count("\n") > _MAX_LINES_IN_CELL for row in rows for cell in row)
     if swallowed or (not rows and text.strip()):
-        return list(_parse_unquoted(text, delimiter)), ("quotes do not balance: each line is read as a row",)
+        return list(_parse_unquoted(text, delimiter)), ("the quotes do not balance, so each line is read as a row",)
     return rows, ()
 
 
@@ -60,7 +66,10 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
-    """Score from 0 to 1: the share of rows of the most frequent length, times the share of cells without delimiters."""
+    """Return a score from 0 to 1 for how well a delimiter fits.
+
+    The score is the share of rows with the most frequent length, times the share of cells without delimiters.
+    """
     lengths = Counter(len(row) for row in rows if len(row) > 1)
     if not lengths:
         return 0.0
@@ -71,7 +80,7 @@ def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
 
 
 class DelimitedReader(DocumentReader):
-    """Read .csv, .tsv and .tab; a cell over several lines becomes one line."""
+    """Read .csv, .tsv and .tab files. A cell of several lines becomes one line."""
 
     name: ClassVar[str] = "delimited"
     version: ClassVar[int] = 1
@@ -88,7 +97,7 @@ class DelimitedReader(DocumentReader):
 
 
 def _declared_delimiter(text: str) -> tuple[str, str]:
-    """Return the delimiter that a first line such as `sep=;` names, and the text below it."""
+    """Return the delimiter that a first line such as `sep=;` declares, or "", and the text below this line."""
     first, _, rest = text.partition("\n")
     bare = first.strip('" ')
     if bare.casefold().startswith(_DECLARATION) and len(bare) == len(_DECLARATION) + 1 and bare[-1] in ",;\t|:^~":

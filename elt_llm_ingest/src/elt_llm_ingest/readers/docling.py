@@ -23,7 +23,10 @@ DoclingConverter = Callable[[Path], Iterable[object]]
 
 
 class DoclingReader(DocumentReader):
-    """Read PDFs with a converter that is created for the first file and kept, since its models are large."""
+    """Read PDFs with a docling converter.
+
+    The converter is created for the first file and kept, since its models are large.
+    """
 
     name: ClassVar[str] = "docling"
     version: ClassVar[int] = 1
@@ -36,7 +39,7 @@ class DoclingReader(DocumentReader):
         return self._create()
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if docling cannot."""
+        """Parse the file; raise UnreadableDocument if docling cannot parse it."""
         try:
             items = self._converter(path)
         except (ValueError, RuntimeError, OSError) as error:
@@ -76,6 +79,6 @@ def require_docling() -> None:
 
 
 def create_converter() -> DoclingConverter:
-    """Create docling's converter with its default models."""
+    """Create a converter with docling's default models."""
     converter = import_module("docling.document_converter").DocumentConverter()
     return lambda path: [item for item, _ in converter.convert(path).document.iterate_items()]

@@ -43,7 +43,7 @@ _SIGNS = {
     f"{WORD}noBreakHyphen": "-",
 }
 _NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
-# Deleted or moved text, formatting and ruby annotations.
+# Deleted or moved text, properties of elements, ruby annotations and field codes.
 _HIDDEN_ELEMENTS = frozenset(
     (
         *(f"{WORD}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "sdtEndPr", "rt", "instrText")),
@@ -52,12 +52,12 @@ _HIDDEN_ELEMENTS = frozenset(
 )
 _PAGES = "{http://schemas.openxmlformats.org/officeDocument/2006/extended-properties}Pages"
 _FIRST_ROW = 0x20
-_WIDEST = 63  # columns, as in Word itself
+_WIDEST = 63  # columns, the limit of Word
 NoteMark = Callable[[str, str], str]
 
 
 class DocxNotes:
-    """Number notes in the order of their references; footnotes are `[1]`, endnotes `[i]`."""
+    """Number notes in the order of their references. Footnotes are numbered `[1]`, endnotes `[i]`."""
 
     def __init__(self, parts: "dict[str, _Element | None]") -> None:
         self._texts: dict[tuple[str, str], _Element] = {}
@@ -69,7 +69,10 @@ class DocxNotes:
                     self._texts[kind, note.get(f"{WORD}id", "")] = note
 
     def mark(self, kind: str, note_id: str) -> str:
-        """The mark of a note ("footnote", "endnote") in the text; "" for an unknown note or a second reference."""
+        """Return the mark in the text for a note of a kind ("footnote" or "endnote").
+
+        The mark is "" for an unknown note and for a second reference to a note.
+        """
         note = self._texts.pop((kind, note_id), None)
         if note is None:
             return ""
@@ -79,13 +82,13 @@ class DocxNotes:
         return mark
 
     def take(self) -> "list[tuple[str, _Element]]":
-        """Return the marks and elements of the notes that were marked since the last call."""
+        """Return the mark and the element of each note that was referenced since the last call."""
         pending, self._pending = self._pending, []
         return pending
 
 
 def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagraph:
-    """Read the visible text of a paragraph; `mark` gives the mark of a note by its kind and id."""
+    """Read the visible text of a paragraph. `mark` returns the mark of a note by its kind and id."""
     read = OfficeParagraph()
     for element, run in _visible_elements(paragraph):
         tag = element.tag
@@ -105,9 +108,10 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
 
 
 def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Element | None]]":
-    """Yield the elements of a paragraph in order, each with its run; of a hidden run only the run, boxes unopened.
+    """Yield the elements of a paragraph in order, each with its run.
 
-    No recursion: links, controls and insertions may nest runs to any depth.
+    Of a hidden run only the run itself is yielded, and of a text box only the box itself. There is no recursion, since
+    links, controls and insertions may nest runs to any depth.
     """
     pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
     while pending:
@@ -127,11 +131,11 @@ def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Eleme
 
 
 def trusted_page_count(package: OfficePackage, document: "_Element") -> int | None:
-    """The number of pages if the page breaks in the file agree with it, else None.
+    """Return the number of pages if the page breaks in the file agree with it, else None.
 
-    The breaks come from the last program that laid the file out, with its fonts and printer, and are missing before
-    empty paragraphs. An uncertain page number is worse than none, so the breaks must match the counted pages, and no
-    row may be split in several cells at once.
+    The breaks come from the last program that laid out the file, with its fonts and printer. They are missing before
+    empty paragraphs. Since an uncertain page number is worse than none, the number of breaks must match the page count
+    in the properties, and no table row may have breaks in several cells.
     """
     breaks = _count_breaks(document)
     properties = package.related_part("", "extended-properties") if breaks else None
@@ -142,7 +146,7 @@ def trusted_page_count(package: OfficePackage, document: "_Element") -> int | No
 
 
 def count_page_breaks(element: "_Element") -> tuple[int, int]:
-    """Count the pages that start before the first text of an element, and those that start after it."""
+    """Count the pages that start before the first text of an element, and the pages that start after it."""
     before = after = 0
     has_text = False
     for child in element.iter(_PAGE_BREAK, _TEXT):
@@ -160,17 +164,17 @@ def _count_breaks(element: "_Element") -> int:
 
 
 def docx_rows(table: "_Element") -> "list[_Element]":
-    """The rows of a table, without those deleted under tracking."""
+    """The rows of a table, without rows that a tracked change deletes."""
     return [row for row in _elements_inside(table, f"{WORD}tr") if not is_switched_on(row, "trPr/del")]
 
 
 def docx_cells(row: "_Element") -> "list[_Element]":
-    """The cells of a row."""
+    """Return the cells of a row, including those inside controls."""
     return list(_elements_inside(row, f"{WORD}tc"))
 
 
 def is_docx_layout_table(table: "_Element", styles: DocxStyles) -> bool:
-    """Whether a table is only layout: it has one column, or contains headings."""
+    """Whether a table serves only for layout: it has one column, or contains headings."""
     rows = [docx_cells(row) for row in docx_rows(table)]
     if all(len(cells) <= 1 for cells in rows):
         return True
@@ -179,9 +183,10 @@ def is_docx_layout_table(table: "_Element", styles: DocxStyles) -> bool:
 
 
 def docx_header_rows(table: "_Element", styles: DocxStyles, first: Sequence[str]) -> int:
-    """Count the header rows of a table: rows that repeat on each page, else a first row with its own format.
+    """Count the header rows of a table.
 
-    `first` are the texts of the first row: a row with an empty or repeated text names no columns.
+    They are the rows that repeat on each page, else a first row with a format of its own. `first` are the texts of the
+    first row. A row with an empty or repeated text is no header row.
     """
     rows = docx_rows(table)
     count = 0
@@ -195,7 +200,7 @@ def docx_header_rows(table: "_Element", styles: DocxStyles, first: Sequence[str]
 
 
 def docx_grid(table: "_Element", read_cell: "Callable[[_Element], str]") -> list[list[str]]:
-    """Return the texts of all rows; each cell is read once."""
+    """Return the texts of all rows. Each cell that a merged cell covers repeats the text of the merged cell."""
     rows: list[list[str]] = []
     for row in docx_rows(table):
         above = rows[-1] if rows else []
@@ -212,7 +217,7 @@ def docx_grid(table: "_Element", read_cell: "Callable[[_Element], str]") -> list
 
 
 def _elements_inside(parent: "_Element", tag: str) -> "Iterator[_Element]":
-    """Yield the elements of one kind in `parent`, also those in controls and insertions."""
+    """Yield the elements with a tag in `parent`, including those inside controls and insertions."""
     pending = list(reversed(parent))
     while pending:
         element = pending.pop()
@@ -240,7 +245,7 @@ def _has_special_first_row(table: "_Element") -> bool:
 
 
 class DocxBodyWriter(OfficeBodyWriter):
-    """Write the blocks of a Word body. `paged` if the page breaks of the document can be trusted."""
+    """Write the blocks of a Word body. `paged` states whether the page breaks of the document can be trusted."""
 
     def __init__(self, package: OfficePackage, document: "_Element", *, paged: bool) -> None:
         super().__init__()
@@ -268,7 +273,7 @@ class DocxBodyWriter(OfficeBodyWriter):
             elif child.tag == _ALTERNATIVES:
                 self._write_all(choose_alternatives(child))
             elif child.tag == f"{WORD}altChunk":
-                self.left_out.add("holds another document within, which is not read")
+                self.left_out.add("holds an embedded document, which is not read")
             elif child.tag not in _HIDDEN_ELEMENTS and not is_comment(child):
                 self.write(child)
 
@@ -296,11 +301,11 @@ class DocxBodyWriter(OfficeBodyWriter):
             self._mark_terms(first, label, paragraph.lead, self._styles.definition_part(element))
 
     def _read(self, element: "_Element") -> tuple[OfficeParagraph, str]:
-        """Read a paragraph and its number; its boxes are kept for after the block."""
+        """Read a paragraph and the label of its number. Its text boxes are written after its block."""
         paragraph = read_docx_paragraph(element, self._notes.mark)
         self._boxes += paragraph.boxes
         if paragraph.hidden:
-            self.left_out.add("holds hidden text, which is left out")
+            self.left_out.add("holds hidden text, which is not read")
         numbered = self._styles.numbering(element)
         return paragraph, self._numbering.label(numbered) if numbered else ""
 
@@ -311,7 +316,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         return "definition" if kind == "prose" and defines else kind
 
     def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
-        """Append a paragraph; where a page starts inside it, the paragraph continues on that page."""
+        """Append a paragraph. Where a page starts inside it, the paragraph continues on the new page."""
         segments: list[list[str]] = [[]]
         for piece in paragraph.pieces:
             if piece is not None:
@@ -351,7 +356,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         self._before = "table"
 
     def _cell_text(self, cell: "_Element") -> str:
-        """The text of a cell in one line; the rows of a table inside it are separated by semicolons."""
+        """Return the text of a cell in one line. Semicolons separate the rows of a table inside the cell."""
         texts = []
         for child in cell:
             if child.tag == _PARAGRAPH:
@@ -364,7 +369,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         return " ".join(filter(None, texts))
 
     def _write_aside(self) -> None:
-        """Append the boxes and notes of the last block."""
+        """Append the text boxes and notes of the last block."""
         boxes, self._boxes = self._boxes, []
         self._aside_depth += 1
         for box in boxes:
@@ -376,13 +381,13 @@ class DocxBodyWriter(OfficeBodyWriter):
 
 
 class DocxReader(DocumentReader):
-    """Read .docx and its kin, without headers, footers, comments, deletions and tables of contents."""
+    """Read .docx, .docm, .dotx and .dotm, without headers, footers, comments, deletions and tables of contents."""
 
     name: ClassVar[str] = "docx"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no Word file."""
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""
         with open_package(path, f"{WORD}document") as (package, document):
             pages = trusted_page_count(package, document)
             writer = DocxBodyWriter(package, document, paged=pages is not None)

@@ -22,7 +22,10 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The numbering of a paragraph. `level` is None where the list that names `style` defines it."""
+    """The list of a numbered paragraph, and its level in the list.
+
+    `level` is None if the numbering definition assigns the level to the paragraph style `style`.
+    """
 
     list_id: str
     level: int | None
@@ -35,24 +38,24 @@ def _word_path(path: str) -> str:
 
 
 def word_value(parent: "_Element | None", path: str) -> str | None:
-    """The w:val of a descendant such as `pPr/pStyle`, or None."""
+    """Return the w:val attribute of a descendant such as `pPr/pStyle`, or None."""
     element = None if parent is None else parent.find(_word_path(path))
     return None if element is None else element.get(VALUE)
 
 
 def is_switched_on(parent: "_Element | None", path: str) -> bool:
-    """Whether a switch such as `rPr/b` is set."""
+    """Whether an on/off property such as `rPr/b` is set."""
     element = None if parent is None else parent.find(_word_path(path))
     return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
 
 
 def is_emphasis(run: "_Element | None") -> bool:
-    """Whether a run is italic or of a character style for emphasis."""
+    """Whether a run is italic, or has a character style for emphasis."""
     return is_switched_on(run, "rPr/i") or (word_value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
 
 
 class DocxStyles:
-    """The styles of a document; a paragraph inherits from all styles that its own is based on."""
+    """The styles of a document. A paragraph inherits from its style and all styles that this style is based on."""
 
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else root.findall(f"{WORD}style")
@@ -60,7 +63,10 @@ class DocxStyles:
         self._outlines: dict[str | None, int | None] = {}
 
     def heading_level(self, paragraph: "_Element") -> int | None:
-        """1 to 9 for a heading, None for other text. A level of the paragraph itself outweighs that of its style."""
+        """Return 1 to 9 for a heading, None for other text.
+
+        A level of the paragraph itself takes precedence over the level of its style.
+        """
         outline = parse_number(word_value(paragraph, "pPr/outlineLvl"))
         if outline is None:
             style_id = word_value(paragraph, "pPr/pStyle")
@@ -71,7 +77,7 @@ class DocxStyles:
         return outline + 1 if outline is not None and outline < _BODY_LEVEL else None
 
     def is_title(self, paragraph: "_Element") -> bool:
-        """Whether a paragraph is the title of the document."""
+        """Whether a paragraph has the style of a document title."""
         return any(_style_name(style) == "title" for style in self._chain(word_value(paragraph, "pPr/pStyle")))
 
     def is_navigation(self, paragraph: "_Element") -> bool:
@@ -79,16 +85,16 @@ class DocxStyles:
         return bool(_NAVIGATION.match(self._own_name(paragraph)))
 
     def is_code(self, paragraph: "_Element") -> bool:
-        """Whether a paragraph is preformatted."""
+        """Whether a paragraph has a style for code or other preformatted text."""
         return bool(_CODE.search(self._own_name(paragraph)))
 
     def definition_part(self, paragraph: "_Element") -> str:
-        """`term` or `body` for the style of a definition list's paragraph, else empty."""
+        """Return the role of a paragraph in a definition list, `term` or `body`, by its style; "" if it has none."""
         name = self._own_name(paragraph)
         return "term" if "definition term" in name else "body" if "definition" in name else ""
 
     def numbering(self, paragraph: "_Element") -> ParagraphNumbering | None:
-        """The list of a paragraph, by itself or by its style; None if it has no number."""
+        """Return the list of a paragraph, set by the paragraph itself or by its style; None if it has no number."""
         level = parse_number(word_value(paragraph, "pPr/numPr/ilvl"))
         list_id = word_value(paragraph, "pPr/numPr/numId")
         style_id = ""
@@ -101,7 +107,7 @@ class DocxStyles:
         return None if list_id in {None, "0"} else ParagraphNumbering(list_id or "", level, style_id)
 
     def list_of_style(self, style_id: str | None) -> str | None:
-        """The id of the list that a numbering style refers to."""
+        """Return the id of the list that a numbering style refers to."""
         return word_value(self._styles.get(style_id or ""), "pPr/numPr/numId")
 
     def has_header_row(self, table_style: str | None) -> bool:
@@ -130,9 +136,9 @@ def _style_name(style: "_Element") -> str:
 
 
 def _outline_level(style: "_Element") -> int | None:
-    """The outline level, from 0, that a style itself sets, or None."""
+    """Return the outline level, from 0, that a style itself sets, or None."""
     outline = parse_number(word_value(style, "pPr/outlineLvl"))
-    # Names are English in every language of the program; only the ids are translated.
+    # Style names are English in every language of Word. Only the style ids are translated.
     if outline is None and (match := _HEADING.match(_style_name(style))):
         return int(match.group(1)) - 1
     return outline
@@ -144,7 +150,10 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """How one level of a list counts. `restart` is the level (from 1) whose step resets the count; 0 is none."""
+    """The numbering of one level of a list.
+
+    `restart` is the level, from 1, whose items reset the count; 0 means that the count is never reset.
+    """
 
     start: int = 1
     format: str = "decimal"
@@ -155,7 +164,7 @@ class NumberingLevel:
 
 
 class DocxNumbering:
-    """Count the numbered paragraphs of a document; call `label` once for each, in order."""
+    """Count the numbered paragraphs of a document. Call `label` once for each paragraph, in order."""
 
     def __init__(self, root: "_Element | None", styles: DocxStyles) -> None:
         self._lists: dict[str, tuple[str, dict[int, NumberingLevel]]] = {}
@@ -165,7 +174,7 @@ class DocxNumbering:
             self._read(root, styles)
 
     def label(self, numbered: ParagraphNumbering) -> str:
-        """Count a paragraph and return its label, such as `2.1` or a bullet; "" for none."""
+        """Count a paragraph and return its label, such as `2.1` or a bullet; "" if it has no label."""
         if numbered.list_id not in self._lists:
             return ""
         counted, levels = self._lists[numbered.list_id]
@@ -179,7 +188,7 @@ class DocxNumbering:
         return self._formatted(level, self._counts[counted], levels)
 
     def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
-        # A list that shares its definition with another continues its count, unless it sets a start.
+        # Lists with the same definition share one count, unless a list sets its own start.
         starts = self._starts.pop(list_id, {})
         for level in _LEVELS:
             if level in starts:
@@ -207,7 +216,7 @@ class DocxNumbering:
         lists = {item.get(f"{WORD}numId", ""): item for item in root.findall(f"{WORD}num")}
         for list_id, element in lists.items():
             abstract_id = word_value(element, "abstractNumId") or ""
-            # A definition may only point to a style, whose list points to the definition that counts.
+            # A definition may only refer to a style. The list of this style refers to the actual definition.
             linked = styles.list_of_style(word_value(abstracts.get(abstract_id), "numStyleLink"))
             if linked in lists:
                 abstract_id = word_value(lists[linked], "abstractNumId") or ""

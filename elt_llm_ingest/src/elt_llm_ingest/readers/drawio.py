@@ -23,9 +23,9 @@ from elt_llm_ingest.parsing.xml_guard import parse_xml
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-LARGEST_SUM = 50_000_000  # unpacked bytes of all diagrams of a file
-LARGEST_RATIO = 100  # unpacked to packed
-_RATIO_FROM = 1_000_000  # unpacked bytes; the ratio of a smaller diagram is not checked
+LARGEST_SUM = 50_000_000  # decompressed bytes of all diagrams of a file
+LARGEST_RATIO = 100  # decompressed size divided by compressed size
+_RATIO_FROM = 1_000_000  # decompressed bytes; the ratio of a smaller diagram is not checked
 _PIECE = 65_536
 _UNNAMED = "(no name)"
 _MAX_HEADING_LEVEL = 6
@@ -35,7 +35,7 @@ def read_diagrams(path: Path) -> list[Diagram]:
     """Read the diagrams of a file in their order.
 
     Raises:
-        UnreadableDocument: the file is no XML or refused, is no diagram, or a diagram cannot be unpacked.
+        UnreadableDocument: the file is not safe XML or not a diagram, or a diagram cannot be decompressed.
     """
     data = read_bytes(path)
     if not data.strip():
@@ -44,7 +44,7 @@ def read_diagrams(path: Path) -> list[Diagram]:
     if root.tag == "mxGraphModel":
         return [read_cells(root, 1, "")]
     if root.tag != "mxfile":
-        raise UnreadableDocument(f"is XML, but no draw.io diagram: its root is {str(root.tag)[:60]!a}")
+        raise UnreadableDocument(f"is XML, but not a draw.io diagram: its root is {str(root.tag)[:60]!a}")
     diagrams: list[Diagram] = []
     left = LARGEST_SUM
     for number, element in enumerate(root.iterfind("diagram"), start=1):
@@ -56,41 +56,41 @@ def read_diagrams(path: Path) -> list[Diagram]:
 
 
 def _diagram_model(element: "_Element", number: int, most: int) -> "tuple[_Element | None, int]":
-    """Return the model of a diagram, None for an empty one, and the number of its unpacked bytes."""
+    """Return the model of a diagram, or None if the diagram is empty, and the number of its decompressed bytes."""
     model = element.find("mxGraphModel")
     if model is not None:
         return model, 0
-    packed = (element.text or "").strip()
-    if not packed:
+    compressed = (element.text or "").strip()
+    if not compressed:
         return None, 0
-    data = _unpack(packed, number, most)
+    data = _decompress(compressed, number, most)
     model = parse_xml(data)
     if model.tag != "mxGraphModel":
-        raise UnreadableDocument(f"holds no model in diagram {number}: its root is {str(model.tag)[:60]!a}")
+        raise UnreadableDocument(f"holds diagram {number} without a model: its root is {str(model.tag)[:60]!a}")
     return model, len(data)
 
 
-def _unpack(packed: str, number: int, most: int) -> bytes:
+def _decompress(compressed: str, number: int, most: int) -> bytes:
     data = bytearray()
     try:
-        deflated = base64.b64decode("".join(packed.split()), validate=True)
+        deflated = base64.b64decode("".join(compressed.split()), validate=True)
         most = min(most, max(_RATIO_FROM, LARGEST_RATIO * len(deflated)))
         for piece in inflate_pieces(deflated):
             data += piece
             if len(data) > most:
-                raise UnreadableDocument(f"unpacks to more than a diagram holds, as bombs do: diagram {number}")
+                raise UnreadableDocument(f"holds diagram {number}, which decompresses to more than the limit")
     except (binascii.Error, ValueError, zlib.error) as error:
-        raise UnreadableDocument(f"is damaged: diagram {number} cannot be unpacked") from error
+        raise UnreadableDocument(f"is damaged: diagram {number} cannot be decompressed") from error
     return bytes(data) if data.lstrip().startswith(b"<") else _unquote(data)
 
 
 def _unquote(data: bytearray) -> bytes:
-    """Decode percent signs in pieces, since the library creates an object for each."""
+    """Decode percent escapes in pieces, since the library creates an object for each escape."""
     pieces: list[bytes] = []
     start = 0
     while start < len(data):
         end = start + _PIECE
-        inside = data.rfind(b"%", end - 2, end)  # a sign of three bytes is not cut
+        inside = data.rfind(b"%", end - 2, end)  # an escape of three bytes, such as %20, is never split
         end = inside if inside >= 0 else end
         pieces.append(unquote_to_bytes(bytes(data[start:end])))
         start = end
@@ -110,7 +110,7 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
 
 
 def connector_line(diagram: Diagram, edge: DiagramCell) -> str:
-    """Describe a connector, such as "Order -> Invoice: leads to"; empty if it has no names."""
+    """Describe a connector, such as "Order -> Invoice: leads to". The result is "" if nothing has a label."""
     ends = [_end_name(diagram, end) for end in (edge.source, edge.target)]
     labels = [cell.words for cell in (edge, *diagram.labels_of(edge)) if cell.label]
     if not labels and not all(ends):
@@ -127,7 +127,7 @@ def _end_name(diagram: Diagram, cell_id: str) -> str:
 
 
 class _ShapeWriter:
-    """Write the shapes of one diagram from the outside in, siblings from top to bottom and left to right."""
+    """Write the shapes of one diagram: outer shapes first, siblings from top to bottom and left to right."""
 
     def __init__(self, builder: DocumentBuilder, diagram: Diagram) -> None:
         self._builder = builder
@@ -135,10 +135,10 @@ class _ShapeWriter:
         self._written: set[str] = set()
 
     def write(self) -> None:
-        edges = {cell.id for cell in self._diagram.cells if cell.edge}  # the shapes inside are their labels
+        edges = {cell.id for cell in self._diagram.cells if cell.edge}  # the shapes inside a connector are its labels
         shapes = [cell for cell in self._diagram.cells if cell.vertex and cell.parent not in edges]
         self._write_all(cell for cell in shapes if not any(around.vertex for around in self._diagram.around(cell)))
-        # Shapes inside a circle of parents, which has no outermost one, are last.
+        # Shapes inside a circle of parents have no outermost parent, and are last.
         for cell in shapes:
             self._write_all((cell,))
 
@@ -177,13 +177,13 @@ def _reading_order(cells: Iterable[DiagramCell]) -> list[DiagramCell]:
 
 
 class LeanixModelReader(DocumentReader):
-    """Read a draw.io file as a model; refuse a file without fact sheets."""
+    """Read a draw.io file as an enterprise model, and refuse a file without fact sheets."""
 
     name = "leanix_model"
     version = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it holds no model."""
+        """Parse the file; raise UnreadableDocument if it holds no fact sheets."""
         diagrams = read_diagrams(path)
         if not _hold_fact_sheets(diagrams):
             raise UnreadableDocument("holds no fact sheets: no shape in it has a factSheetId")
@@ -191,13 +191,13 @@ class LeanixModelReader(DocumentReader):
 
 
 class DrawioReader(DocumentReader):
-    """Read each diagram as a page; a file whose shapes are fact sheets becomes an enterprise model."""
+    """Read each diagram as a page. A file whose shapes are fact sheets becomes an enterprise model."""
 
     name = "drawio"
     version = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is no draw.io file, damaged or refused."""
+        """Parse the file; raise UnreadableDocument if it is not a safe, undamaged draw.io file."""
         diagrams = read_diagrams(path)
         if _hold_fact_sheets(diagrams):
             return model_document(build_model(diagrams), path.stem)

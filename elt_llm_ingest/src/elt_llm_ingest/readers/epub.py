@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
-# Encryption of fonts only, so that they cannot be copied; the text of the book is readable.
+# These methods encrypt only fonts, against copying. The text of the book is readable.
 _SCRAMBLED_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 _NCX_TYPE = "application/x-dtbncx+xml"
@@ -33,9 +33,10 @@ _MAX_AUTHORS = 20
 
 @dataclass(frozen=True)
 class EpubBook:
-    """A book: the archive member of each chapter in reading order with its title in the table of contents, or "".
+    """The title, metadata and chapters of a book.
 
-    `missing` is the number of chapters that are listed and not in the file.
+    `chapters` maps the archive member of each chapter, in reading order, to its title in the table of contents, or "".
+    `missing` is the number of chapters that are listed but not in the file.
     """
 
     title: str
@@ -52,7 +53,7 @@ class _ManifestItem:
 
 
 def open_book(archive: Archive) -> EpubBook:
-    """Read the package of a book; raise UnreadableDocument if there is none or its chapters are encrypted."""
+    """Read the package of a book; raise UnreadableDocument if it has no package or its chapters are encrypted."""
     path = _package_path(archive)
     root = parse_xml(archive.read_member(path), plain_doctype=True)
     items: dict[str, _ManifestItem] = {}
@@ -60,7 +61,7 @@ def open_book(archive: Archive) -> EpubBook:
         member = _member_name(path, item.get("href", ""))
         items[item.get("id", "")] = _ManifestItem(member, item.get("media-type", ""), item.get("properties", ""))
     entries = [entry for entry in root.iterfind("{*}spine/{*}itemref") if entry.get("idref", "") in items]
-    # Pages outside the reading order, which others refer to, are last.
+    # Pages outside the reading order, to which other pages refer, are last.
     entries.sort(key=lambda entry: entry.get("linear") == "no")
     spine = [items[entry.get("idref", "")] for entry in entries]
     pages = [item.member for item in spine if item.kind in _PAGE_TYPES and "nav" not in item.properties.split()]
@@ -76,17 +77,17 @@ def open_book(archive: Archive) -> EpubBook:
 
 def _package_path(archive: Archive) -> str:
     if _CONTAINER not in archive:
-        raise UnreadableDocument(f"is no EPUB: it has no {_CONTAINER}")
+        raise UnreadableDocument(f"is not an EPUB: it has no {_CONTAINER}")
     container = parse_xml(archive.read_member(_CONTAINER), plain_doctype=True)
     for file in container.iterfind(".//{*}rootfile"):
         path = unquote(file.get("full-path", ""))
         if path in archive:
             return path
-    raise UnreadableDocument("is no EPUB: it has no package file")
+    raise UnreadableDocument("is not an EPUB: it has no package file")
 
 
 def _member_name(base: str, reference: str) -> str:
-    """The archive member that a reference in the file `base` leads to, without its fragment."""
+    """Return the archive member that a reference in the file `base` leads to, without its fragment."""
     return normpath(join(dirname(base), unquote(reference.partition("#")[0])))
 
 
@@ -102,7 +103,7 @@ def _refuse_encrypted(archive: Archive, pages: set[str]) -> None:
 
 
 def _table_of_contents(archive: Archive, items: Mapping[str, _ManifestItem]) -> dict[str, str]:
-    """The title of each page in the table of contents: the first entry that leads to the page."""
+    """Return the title of each page: that of the first entry in the table of contents that leads to it."""
     titles: dict[str, str] = {}
     for item in items.values():
         if item.member in archive and ("nav" in item.properties.split() or item.kind == _NCX_TYPE):
@@ -150,19 +151,22 @@ _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
 
 class EpubReader(DocumentReader):
-    """Read .epub, but nothing outside the file. A chapter without a heading gets its title in the contents."""
+    """Read .epub, but no resource outside the file.
+
+    A chapter without a heading gets its title in the table of contents as heading.
+    """
 
     name: ClassVar[str] = "epub"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is broken, hostile or protected against copying."""
+        """Parse the file; raise UnreadableDocument if it is damaged, unsafe or protected against copying."""
         with open_archive(path) as archive:
             book = open_book(archive)
             builder = DocumentBuilder()
             notes = [note for chapter in book.chapters.items() for note in _write_chapter(builder, archive, *chapter)]
         if book.missing:
-            notes.append(f"{book.missing} page{'s are' if book.missing > 1 else ' is'} listed and not in the file")
+            notes.append(f"{book.missing} page{'s are' if book.missing > 1 else ' is'} listed but not in the file")
         return builder.build(book.title or path.stem, book.metadata, tuple(dict.fromkeys(notes)))
 
 

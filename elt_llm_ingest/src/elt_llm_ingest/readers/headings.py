@@ -1,10 +1,10 @@
-"""Recognise and number headings and list items where the format does not mark them."""
+"""Recognise and number headings and list items where the format of a file does not mark them."""
 
 import re
 
 from elt_llm_ingest.parsing.parsed_document import BlockKind
 
-# Every part is bounded, so that a hostile line costs no more than its length.
+# Every repetition is bounded, so that the time is linear in the length of a hostile line.
 _NUMBERED = re.compile(
     r"(?:(?:chapter|section|part|article|appendix|annex)\s{1,3})?"
     r"(\d{1,3}(?:\.\d{1,3}){0,5}|[A-Z](?:\.\d{1,3}){1,5})\.?\s{1,8}(?=\w)",
@@ -30,7 +30,7 @@ _ROMANS = (
 
 
 def numbered_level(line: str) -> int | None:
-    """The level of a short line such as `3.2 Scope` (2); None if the line is no numbered heading."""
+    """Return the level of a short line such as `3.2 Scope` (here 2), or None if the line is no numbered heading."""
     line = line.strip()
     match = _NUMBERED.match(line)
     if not match or len(line) > _LONGEST_HEADING or line[-1] in ".,;:!?" or not line[match.end()].isupper():
@@ -39,28 +39,31 @@ def numbered_level(line: str) -> int | None:
 
 
 def underline_character(line: str) -> str | None:
-    """The character of a line that underlines a heading; None for any other line."""
+    """Return the character of a line of marks that underlines a heading, or None for any other line."""
     line = line.strip()
     return line[0] if len(line) >= 3 and line[0] in _UNDERLINES and line == line[0] * len(line) else None
 
 
 def starts_rule(line: str) -> bool:
-    """Whether a line starts a numbered rule, such as `12.3.1 The team ...`."""
+    """Whether a line starts a numbered rule, such as `12.3.1 The team shall meet`."""
     return bool(_RULE.match(line))
 
 
 def starts_item(line: str) -> bool:
-    """Whether a line starts a list item: a bullet, `1.`, `(a)`, `iv)`."""
+    """Whether a line starts a list item, with a bullet, `1.`, `(a)` or `iv)`."""
     return bool(_ITEM.match(line))
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """`rule`, `list` or `prose`, by how a line starts; `is_item` if the format marks it as a list item."""
+    """Return `rule`, `list` or `prose` by the start of a line.
+
+    `is_item` states that the format of the file marks the line as a list item.
+    """
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 
 def bold_heading_level(text: str, *, bold: bool) -> int | None:
-    """The level of a short line that is all bold; None if it is no heading."""
+    """Return the level of a short line in bold type, or None if the line is no heading."""
     if not bold or not text or "\n" in text or len(text) > _LONGEST_HEADING or text[-1] in ".,;:!?":
         return None
     if not any(letter.isalpha() for letter in text):
@@ -69,7 +72,7 @@ def bold_heading_level(text: str, *, bold: bool) -> int | None:
 
 
 def is_bold_definition(term: str, text: str) -> bool:
-    """Whether `text` defines the bold `term` that it starts with."""
+    """Whether `text` defines the bold `term` at its start."""
     term = " ".join(term.split())
     rest = text[len(term) :].strip()
     if not term or not rest or len(term) > _LONGEST_TERM:
@@ -78,18 +81,18 @@ def is_bold_definition(term: str, text: str) -> bool:
 
 
 def bullet_of_level(level: int) -> str:
-    """The bullet of a level, from 0; all levels from the third on have the same."""
+    """Return the bullet of a list level, from 0. All levels from the third on have the same bullet."""
     return _BULLETS[min(max(level, 0), len(_BULLETS) - 1)]
 
 
 def to_letters(value: int) -> str:
-    """Format 1 as a, 26 as z, 27 as aa, 28 as bb, as word processors count."""
+    """Format 1 as a, 26 as z, 27 as aa and 28 as bb, as word processors do."""
     turns, letter = divmod(value - 1, 26)
     return chr(ord("a") + letter) * min(turns + 1, 20) if value > 0 else str(value)
 
 
 def to_roman(value: int) -> str:
-    """Format 1 as i; numbers without a Roman form stay in digits."""
+    """Format 1 as i, 2 as ii and so on. Numbers without a Roman form stay in digits."""
     if not 0 < value < 4000:
         return str(value)
     numeral = ""
@@ -100,7 +103,7 @@ def to_roman(value: int) -> str:
 
 
 def format_number(count: int, number_format: str) -> str:
-    """Format a count as Word (`lowerRoman`) or OpenDocument (`i`) does; formats of other scripts give digits."""
+    """Format a number in a format of Word (`lowerRoman`) or OpenDocument (`i`). Unknown formats give digits."""
     match number_format:
         case "none" | "bullet" | "":
             return ""

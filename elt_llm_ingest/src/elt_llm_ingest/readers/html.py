@@ -20,13 +20,13 @@ from elt_llm_ingest.readers.headings import starts_rule
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
 _SPACE = re.compile(r"\s+")
-# A table with tables, headings or lists inside is only layout.
+# A table with tables, headings or lists inside serves only for layout.
 _LAYOUT = "table table, td h1, td h2, td h3, td ul, td ol, td pre"
 _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
 
 class LinePiece(NamedTuple):
-    """A piece of the text of a line. `term` is the number of the `dfn` element around the piece; 0 for none."""
+    """A piece of the text of a line. `term` is the number of the `dfn` element around the piece, or 0."""
 
     text: str
     emphasis: bool
@@ -34,7 +34,10 @@ class LinePiece(NamedTuple):
 
 
 class OpenEmphasis:
-    """The emphasis elements around the current text; each marks text up to the end of its first line with text."""
+    """The emphasis elements that are open at the current text.
+
+    Each element marks text up to the end of the first line in which it has text.
+    """
 
     def __init__(self) -> None:
         self._open: list[tuple[bool, int]] = []
@@ -55,17 +58,17 @@ class OpenEmphasis:
             self._open.append((True, term))
 
     def close(self) -> None:
-        """Close the last element."""
+        """Close the element that was opened last."""
         del self._open[-1:]
         self._ended = min(self._ended, len(self._open))
 
     def end_line(self) -> None:
-        """End a line with text: the open elements mark nothing more."""
+        """End a line with text, so that the open elements mark no further text."""
         self._ended = len(self._open)
 
 
 def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marker: str) -> None:
-    """Mark the terms of the last block: every `dfn`, and the emphasis at its start after its list marker."""
+    """Mark the terms of the last block: every `dfn`, and emphasis at its start, after the list marker."""
     offset, _ = builder.span(builder.count - 1) or (0, 0)
     terms: dict[int, Span] = {}
     lead: Span | None = None
@@ -80,7 +83,7 @@ def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marke
         builder.marks.name(offset + start, offset + end)
     if lead is None:
         return
-    # Emphasis may start before its list item.
+    # Emphasis may start before the list item that contains its text.
     text = builder.end
     start = max(lead[0], len(marker) + 1) if marker and text.startswith(f"{marker} ") else lead[0]
     if text[:start].removeprefix(marker).strip(_QUOTES) == "":
@@ -88,7 +91,7 @@ def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marke
 
 
 def _visible_spans(pieces: Iterable[LinePiece]) -> Iterator[tuple[LinePiece, Span]]:
-    """Yield the pieces with words, each with the span of its words in the line with single blanks."""
+    """Yield each piece that has words, with the span of its words in the line with single blanks."""
     length, after_blank = 0, True
     for piece in pieces:
         shown = _SPACE.sub(" ", piece.text)
@@ -113,7 +116,10 @@ _NOTE_LINKS = frozenset(("doc-noteref", "noteref", "footnote-reference", "footno
 
 
 class HtmlBlockWriter:
-    """Append the elements of one tree to a document, without recursion since trees may be nested to any depth."""
+    """Append the elements of one tree to a document.
+
+    There is no recursion, since trees may be nested to any depth.
+    """
 
     def __init__(self, builder: DocumentBuilder) -> None:
         self._builder = builder
@@ -127,7 +133,7 @@ class HtmlBlockWriter:
         self._emphasis = OpenEmphasis()
 
     def write(self, root: LexborNode) -> None:
-        """Append the content of `root`."""
+        """Append the content of an element."""
         pending: list[tuple[LexborNode, bool]] = [(root, False)]
         while pending:
             node, leaving = pending.pop()
@@ -167,7 +173,7 @@ class HtmlBlockWriter:
             self._emphasis.open(tag)
             return
         if tag in ("p", "div") and self._bare and self._line_text() == self._bare:
-            # The text of the item is in its own paragraph: its marker waits for that.
+            # The text of the list item is in a paragraph, so that its marker is written with this paragraph.
             return
         self._flush()
         if tag == "dl":
@@ -182,7 +188,7 @@ class HtmlBlockWriter:
             self._bare = marker.strip()
 
     def _marker(self, node: LexborNode) -> str:
-        """The marker of a list item: its number in an ordered list, else a bullet."""
+        """Return the marker of a list item: its number in an ordered list, else a bullet."""
         parent = node.parent
         if node.tag != "li":
             return ""
@@ -194,7 +200,7 @@ class HtmlBlockWriter:
         return f"{first + self._numbers[parent.mem_id] - 1}. "
 
     def _leaf(self, node: LexborNode) -> bool:
-        """Write a node as a whole; return False if its children are to be written one by one."""
+        """Write a node as a whole, or return False if its children are to be written one by one."""
         tag = node.tag or ""
         if tag == "-text":
             self._append(node.text_content or "")
@@ -227,7 +233,7 @@ class HtmlBlockWriter:
             mark_line_terms(self._builder, line, self._bare)
 
     def _write_table(self, table: LexborNode) -> None:
-        """Append the rows as `cell | cell`; a row of header cells is the header of those below."""
+        """Append the rows as `cell | cell`. A row of header cells is the header of the rows below it."""
         caption = table.css_first("caption")
         if caption:
             self._builder.add(_single_line(caption))
@@ -243,7 +249,10 @@ class HtmlBlockWriter:
 
 
 def _note_mark(link: LexborNode) -> str:
-    """`[1]` for a link to a note whose text is a bare figure, which looks like part of the sentence, else empty."""
+    """Return `[1]` for a link to a note whose text is a bare number, else "".
+
+    Without brackets, the number would look like part of the sentence.
+    """
     attributes = link.attributes
     roles = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
     text = link.text().strip() if _NOTE_LINKS.intersection(roles) else ""
@@ -261,7 +270,7 @@ def _follows_item(node: LexborNode) -> bool:
     return before is not None and before.tag in ("li", "dd")
 
 
-# In order of preference: only the first key with values counts, as a page often names its authors twice.
+# Keys in order of preference. Only the first key with values counts, since a page often names its authors twice.
 _AUTHOR_KEYS = ("citation_author", "dc.creator", "dcterms.creator", "author", "article:author")
 _DATE_KEYS = (
     *("citation_publication_date", "citation_date", "citation_year", "dcterms.issued", "dc.date.issued", "dc.date"),
@@ -273,7 +282,7 @@ _MAX_VALUE_LENGTH = 1000
 
 
 def html_metadata(tree: LexborHTMLParser) -> dict[str, MetadataValue]:
-    """Return the metadata of a page under the keys of a document's metadata."""
+    """Return the language, description, authors, year and web address of a page, if the page states them."""
     meta = _meta_values(tree)
     root = tree.css_first("html")
     language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "") if root else ""
@@ -290,7 +299,7 @@ def html_metadata(tree: LexborHTMLParser) -> dict[str, MetadataValue]:
 
 
 def _meta_values(tree: LexborHTMLParser) -> dict[str, list[str]]:
-    """The contents of `meta` elements by lower-case name; web addresses are ignored as authors."""
+    """Return the contents of `meta` elements by lower-case name. A web address is not accepted as an author."""
     meta: dict[str, list[str]] = {}
     for node in tree.css("meta[content]"):
         name = node.attributes.get("name") or node.attributes.get("property") or node.attributes.get("itemprop") or ""
@@ -305,7 +314,7 @@ _DECLARATION_BYTES = 4096
 _CHARSET = re.compile(rb"charset\s{0,5}=\s{0,5}[\"']?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}encoding=[\"']([A-Za-z0-9_.:-]{2,40})")
 _XHTML = "http://www.w3.org/1999/xhtml"
-# XHTML may close an element in its own tag, where an HTML parser takes all following text as its content.
+# XHTML may close an element in its own tag. An HTML parser would take all following text as its content.
 _BARE_ELEMENT = re.compile(
     r"<(a|b|code|dd|div|dt|em|h[1-6]|i|iframe|li|p|script|span|strong|style|td|textarea|th|title|tr)\b"
     r"(|\s[^<>]{0,2000})/>"
@@ -316,17 +325,17 @@ _BOILERPLATE = (
     "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox"
 )
 _MAIN = "main, [role=main]"
-# The main element must hold this share of the words of the page, else the whole page is read.
+# The main element must hold this share of the words of the page. Otherwise the whole page is read.
 _LEAST_SHARE = 0.4
-# Enough for any real page, and few enough that a hostile one costs seconds at most.
+# More than any real page needs, and few enough that a hostile page costs seconds at most.
 _MOST_REMOVED = 20_000
-# The parser compares each attribute of a tag with all before it.
+# The parser compares each attribute of a tag with all earlier ones, so that its time is quadratic.
 _MOST_ATTRIBUTES = 20_000
 _TAG = re.compile(r"<[A-Za-z][^>]*")
 
 
 class HtmlReader(DocumentReader):
-    """Read .html and .xhtml, but nothing that the page refers to."""
+    """Read .html and .xhtml files, but no other file that a page refers to."""
 
     name: ClassVar[str] = "html"
     version: ClassVar[int] = 3
@@ -360,10 +369,10 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
 
 
 def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
-    """Return the main element, or the body without its boilerplate, after removing hidden elements from the tree.
+    """Remove hidden elements from the tree; return the main element, or the body without its boilerplate.
 
-    Boilerplate with a large share of the words stays: a page may be one form, or be inside an aside. None if the page
-    is empty. The element is valid as long as its tree.
+    Boilerplate with a large share of the words is kept, since all text of a page may be inside a form or an aside. The
+    result is None if the page is empty. The returned element is valid as long as its tree.
     """
     body = tree.body
     if body is None:
@@ -379,7 +388,7 @@ def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def page_title(tree: LexborHTMLParser) -> str:
-    """The title or the first heading of a page; empty if it has neither."""
+    """Return the title or the first heading of a page; "" if the page has neither."""
     for selector in ("head > title", "h1", "title"):
         node = tree.css_first(selector)
         if node and (text := " ".join(node.text().split())):
@@ -388,7 +397,7 @@ def page_title(tree: LexborHTMLParser) -> str:
 
 
 def _innermost_first(node: LexborNode, selector: str) -> list[LexborNode]:
-    """Return the matches, inner before outer ones, so that removing one never frees a later one."""
+    """Return the matching elements, inner before outer ones, so that none is freed before its own removal."""
     return list(reversed(node.css(selector)[:_MOST_REMOVED]))
 
 
@@ -398,7 +407,7 @@ def _remove(nodes: Iterable[LexborNode]) -> None:
 
 
 def _language_switch_item(link: LexborNode) -> LexborNode | None:
-    """The list item around a link to the page in another language, if it has no other text."""
+    """Return the list item around a link to the page in another language, if the item has no other text."""
     item = link.parent
     return item if item is not None and _count_words(item) == _count_words(link) else None
 

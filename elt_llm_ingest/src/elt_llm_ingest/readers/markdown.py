@@ -1,4 +1,4 @@
-"""Read Markdown: the text is the source without front matter and inline images; blocks are spans of its lines."""
+"""Read Markdown. The text is the source without front matter and inline images; blocks are spans of its lines."""
 
 import html
 import re
@@ -27,7 +27,10 @@ _URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
 
 
 def split_front_matter(text: str) -> tuple[int, dict[str, str]]:
-    """Return the offset of the body (0 without front matter) and the top-level values; lists are joined by "; "."""
+    """Return the offset of the body and the top-level values of the front matter.
+
+    The offset is 0 without front matter. The items of a list are joined by "; ".
+    """
     lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
     if end is None or lines[0].rstrip() != "---":
@@ -56,7 +59,7 @@ def _unquoted_value(value: str) -> str:
 
 
 def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]:
-    """Return the values with authors, year and web address under the keys that every reader uses."""
+    """Return the values, with authors, year and web address under the keys that all readers use."""
     return {key: value for key, value in values.items() if key not in ("author", "year")} | known_values(
         authors=next((values[key] for key in _AUTHOR_KEYS if values.get(key)), ""),
         year=find_year(*(values.get(key, "") for key in _DATE_KEYS)),
@@ -64,17 +67,17 @@ def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]
     )
 
 
-# Type, parameters and payload of an address. Possessive, so that each character is matched once.
+# Type, parameters and payload of an address. The payload is possessive, so that each character is matched once.
 _ADDRESS = re.compile(r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w.+=-]{1,60}){0,4},[^\s\"'<>()\[\]]*+", re.IGNORECASE)
-# A definition of only such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole line.
+# A line that only defines such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole.
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{0,9}<?$")
-_SHORTEST = 64  # characters of an address to remove; shorter ones are examples in a text about addresses
+_SHORTEST = 64  # characters; shorter addresses are examples in a text about addresses, and stay
 
 
 def remove_inline_images(text: str) -> str:
-    """Remove `data:` addresses: `![Logo](data:image/png;base64,...)` becomes `![Logo]()`.
+    """Remove `data:` addresses, so that `![Logo](data:image/png;base64,...)` becomes `![Logo]()`.
 
-    The names of pictures and all other addresses stay. Time is linear in the length.
+    The names of pictures and all other addresses stay. The time is linear in the length of the text.
     """
     kept: list[str] = []
     position = 0
@@ -90,7 +93,7 @@ def remove_inline_images(text: str) -> str:
 
 
 def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span of an address, or of the line that only defines a name for it."""
+    """Return the span of an address, or of the whole line if the line only defines a name for the address."""
     before = text[max(0, start - 300) : start].rpartition("\n")[2]
     if not _DEFINITION.match(before):
         return start, end
@@ -103,7 +106,7 @@ _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 
 
 class MarkdownReader(DocumentReader):
-    """Read .md; front matter becomes metadata and is no part of the text, so that no answer quotes it.
+    """Read .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
     The text is the source below the front matter, without pictures that are embedded as `data:` addresses.
     """
@@ -124,7 +127,7 @@ class MarkdownReader(DocumentReader):
 
 
 class _Outline:
-    """Convert the block tokens of markdown-it, which have line numbers, to spans of the text."""
+    """The blocks and sections of a text, converted from the block tokens of markdown-it, which have line numbers."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -136,7 +139,7 @@ class _Outline:
 
     def _blocks(self) -> Iterator[Block]:
         parser = MarkdownIt("commonmark").enable("table")
-        # Inline markup stays in the text, so it need not be parsed.
+        # Inline markup stays in the text, so that parsing it is unnecessary.
         parser.core.ruler.enableOnly(["normalize", "block"])
         header: str | None = None  # None before the first row of a table, empty if that row has no words
         for token in parser.parse(self.text):
@@ -167,7 +170,7 @@ class _Outline:
         return self.text[span[0] : span[1]]
 
     def _below(self, token: Token, end: int) -> int:
-        """The end of the line of dashes under the header of a table."""
+        """Return the end of the line of dashes under the header of a table."""
         first = token.map[0] if token.map else 0
         return max(end, min(self.offsets[min(first + 2, len(self.offsets) - 1)] - 1, len(self.text)))
 
@@ -179,7 +182,7 @@ class _Outline:
 
 
 def heading_text(source: str) -> str:
-    """Return a heading without its markup: `## **Scope** [x](y)` gives `Scope x`."""
+    """Return a heading without its markup, so that `## **Scope** [x](y)` gives `Scope x`."""
     lines = [line for line in source.split("\n") if line.strip("=- \t")]
     bare = " ".join(lines).strip().strip("#").strip()
     return html.unescape(" ".join(_MARKS.sub("", _LINK.sub(r"\1", bare)).split())) or bare
@@ -191,7 +194,7 @@ def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks, and the text between them (link definitions, rules, table separators) as prose."""
+    """Yield the blocks, and the text between them, such as link definitions and thematic breaks, as prose."""
     position = 0
     for block in [*blocks, Block(len(text), len(text), "prose")]:
         start, end = _strip_span(text, position, block.start)

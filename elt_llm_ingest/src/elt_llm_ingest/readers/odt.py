@@ -58,7 +58,7 @@ _SKIPPED_IN_TEXT = frozenset(
 _SIGNS = {f"{TEXT}tab": " ", f"{TEXT}line-break": "\n"}
 _PARAGRAPHS = frozenset((f"{TEXT}p", f"{TEXT}h"))
 _ITEMS = frozenset((f"{TEXT}list-item", f"{TEXT}list-header"))
-# Indexes of the document, tracked deletions, declarations.
+# Tables of contents, indexes, tracked deletions and declarations.
 _SKIPPED_ELEMENTS = frozenset(
     (
         *(f"{TEXT}{name}" for name in ("table-of-content", "illustration-index", "table-index", "object-index")),
@@ -73,7 +73,7 @@ _ENCRYPTION = f"{{{_NAMES}:manifest:1.0}}encryption-data"
 
 @dataclass(frozen=True)
 class ListLevel:
-    """How one level of a list counts; a bullet has no number format."""
+    """The numbering of one level of a list. `format` is the number format, "" for a bullet."""
 
     format: str = ""
     prefix: str = ""
@@ -85,13 +85,13 @@ class ListLevel:
 
 @dataclass
 class ListCounter:
-    """The current numbers of one list."""
+    """The current numbers of one list, one for each level."""
 
     levels: Mapping[int, ListLevel]
     counts: dict[int, int] = field(default_factory=dict)
 
     def step(self, level: int, start: int | None = None) -> str:
-        """Count an item of a level (from 1), or start at `start`; return its label, such as `2.1.`."""
+        """Count an item at a level (from 1), or restart the count at `start`. Return the label, such as `2.1.`."""
         own = self.levels.get(level, ListLevel())
         for above in range(1, level):
             self.counts.setdefault(above, self.levels.get(above, ListLevel()).start)
@@ -108,7 +108,7 @@ class ListCounter:
 
 
 class OdtStyles:
-    """The styles of content.xml and styles.xml by family and name."""
+    """The styles of content.xml and styles.xml, by style family and name."""
 
     def __init__(self, *roots: "_Element | None") -> None:
         self._styles: dict[tuple[str, str], _Element] = {}
@@ -125,7 +125,10 @@ class OdtStyles:
                 self.outline = _list_levels(style)
 
     def is_bold(self, family: str, name: str | None) -> bool | None:
-        """Whether text of a style ("text", "paragraph") is bold; None where neither style nor bases define it."""
+        """Whether text of a style in the family "text" or "paragraph" is bold.
+
+        The result is None if neither the style nor the styles it is based on set a font weight.
+        """
         for style in self._chain(family, name):
             for properties in style.iter(f"{STYLE}text-properties"):
                 if weight := properties.get(f"{_FORMAT}font-weight"):
@@ -133,7 +136,7 @@ class OdtStyles:
         return None
 
     def is_a(self, name: str | None, *kinds: str) -> bool:
-        """Whether the name of a paragraph's style, or of one of its bases, contains one of the words."""
+        """Whether the name of a paragraph style, or of a style it is based on, contains one of the words."""
         for style in self._chain("paragraph", name):
             own = (style.get(f"{STYLE}display-name") or style.get(f"{STYLE}name") or "").casefold().replace("_20_", " ")
             if any(kind in own for kind in kinds):
@@ -170,19 +173,22 @@ def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of cells of a document that may still be repeated, since a few bytes can request any number."""
+    """The number of cells of a document that may still be repeated.
+
+    A few bytes of a file can request any number of repetitions.
+    """
 
     left: int = _MOST_REPEATED
 
     def allow(self, count: int, cells: int = 1) -> int:
-        """Return how many of `count` copies of some cells are allowed; the first always is."""
+        """Return how many of `count` copies of some cells are allowed, at least one."""
         allowed = max(1, min(count, 1 + self.left // max(1, cells)))
         self.left -= (allowed - 1) * cells
         return allowed
 
 
 def odt_rows(table: "_Element") -> "Iterator[tuple[_Element, bool]]":
-    """Yield the rows of a table, each with whether it belongs to the header."""
+    """Yield the rows of a table, each with whether it is a header row."""
     pending = [(child, False) for child in reversed(table)]
     while pending:
         element, header = pending.pop()
@@ -193,7 +199,7 @@ def odt_rows(table: "_Element") -> "Iterator[tuple[_Element, bool]]":
 
 
 def is_odt_layout_table(table: "_Element") -> bool:
-    """Whether a table is only layout: it has one column, or contains headings."""
+    """Whether a table serves only for layout: it has one column, or contains headings."""
     rows = [row.findall(_CELL) for row, _ in odt_rows(table)]
     if all(
         len(cells) <= 1 and not any(_repeat_count(cell, "number-columns-repeated") > 1 for cell in cells)
@@ -206,7 +212,10 @@ def is_odt_layout_table(table: "_Element") -> bool:
 def odt_grid(
     table: "_Element", read_cell: "Callable[[_Element], str]", budget: RepeatBudget
 ) -> tuple[list[list[str]], int]:
-    """Return the texts of all rows and the number of header rows; the text of a merged cell is in all it covers."""
+    """Return the texts of all rows, and the number of header rows.
+
+    Each cell that a merged cell covers repeats the text of the merged cell.
+    """
     grid: list[list[str]] = []
     header_rows = 0
     covering: dict[int, str] = {}
@@ -227,7 +236,7 @@ def _append_repeated(
     covering: dict[int, str],
     reading: "tuple[Callable[[_Element], str], RepeatBudget]",
 ) -> None:
-    """Append a cell with its repetitions; store its text in `covering` for the cells that it covers."""
+    """Append a cell with its repetitions. `covering` maps each covered column to the text of its merged cell."""
     covered = cell.tag == _COVERED
     read_cell, budget = reading
     text = "" if covered else read_cell(cell)
@@ -254,7 +263,7 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagr
     while pending:
         item, bold = pending.pop()
         if isinstance(item, str):
-            # Line ends in the XML are blanks; only text:line-break is a line end.
+            # A line end in the XML is a blank, since the element text:line-break marks a line end.
             read.pieces.append(TextPiece(_LINE_END.sub(" ", item), bold))
         elif not is_comment(item):
             pending += _read_element(item, bold, read, styles)
@@ -262,7 +271,7 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagr
 
 
 def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> "list[Piece]":
-    """Append an element that is text, a note or a frame; return the content of any other, last first."""
+    """Append an element if it is text, a note or a frame. Return the content of any other element, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(TextPiece(_SIGNS[tag], bold))
@@ -310,7 +319,7 @@ class OdtWriter(OfficeBodyWriter):
             elif child.tag == f"{TABLE}table":
                 self._write_table(child)
             elif child.get(f"{TEXT}display") == "none":
-                self.left_out.add("holds hidden text, which is left out")
+                self.left_out.add("holds hidden text, which is not read")
             elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
                 self.write(child)
 
@@ -388,7 +397,7 @@ class OdtWriter(OfficeBodyWriter):
         self._write_aside(aside)
 
     def _cell_text(self, cell: "_Element", aside: OfficeParagraph) -> str:
-        """The text of a cell in one line; the rows of a table inside it are separated by semicolons."""
+        """Return the text of a cell in one line. Semicolons separate the rows of a table inside the cell."""
         texts = []
         for child in cell:
             if child.tag in _PARAGRAPHS:
@@ -410,7 +419,6 @@ class OdtWriter(OfficeBodyWriter):
         return all(paragraph.is_bold for paragraph in paragraphs if paragraph.text)
 
     def _write_aside(self, paragraph: OfficeParagraph) -> None:
-        """Append the frames and notes of the last block."""
         self._aside_depth += 1
         for box in paragraph.boxes:
             self.write(box)
@@ -421,22 +429,22 @@ class OdtWriter(OfficeBodyWriter):
 
 
 class OdtReader(DocumentReader):
-    """Read .odt, without headers, footers, annotations, deletions and tables of contents.
+    """Read .odt files, without headers, footers, annotations, deletions and tables of contents.
 
-    A document has no pages: the format stores page breaks only in some files.
+    The document has no pages, since only some files of this format store page breaks.
     """
 
     name: ClassVar[str] = "odt"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no text document."""
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a text document."""
         with refuse_damage(), open_archive(path) as archive:
             _refuse_encrypted(archive)
             content = _parse_part(archive, "content.xml")
             bodies = [] if content is None else content.findall(f"{OFFICE}body/{OFFICE}text")
             if content is None or not bodies:
-                raise UnreadableDocument("is no OpenDocument text: it has no such body")
+                raise UnreadableDocument("is not an OpenDocument text: it has no text body")
             styles = OdtStyles(_parse_part(archive, "styles.xml"), content)
             writer = OdtWriter(styles, has_headings=next(content.iter(f"{TEXT}h"), None) is not None)
             for body in bodies:
@@ -450,7 +458,7 @@ def _parse_part(archive: Archive, name: str) -> "_Element | None":
 
 def _refuse_encrypted(archive: Archive) -> None:
     if _MANIFEST in archive:
-        # Older programs write a DOCTYPE that declares nothing.
+        # Older programs write a DOCTYPE without declarations.
         manifest = parse_xml(archive.read_member(_MANIFEST), plain_doctype=True)
         if next(manifest.iter(_ENCRYPTION), None) is not None:
             raise UnreadableDocument("is encrypted: a password is needed")

@@ -1,4 +1,4 @@
-"""Shared parts of the Office readers: package parts and relations, refusal of legacy and damaged files, paragraphs."""
+"""Shared parts of the Office readers: package parts, relations, paragraphs, and refusal of legacy or damaged files."""
 
 import posixpath
 import re
@@ -33,7 +33,11 @@ _STREAMS = (
 
 
 def refuse_legacy_office(path: Path) -> None:
-    """Raise UnreadableDocument with the format to save the file in if it is an OLE container or Rich Text."""
+    """Refuse OLE files and Rich Text.
+
+    Raises:
+        UnreadableDocument: the file has such a format; the message names the format to save the file in.
+    """
     data = read_bytes(path)
     if data.startswith(b"{\\rtf"):
         raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
@@ -44,7 +48,7 @@ def refuse_legacy_office(path: Path) -> None:
     for stream, reason in _STREAMS:
         if stream.encode("utf-16-le") in data:
             raise UnreadableDocument(reason)
-    raise UnreadableDocument("is an old binary office file: save it in a present format")
+    raise UnreadableDocument("is an old binary Office file: save it in a current format")
 
 
 _DAMAGE_ERRORS = 200
@@ -52,11 +56,11 @@ _DAMAGE_ERRORS = 200
 
 @contextmanager
 def refuse_damage() -> Iterator[None]:
-    """Raise UnreadableDocument for the errors of reading a damaged file; refusals pass unchanged."""
+    """Raise UnreadableDocument for errors that a damaged file causes. Other errors pass unchanged."""
     from lxml import etree
 
-    # Unknown names, invalid numbers, truncated streams, endless trees. Nothing broader: errors of this program, such
-    # as a wrong type or a missing attribute, must not be hidden.
+    # Unknown names, invalid numbers, truncated streams, endless trees. Broader classes would hide errors of this
+    # program, such as TypeError and AttributeError.
     families = (
         *(KeyError, IndexError, ValueError, OverflowError, EOFError),
         *(struct.error, zlib.error, BadZipFile, etree.LxmlError),
@@ -89,7 +93,7 @@ def parse_number(text: str | None) -> int | None:
 
 
 class TextPiece(NamedTuple):
-    """A piece of text in one format. `bold` is None where the format of the file leaves it open."""
+    """A piece of text in one format. `bold` is None if the file does not specify it."""
 
     text: str
     bold: bool | None = None
@@ -98,7 +102,7 @@ class TextPiece(NamedTuple):
 
 @dataclass
 class OfficeParagraph:
-    """The pieces of a paragraph's text, None where a page starts, with its text boxes and notes."""
+    """The pieces of a paragraph's text, with None where a page starts, and its text boxes and notes."""
 
     pieces: list[TextPiece | None] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
@@ -107,7 +111,7 @@ class OfficeParagraph:
 
     @property
     def raw(self) -> str:
-        """The text with all its blanks."""
+        """The text with all its white space."""
         return "".join(piece.text for piece in self.pieces if piece)
 
     @property
@@ -117,12 +121,12 @@ class OfficeParagraph:
 
     @property
     def term(self) -> str:
-        """The bold start of the text, with any blanks after it."""
+        """The bold text at the start of the paragraph, and any blanks that follow it."""
         return self._text_while(lambda piece: bool(piece.bold))
 
     @property
     def lead(self) -> str:
-        """The emphasised start of the text: bold, italic, or of a style for emphasis. Any blanks after it follow."""
+        """The bold, italic or otherwise emphasised text at the start, and any blanks that follow it."""
         return self._text_while(lambda piece: bool(piece.bold) or piece.emphasis)
 
     @property
@@ -138,7 +142,7 @@ class OfficeParagraph:
 class OfficeBodyWriter:
     """Write the body of a document block by block.
 
-    `title` is the text of the first title paragraph, `left_out` the reasons why content is left out.
+    `title` is the text of the first title paragraph. `left_out` holds notes on content that is not read.
     """
 
     def __init__(self) -> None:
@@ -150,7 +154,10 @@ class OfficeBodyWriter:
         self._aside_depth = 0
 
     def build(self, properties: "_Element | None", name: str) -> ParsedDocument:
-        """Return the document with the title and metadata of its properties; `name` is the title if it has none."""
+        """Return the document with the title and metadata from the properties of the file.
+
+        A document without a title gets its first heading as title, else `name`.
+        """
         self._definitions.end()
         title, metadata = read_properties(properties)
         document = self.builder.build(title or self.title, metadata, tuple(sorted(self.left_out)))
@@ -158,7 +165,10 @@ class OfficeBodyWriter:
         return replace(document, title=document.title or first)
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Mark the terms of the blocks from number `first`; `part` is their role in a definition list."""
+        """Mark the terms of the blocks from number `first`.
+
+        `part` is the role of these blocks in a definition list: `term`, `body` or "".
+        """
         span = self.builder.span(first)
         if span is None:
             return
@@ -168,7 +178,10 @@ class OfficeBodyWriter:
 
 
 class PackageRelation(NamedTuple):
-    """A reference of a part: `kind` is the last word of its type, `target` the name of another part."""
+    """A reference from one part to another.
+
+    `kind` is the last word of its type, `target` the name of the other part.
+    """
 
     kind: str
     target: str
@@ -183,7 +196,7 @@ class OfficePackage:
         self._relations: dict[str, dict[str, PackageRelation]] = {}
         mains = self.related("", "officeDocument")
         if not mains:
-            raise UnreadableDocument("is no office document: none is named in its package")
+            raise UnreadableDocument("is not an Office document: its package names no main part")
         self.main = mains[0]
 
     def part(self, name: str) -> "_Element":
@@ -194,16 +207,19 @@ class OfficePackage:
         return parse_xml(_STRICT.sub(_TRANSITIONAL, check_prolog(self._archive.read_member(known))))
 
     def related(self, part: str, kind: str) -> list[str]:
-        """The existing parts of one kind that a part refers to."""
+        """Return the names of the existing parts of one kind that a part refers to."""
         return [relation.target for relation in self.relations(part).values() if relation.kind == kind]
 
     def related_part(self, part: str, kind: str) -> "_Element | None":
-        """The first part of that kind, or None."""
+        """Return the root element of the first related part of that kind, or None."""
         names = self.related(part, kind)
         return self.part(names[0]) if names else None
 
     def relations(self, part: str) -> dict[str, PackageRelation]:
-        """The relations of a part by id ("" for the package), without targets that are external or missing."""
+        """Return the relations of a part by id. The name "" means the package itself.
+
+        Relations to external or missing targets are excluded.
+        """
         if part not in self._relations:
             self._relations[part] = dict(self._read_relations(part))
         return self._relations[part]
@@ -224,19 +240,21 @@ def open_package(path: Path, root: str) -> Iterator[tuple[OfficePackage, "_Eleme
     """Open an Office file whose document has the root element `root`; yield the package and that element.
 
     Raises:
-        UnreadableDocument: the file is no such document, or an error inside the `with` block shows that it is damaged.
+        UnreadableDocument: the file is not such a document, or an error inside the `with` block shows damage.
     """
     refuse_legacy_office(path)
     with refuse_damage(), open_archive(path) as archive:
         package = OfficePackage(archive)
         document = package.part(package.main)
         if document.tag != root:
-            raise UnreadableDocument(f"is another kind of document than its suffix: {document.tag[-40:]!a}")
+            raise UnreadableDocument(
+                f"holds another kind of document than its suffix indicates: {document.tag[-40:]!a}"
+            )
         yield package, document
 
 
 def choose_alternatives(alternate: "_Element") -> "list[_Element]":
-    """Return the visible content of mc:AlternateContent: the first choice that is not empty, else the fallback."""
+    """Return the visible content of mc:AlternateContent: the first non-empty choice, else the fallback."""
     for branch in (*alternate.findall(f"{COMPATIBILITY}Choice"), *alternate.findall(f"{COMPATIBILITY}Fallback")):
         if len(branch):
             return list(branch)

@@ -1,4 +1,4 @@
-"""Reader options: plain values, because they are sent to the parsing processes."""
+"""Options of the readers. They are plain values, since they are sent to the worker processes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,10 +8,10 @@ from elt_llm_core.settings.tree import IngestSettings
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """The choices in how files are read. They are part of a reader's identity and so of a document version's.
+    """The options for reading files. They are part of the identity of a reader and of a document version.
 
-    `ocr_languages` are tesseract's names joined by "+". `ocr_engine` is the installed program, such as
-    "tesseract 5.3.0"; empty if none is installed or `ocr` is off.
+    `ocr_languages` are the names that tesseract uses, joined by "+". `ocr_engine` is the installed program, such as
+    "tesseract 5.3.0"; it is "" if none is installed or `ocr` is off.
     """
 
     pdf_reader: Literal["pdfium", "docling"] = "pdfium"
@@ -21,7 +21,7 @@ class ReaderOptions:
 
     @classmethod
     def of(cls, settings: IngestSettings) -> "ReaderOptions":
-        """Return the options of the settings on this machine; look for tesseract only if OCR is on."""
+        """Return the options from the settings. Tesseract is looked up on this machine only if OCR is on."""
         from elt_llm_ingest.readers.tesseract import installed_version
 
         engine = installed_version() if settings.ocr else ""

@@ -1,4 +1,4 @@
-"""Read plain text: paragraphs, underlined and numbered headings, pages at form feeds."""
+"""Read plain text: paragraphs, underlined and numbered headings, and pages that form feeds separate."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -10,12 +10,12 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, underline_character
 
-# A text with this many underlined headings underlines all: its short lines with a number are list items.
+# A text with this many underlined headings underlines all headings, so that its numbered short lines are list items.
 _MIN_UNDERLINED = 3
 
 
 class PlainTextReader(DocumentReader):
-    """Read .txt and .rst; the text is that of the file, with form feeds as line ends."""
+    """Read .txt and .rst files. The text is that of the file, with line ends in place of form feeds."""
 
     name: ClassVar[str] = "plain"
     version: ClassVar[int] = 2
@@ -32,7 +32,7 @@ class PlainTextReader(DocumentReader):
 
 
 class _Outline:
-    """Find blocks and sections in one pass over the paragraphs."""
+    """The blocks and sections of a text, found in one pass over its paragraphs."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -49,7 +49,7 @@ class _Outline:
         return tuple(self.blocks), tuple(self.sections)
 
     def _heading_lines(self, lines: list[tuple[int, int]]) -> int:
-        """Record the heading at the top of a paragraph and return how many lines it has."""
+        """Record the heading at the top of a paragraph, and return the number of its lines."""
         if len(lines) >= 2 and (level := self._underlined(lines)):
             count = 3 if underline_character(self._line(lines[0])) and len(lines) > 2 else 2
         elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
@@ -62,7 +62,7 @@ class _Outline:
         return count
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
-        """Whether the first line, or the line between two lines of marks, has marks of its length under it."""
+        """Whether a line of marks underlines the first line, or the second if the first also consists of marks."""
         texts = [self._line(line) for line in lines[:3]]
         below = texts[1:] if underline_character(texts[0]) else texts
         return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), 20)
@@ -71,7 +71,11 @@ class _Outline:
         return self.text[span[0] : span[1]]
 
     def _underlined(self, lines: list[tuple[int, int]]) -> int | None:
-        """The level of a heading with a line under it, or over and under it, by the order of first use."""
+        """Return the level of a heading that has a line of marks under it, or both over and under it.
+
+        The first kind of marks in the text has level 1, the next kind level 2, and so on. The result is None for other
+        text.
+        """
         over = underline_character(self._line(lines[0]))
         title = lines[1] if over else lines[0]
         under = lines[2] if over and len(lines) > 2 else lines[1]
@@ -86,7 +90,7 @@ class _Outline:
         return self.underlines.index(key) + 1
 
     def _body(self, lines: list[tuple[int, int]]) -> None:
-        """Add one block, or one for each rule or list item that a line starts."""
+        """Add one block for the paragraph, and one for each line that starts a rule or list item."""
         block: Block | None = None
         for start, end in lines:
             kind = kind_of_line(self.text[start:end])
@@ -98,7 +102,7 @@ class _Outline:
 
 
 def paragraph_spans(text: str) -> list[list[tuple[int, int]]]:
-    """Spans of the stripped lines of each paragraph; blank lines separate paragraphs."""
+    """Return the spans of the stripped lines of each paragraph. Blank lines separate paragraphs."""
     paragraphs: list[list[tuple[int, int]]] = [[]]
     start = 0
     for line in text.split("\n"):

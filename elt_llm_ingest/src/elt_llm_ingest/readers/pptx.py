@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _SKIPPED_ELEMENTS = frozenset((f"{DRAWING}pPr", f"{DRAWING}rPr", f"{DRAWING}endParaRPr"))
-# Fields for the number of the slide and the date.
+# Fields that show the slide number or the date.
 _RUNNING_FIELDS = ("slidenum", "datetime")
 _COUNTED = (("arabic", "decimal"), ("alphaLc", "a"), ("alphaUc", "A"), ("romanLc", "i"), ("romanUc", "I"))
 _BULLETS = tuple(f"{DRAWING}{name}" for name in ("buNone", "buChar", "buAutoNum", "buBlip"))
@@ -41,12 +41,12 @@ _RUNNING_PLACEHOLDERS = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
 _GROUP = f"{SLIDE}grpSp"
 _SHAPES = frozenset((f"{SLIDE}sp", f"{SLIDE}graphicFrame", _GROUP, f"{SLIDE}cxnSp", f"{SLIDE}pic"))
 _PLACES = (f"{SLIDE}spPr/{DRAWING}xfrm", f"{SLIDE}grpSpPr/{DRAWING}xfrm", f"{SLIDE}xfrm")
-# Shapes whose tops differ by less are side by side; in English Metric Units, 914,400 an inch.
+# Shapes whose tops differ by less are side by side. The unit is the English Metric Unit, 914,400 per inch.
 _SAME_ROW = 180_000
 
 
 def plain_text(paragraphs: "_Element") -> str:
-    """Return all text in an element, a line for each paragraph."""
+    """Return all text in an element, one line for each paragraph."""
     return "\n".join(filter(None, map(paragraph_text, paragraphs.iter(f"{DRAWING}p"))))
 
 
@@ -71,7 +71,10 @@ def paragraph_text(paragraph: "_Element") -> str:
 
 
 def slide_lines(body: "_Element", styles: "Sequence[_Element]") -> Iterator[tuple[str, BlockKind]]:
-    """Yield the paragraphs of a text body with their kinds. `styles` are its inherited list styles, nearest first."""
+    """Yield the paragraphs of a text body, each with its block kind.
+
+    `styles` are the inherited list styles of the body, nearest first.
+    """
     counts: dict[int, int] = {}
     for paragraph in body.findall(f"{DRAWING}p"):
         text = paragraph_text(paragraph)
@@ -87,7 +90,7 @@ def slide_lines(body: "_Element", styles: "Sequence[_Element]") -> Iterator[tupl
 
 
 def _bullet_style(properties: "_Element | None", level: int, styles: "Sequence[_Element]") -> "_Element | None":
-    """The bullet of a paragraph, or of the nearest style with a bullet for its level."""
+    """Return the bullet element of a paragraph, or of the nearest style with a bullet for its level."""
     inherited = (style.find(f"{DRAWING}lvl{level + 1}pPr") for style in styles)
     for source in (properties, *inherited):
         for element in () if source is None else source:
@@ -111,7 +114,7 @@ def _line_marker(sign: "_Element", level: int, counts: dict[int, int]) -> str:
 
 
 def table_grid(table: "_Element") -> list[list[str]]:
-    """Return the texts of all rows; the text of a merged cell is in every row and column it covers."""
+    """Return the texts of all rows. Each cell that a merged cell covers repeats the text of the merged cell."""
     rows: list[list[str]] = []
     for row in table.findall(f"{DRAWING}tr"):
         above = rows[-1] if rows else []
@@ -128,7 +131,10 @@ def table_grid(table: "_Element") -> list[list[str]]:
 
 
 def chart_grid(chart: "_Element") -> list[list[str]]:
-    """Return a row for each category below a row with the names of the series; values as the chart last showed them."""
+    """Return the cached values of a chart as a table.
+
+    The first row holds the names of the series. Each further row holds a category and its values.
+    """
     series = list(chart.iter(f"{CHART}ser"))[: MAX_COLUMNS - 1]
     columns = [_series_points(one, "val") or _series_points(one, "yVal") for one in series]
     categories: dict[int, str] = {}
@@ -141,7 +147,7 @@ def chart_grid(chart: "_Element") -> list[list[str]]:
 
 
 def _series_points(series: "_Element", role: str) -> dict[int, str]:
-    """The cached points of a series by index; those of several levels are joined, outermost first."""
+    """Return the cached points of a series by index. Category levels are joined, outermost first."""
     points: dict[int, str] = {}
     for source in series.findall(f"{CHART}{role}"):
         for point in source.iter(f"{CHART}pt"):
@@ -153,12 +159,12 @@ def _series_points(series: "_Element", role: str) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class PlaceholderModels:
-    """The layout and the master of a slide, nearest first, whose placeholders the slide fills."""
+    """The layout and the master of a slide, nearest first. The slide fills the placeholders in them."""
 
     roots: "Sequence[_Element]" = ()
 
     def of(self, shape: "_Element") -> "list[_Element]":
-        """The placeholders that a shape inherits from."""
+        """Return the placeholders of the layout and master that a shape inherits from."""
         own = placeholder_element(shape)
         if own is None:
             return []
@@ -170,7 +176,7 @@ class PlaceholderModels:
         return models
 
     def list_styles(self, shape: "_Element") -> "list[_Element]":
-        """The list styles of the paragraphs of a shape, nearest first."""
+        """Return the list styles for the paragraphs of a shape, nearest first."""
         styles = [style for source in (shape, *self.of(shape)) for style in source.iter(f"{DRAWING}lstStyle")]
         if placeholder_kind(shape) in {"body", "obj"}:
             styles += [style for root in self.roots for style in root.iter(f"{SLIDE}bodyStyle")]
@@ -178,18 +184,18 @@ class PlaceholderModels:
 
 
 def placeholder_element(shape: "_Element") -> "_Element | None":
-    """The element that names the placeholder of the layout that a shape fills, or None."""
+    """Return the element of a shape that names the placeholder it fills, or None."""
     return next(iter(shape.findall(f"*/{SLIDE}nvPr/{SLIDE}ph")), None)
 
 
 def placeholder_kind(shape: "_Element") -> str:
-    """The kind of placeholder a shape is, such as "title" or "body"; "" if it is none."""
+    """Return the kind of placeholder that a shape fills, such as "title" or "body"; "" if it fills none."""
     element = placeholder_element(shape)
     return "" if element is None else element.get("type", "obj")
 
 
 def shapes_in_order(parent: "_Element", models: PlaceholderModels) -> "Iterator[_Element]":
-    """Yield the visible shapes from top to bottom and left to right, those of a group together."""
+    """Yield the visible shapes from top to bottom and left to right. The shapes of a group stay together."""
     shapes = [shape for shape in _direct_shapes(parent) if placeholder_kind(shape) not in _RUNNING_PLACEHOLDERS]
     placed = sorted(((_shape_position(shape, models), number) for number, shape in enumerate(shapes)))
     row_top = 0
@@ -214,7 +220,7 @@ def _direct_shapes(parent: "_Element") -> "Iterator[_Element]":
 
 
 def _shape_position(shape: "_Element", models: PlaceholderModels) -> tuple[int, int]:
-    """Top and left of a shape; 0, 0 for a shape without a position."""
+    """Return the top and left of a shape, or (0, 0) for a shape without a position."""
     for source in (shape, *models.of(shape)):
         for path in _PLACES:
             offset = source.find(f"{path}/{DRAWING}off")
@@ -235,7 +241,7 @@ def _fills_placeholder(own: "_Element", other: "_Element") -> bool:
 
 
 class SlideWriter:
-    """Append slides to a document. `title` is that of the first slide with one."""
+    """Append slides to a document. `title` is the title of the first slide that has one."""
 
     def __init__(self, package: OfficePackage) -> None:
         self.builder = DocumentBuilder()
@@ -244,7 +250,7 @@ class SlideWriter:
         self._models: dict[str, PlaceholderModels] = {}
 
     def write(self, name: str, slide: "_Element", number: int) -> None:
-        """Append a slide as page `number`, from 1."""
+        """Append a slide as page `number`, counted from 1."""
         models = self._models_of(name)
         tree = slide.find(_TREE)
         shapes = [] if tree is None else list(shapes_in_order(tree, models))
@@ -252,7 +258,7 @@ class SlideWriter:
         title = " ".join(" ".join(plain_text(shape) for shape in titles).split())
         self.title = self.title or title
         self.builder.start_page()
-        # Without its own heading the slide would belong to the section of the one before.
+        # Without its own heading, the slide would belong to the section of the previous slide.
         self.builder.add_heading(title or f"Slide {number}", 1)
         for shape in shapes:
             if shape not in titles:
@@ -299,13 +305,13 @@ class SlideWriter:
 
 
 class PptxReader(DocumentReader):
-    """Read .pptx and its kin, without footers and comments. Hidden slides are read and noted."""
+    """Read .pptx, .pptm, .ppsx and .potx, without footers and comments. Hidden slides are read and noted."""
 
     name: ClassVar[str] = "pptx"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or no presentation."""
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a presentation."""
         notes = []
         with open_package(path, f"{SLIDE}presentation") as (package, presentation):
             writer = SlideWriter(package)

@@ -1,4 +1,4 @@
-"""Read workbooks: a page for each sheet and its tables row by row, or the fact sheets of an exported inventory."""
+"""Read workbooks: a page for each sheet with its tables row by row, or the fact sheets of an exported inventory."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.workbook import CellValue, Position, Sheet, open_workbook
 from elt_llm_ingest.readers.tables import count_title_rows, is_value, write_sheet_table
 
-_PLAIN = (1e-9, 1e15)  # numbers between have no exponent
-# A sheet with more scattered cells has no tables side by side: it is read row by row.
+_PLAIN = (1e-9, 1e15)  # numbers between these limits are written without exponent
+# A sheet with more areas is scattered, and is read row by row as one table.
 _MAX_AREAS = 400
 _MAX_HEADER_ROWS = 4
 MergedRange = tuple[Position, Position]
 
 
 def cell_display(cell: CellValue) -> str:
-    """Return the text of a cell as a sheet shows it; empty for an empty cell."""
+    """Return the text of a cell as a spreadsheet displays it; "" for an empty cell."""
     match cell:
         case str():
             text = cell
@@ -39,12 +39,12 @@ def cell_display(cell: CellValue) -> str:
         case time():
             text = _format_time(cell)
         case timedelta():
-            # Hours, minutes and seconds, as a sheet shows them: 30:00:00 rather than a day and six hours.
+            # Hours, minutes and seconds, as a spreadsheet displays them: 30:00:00 instead of a day and six hours.
             seconds = abs(round(cell.total_seconds()))
             sign = "-" if round(cell.total_seconds()) < 0 else ""
             text = f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         case _:
-            # A spreadsheet stores 15 digits; further ones are rounding errors.
+            # A spreadsheet stores 15 digits. Further digits are rounding errors.
             text = format(cell, ".15g") if cell else "0"
             text = format(Decimal(text), "f") if _PLAIN[0] <= abs(cell) < _PLAIN[1] else text
     return text
@@ -56,7 +56,7 @@ def _format_time(moment: time) -> str:
 
 @dataclass
 class TableArea:
-    """Rows and columns from `top`, `left` to `bottom`, `right` inclusive, from 0."""
+    """A rectangle of cells from (`top`, `left`) to (`bottom`, `right`), both inclusive and counted from 0."""
 
     top: int
     left: int
@@ -64,13 +64,16 @@ class TableArea:
     right: int
 
     def include(self, other: "TableArea") -> None:
-        """Extend this area to cover the other as well."""
+        """Extend this area so that it also covers the other area."""
         self.top, self.left = min(self.top, other.top), min(self.left, other.left)
         self.bottom, self.right = max(self.bottom, other.bottom), max(self.right, other.right)
 
 
 def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Find the areas of cells that touch at an edge, not only at a corner, from top to bottom and left to right."""
+    """Find the areas of filled cells that touch at an edge, not only at a corner.
+
+    The areas are ordered from top to bottom and from left to right.
+    """
     areas = _touching_areas(rows)
     if len(areas) > _MAX_AREAS:
         return [TableArea(0, 0, len(rows) - 1, max(map(len, rows)) - 1)]
@@ -119,7 +122,7 @@ def _filled_runs(row: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _merge_areas(areas: Sequence[TableArea], rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Merge areas that overlap, are side by side or continue after an empty row."""
+    """Merge areas that overlap, areas side by side, and areas that continue after an empty row."""
     kept: list[TableArea] = []
     for area in sorted(areas, key=lambda area: (area.top, area.left)):
         home = next((other for other in kept if _belong_together(other, area, rows)), None)
@@ -132,40 +135,44 @@ def _merge_areas(areas: Sequence[TableArea], rows: Sequence[Sequence[str]]) -> l
 
 def _belong_together(upper: TableArea, lower: TableArea, rows: Sequence[Sequence[str]]) -> bool:
     overlap = upper.left <= lower.right and lower.left <= upper.right and lower.top <= upper.bottom
-    # The same rows with one empty column between: a table with a spacer, or label and value.
+    # The areas have the same rows and one empty column between, as a table with a spacer column does.
     gap = max(upper.left, lower.left) - min(upper.right, lower.right)
     beside = upper.top == lower.top and upper.bottom == lower.bottom and gap <= 2
-    # The same columns after one empty row, and no header: the rest of the upper table.
+    # The areas have the same columns, one empty row between, and no second header: the lower continues the upper.
     below = upper.left == lower.left and upper.right == lower.right and lower.top - upper.bottom == 2
     return overlap or beside or (below and any(map(is_value, rows[lower.top][lower.left : lower.right + 1])))
 
 
 class LeanixInventoryReader(DocumentReader):
-    """Read the first sheet of a workbook as an inventory; further sheets, such as ReadMe, are ignored."""
+    """Read the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
 
     name = "leanix_inventory"
     version = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is no workbook or holds no inventory."""
+        """Parse the file; raise UnreadableDocument if it is not a workbook or holds no inventory."""
         sheets = open_workbook(path).sheets
         if not is_inventory(sheets):
-            raise UnreadableDocument("holds no inventory: the first row has no columns id, type, name and displayName")
+            raise UnreadableDocument(
+                "holds no inventory: the first row lacks the columns id, type, name and displayName"
+            )
         return inventory_document(build_inventory(sheets[0]), path.stem)
 
 
 class SheetsReader(DocumentReader):
-    """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, empty ones too, and formulas by their last value.
+    """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets;
-    `version` covers these as well.
+    Formulas are read as their last values.
+
+    Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets.
+    `version` must also be raised when the text of these fact sheets changes.
     """
 
     name: ClassVar[str] = "sheets"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is encrypted, broken or beyond the limits."""
+        """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""
         workbook = open_workbook(path)
         if is_inventory(workbook.sheets):
             return inventory_document(build_inventory(workbook.sheets[0]), path.stem)
@@ -189,7 +196,10 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
-    """Repeat the value of merged cells in each of them, so that rows are complete; a banner over a row stays one."""
+    """Repeat the value of merged cells in each of them, so that rows are complete.
+
+    A merged cell that is alone in its row, such as a title, keeps its value only in the first column.
+    """
     for (top, left), (bottom, right) in merged:
         value = rows[top][left]
         lonely = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
@@ -198,7 +208,10 @@ def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows of a table: the height of its merged cells, and a row below the name of a merged group."""
+    """Count the header rows of a table by its merged cells.
+
+    A header is as high as its merged cells. A merged cell over several columns has a row of column names below it.
+    """
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:
@@ -209,6 +222,6 @@ def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange
 def _workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
     for sheet in sheets:
         if sheet.hidden and sheet.rows:
-            yield f"sheet {sheet.name!r} is hidden in the workbook, and read all the same"
+            yield f"sheet {sheet.name!r} is hidden in the workbook but is read"
         if sheet.note:
             yield f"sheet {sheet.name!r} {sheet.note}"

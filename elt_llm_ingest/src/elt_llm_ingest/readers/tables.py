@@ -1,4 +1,4 @@
-"""Write tables of cells as blocks: titles, header rows, and rows that can be found and read alone."""
+"""Write tables as blocks: titles, header rows, and rows that can be found and read without the rest of the table."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.headings import kind_of_line
 
 CELL_SEPARATOR = " | "
-# In a wider table the column of a value is hard to see: its rows name the column of each value.
+# In a wider table the column of a value is hard to see, so that each row names the column of each value.
 _WIDEST_PLAIN = 8
 _MAX_LABEL_LENGTH = 120
 _MAX_TITLE_LENGTH = 100
@@ -23,7 +23,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
-    """Append a table. `header_rows` is the height of its header if it has one, as known from merged cells."""
+    """Append a table of a sheet. `header_rows` is the height of the header, if it has one, by its merged cells."""
     rows = [row for row in ([_SPACE.sub(" ", cell).strip() for cell in cells] for cells in rows) if any(row)]
     if max((_count_filled(row) for row in rows), default=0) <= 1:
         # The cells of a single column are paragraphs, rules or items.
@@ -56,7 +56,7 @@ def _write_labelled_rows(
 
 
 def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Count the rows at the top that hold a single text, as titles over a table do."""
+    """Count the rows at the top that have a single filled cell, as titles above a table do."""
     count = 0
     while count < min(len(rows) - 1, _MAX_TITLES) and _count_filled(rows[count]) == 1:
         count += 1
@@ -64,7 +64,7 @@ def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]:
-    """The name of each column, joined over the header rows; an empty list if the first rows are no header."""
+    """Return the name of each column, joined over the header rows; an empty list if the first rows are no header."""
     header, below = rows[:header_rows], rows[header_rows:]
     if not below or not all(map(_is_header, header)):
         return []
@@ -74,7 +74,7 @@ def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    """Whether a row can be a header: short words or years in at least half of the columns, and at least two."""
+    """Whether a row can be a header: short words or years in at least two columns and in half of all columns."""
     named = [cell for cell in row if cell]
     words = [cell for cell in named if not _YEAR.fullmatch(cell)]
     fit = all(len(cell) <= _MAX_LABEL_LENGTH and not is_value(cell) for cell in words)
@@ -82,7 +82,7 @@ def _is_header(row: Sequence[str]) -> bool:
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell is a number, an amount, a date, a time, a truth value or an error, so no column name."""
+    """Whether a cell is a number, an amount, a date, a time, a truth value or an error, and so no column name."""
     return bool(_VALUE.fullmatch(cell))
 
 
@@ -91,7 +91,7 @@ def _count_filled(row: Sequence[str]) -> int:
 
 
 def _join_cells(cells: Sequence[str]) -> str:
-    """Join the cells of a row; an empty cell between others keeps its column, those at the end are dropped."""
+    """Join the cells of a row. Empty cells at the end are dropped; other empty cells keep their column."""
     last = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
     return CELL_SEPARATOR.join(cells[:last]).replace("  ", " ").strip()
 
@@ -102,15 +102,15 @@ def _labelled_cells(row: Sequence[str], labels: Sequence[str]) -> str:
     return CELL_SEPARATOR.join(f"{label}: {cell}" if label else cell for label, cell in pairs)
 
 
-MAX_COLUMNS = 256  # repeated columns beyond are not content
-# Characters up to which the text of a merged cell is repeated: in the next column, where it names the column, and in
+MAX_COLUMNS = 256  # further columns are only repeated formatting
+# The maximum length of a merged cell's text that is repeated in the next column, where it may name the column, and in
 # the next row, which may be in another chunk.
 _REPEATED_BESIDE = 40
 _REPEATED_BELOW = 200
 
 
 def row_text(cells: Sequence[str]) -> str:
-    """Join the cells of a row, `a | b`; a row that is a single merged cell gives its text once."""
+    """Join the cells of a row as `a | b`. The text of a row that is one merged cell appears once."""
     if len(cells) > 1 and len(set(cells)) == 1:
         return cells[0]
     once = [
@@ -121,16 +121,16 @@ def row_text(cells: Sequence[str]) -> str:
 
 
 def may_be_header_row(cells: Sequence[str]) -> bool:
-    """Whether a row could name columns: several cells, none empty, none repeated."""
+    """Whether a row could name columns: it has several cells, and each has a text of its own."""
     return len(cells) > 1 and all(cells) and len(set(cells)) == len(cells)
 
 
 def write_grid(
     builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int, pages: Sequence[int] = ()
 ) -> None:
-    """Append a block for each row; the first `header_rows` are the header of all others.
+    """Append a block for each row. The first `header_rows` rows are the header of all further rows.
 
-    `pages[i]` is the number of pages that start before row i, where that is known.
+    `pages[i]` is the number of pages that start before row i, if this number is known.
     """
     header: list[str] = []
     first = True

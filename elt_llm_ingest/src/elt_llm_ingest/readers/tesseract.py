@@ -12,24 +12,25 @@ NOT_INSTALLED = "tesseract is not installed (install tesseract-ocr)"
 
 
 class TesseractFailed(Exception):
-    """Tesseract is not installed, has no data for a language, or takes too long; the message is for a note."""
+    """Tesseract is not installed, has no data for a language, or takes too long. The message goes into a note."""
 
 
 def installed_version() -> str:
-    """The installed version, such as "tesseract 5.3.0"; empty if tesseract is not installed or does not run."""
+    """Return the installed version, such as "tesseract 5.3.0"; "" if tesseract is not installed or does not run."""
     match = _VERSION.match(_run_tesseract("--version"))
     return f"tesseract {match.group(1)}" if match else ""
 
 
 def installed_languages() -> frozenset[str]:
-    """The installed languages, such as "eng"; "osd" is the data that detects the orientation of a page."""
+    """Return the installed languages, such as "eng". "osd" is the data that detects the orientation of a page."""
     return frozenset(line.strip() for line in _run_tesseract("--list-langs").splitlines()[1:] if line.strip())
 
 
 def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
-    """Recognise the text of a picture (PGM) as a table of words (TSV), in any orientation if that can be detected.
+    """Recognise the text of a picture (PGM) and return a table of its words (TSV).
 
-    Tesseract runs with one thread, so that the same picture gives the same words.
+    The page may have any orientation if the data "osd" is installed. Tesseract runs with one thread, so that the same
+    picture gives the same words.
 
     Raises:
         TesseractFailed: tesseract is not installed, has no data for a language, fails or takes too long.

@@ -1,1 +1,1 @@
-"""Parse files in separate processes with limited rights and resources: see pool.ParsePool."""
+"""Parse files in separate processes with limited rights and resources; `pool.ParsePool` is the entry point."""

@@ -1,4 +1,4 @@
-"""Check a file before it is parsed, and pin it against replacement."""
+"""Check a file before parsing, and pin the open file so that it cannot be replaced."""
 
 import os
 import shutil
@@ -14,9 +14,12 @@ from elt_llm_ingest.sandbox.guards import MEGABYTE
 
 
 def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
-    """Raise UnreadableDocument for a pipe, a device, a folder, a link out of `within`, and a file that is too large.
+    """Check that a path is a readable regular file within the size limit, inside the folder `within` if that is set.
 
-    Opening neither waits, as for a pipe, nor follows a link that has replaced the file meanwhile.
+    The check does not wait on pipes, and does not follow a link that has replaced the file in the meantime.
+
+    Raises:
+        UnreadableDocument: the path is a pipe, a device, a folder or a link out of `within`, or the file is too large.
     """
     real = _resolve_within(path, within) if within is not None else path
     try:
@@ -34,7 +37,7 @@ def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
         raise UnreadableDocument("not a regular file")
     if status.st_size > most_megabytes * MEGABYTE:
         raise UnreadableDocument(
-            f"is {status.st_size / MEGABYTE:,.0f} MB, more than the {most_megabytes:,} MB that are read",
+            f"is {status.st_size / MEGABYTE:,.0f} MB, more than the limit of {most_megabytes:,} MB",
             hint="Raise ingest.max_file_mb.",
         )
 
@@ -57,12 +60,12 @@ _PREFIX = "elt-llm-read-"
 
 @contextmanager
 def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
-    """Open a file and yield a path of the same name to the opened file; links are followed only if `within` is set.
+    """Open a file and yield a path with the same name that leads to the open file.
 
-    Yields the path itself where the system has no paths of opened files.
+    Links are followed only if `within` is set. Where the system has no paths of open files, the path itself is yielded.
 
     Raises:
-        UnreadableDocument: the file cannot be opened, or the opened file is not in `within`.
+        UnreadableDocument: the file cannot be opened, or the open file is not inside `within`.
     """
     if not _OPENED.is_dir():
         yield path
@@ -75,7 +78,7 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
     try:
         opened = _OPENED / str(descriptor)
         if within is not None and not opened.readlink().is_relative_to(within.resolve()):
-            raise UnreadableDocument("led out of its folder when it was opened")
+            raise UnreadableDocument("led out of its folder when it was opened, since a link replaced it")
         with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PIN_FOLDER) as folder:
             name = Path(folder) / path.name
             name.symlink_to(opened)
@@ -85,7 +88,7 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
 
 
 def remove_pinned() -> None:
-    """Remove the pin folders of workers that ended during a file, also those of parents that are gone."""
+    """Remove the folders with pinned files that ended worker processes have left behind."""
     for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):
         process = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not (_OPENED.parents[1] / process).exists():

@@ -1,4 +1,4 @@
-"""Limits of a worker process and how it applies them: memory, time, files, network, privileges, Landlock."""
+"""Limits of a worker process on memory, time, files, network and privileges, and the calls that apply them."""
 
 import ctypes
 import os
@@ -20,8 +20,8 @@ MEGABYTE = 1024 * 1024
 class ParseLimits:
     """The limits of parsing a file: memory and size in megabytes, times in seconds, text in characters.
 
-    `computing_share` is the part of the time that may be processor time. A process with `files_per_worker` files or
-    `worker_megabytes` of memory is replaced by a fresh one.
+    `computing_share` is the share of `seconds` that may be processor time. A worker process is replaced after
+    `files_per_worker` files, or when it holds `worker_megabytes` of memory.
     """
 
     memory_mb: int = 1536
@@ -34,7 +34,7 @@ class ParseLimits:
 
     @classmethod
     def of(cls, settings: IngestSettings) -> "ParseLimits":
-        """Return the limits of the settings."""
+        """Return the limits from the ingest settings."""
         return cls(
             memory_mb=settings.parse_memory_mb,
             seconds=settings.parse_seconds,
@@ -44,12 +44,12 @@ class ParseLimits:
 
     @property
     def computing_seconds(self) -> int:
-        """The processor time of a file, at least one second."""
+        """The allowed processor time for a file in whole seconds, at least one."""
         return max(1, round(self.seconds * self.computing_share))
 
     @property
     def answer_bytes(self) -> int:
-        """The most bytes in a worker's answer for a file."""
+        """The maximum size in bytes of a worker's result for a file."""
         return 16 * MEGABYTE + 12 * self.characters
 
 
@@ -65,7 +65,7 @@ _PEAK_MEMORY = re.compile(r"^VmHWM:\s{0,20}(\d{1,12}) kB$", re.MULTILINE)
 
 
 def limit_resources(memory_mb: int) -> None:
-    """Limit memory, open files and the size of written files; disable core dumps."""
+    """Limit the memory, the open files and the size of written files of this process, and disable core dumps."""
     _lower_limit(resource.RLIMIT_CORE, 0)
     _lower_limit(resource.RLIMIT_NOFILE, _MOST_OPEN_FILES)
     _lower_limit(resource.RLIMIT_FSIZE, _LARGEST_FILE_WRITTEN)
@@ -73,7 +73,10 @@ def limit_resources(memory_mb: int) -> None:
 
 
 def limit_computing(seconds: int) -> None:
-    """Limit further processor time, to a second; beyond it the system ends this process (SIGXCPU)."""
+    """Limit the processor time that this process may use from now on, to the second.
+
+    Beyond the limit the system ends the process with SIGXCPU.
+    """
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -82,7 +85,10 @@ def limit_computing(seconds: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when `parent` ends; outside Linux the closed pipe does so between files."""
+    """End this process when the parent process ends.
+
+    Only Linux supports this request. On other systems the worker ends when it finds its pipe closed.
+    """
     if sys.platform == "linux":
         library = ctypes.CDLL(None, use_errno=True)
         library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -92,9 +98,9 @@ def die_with_parent(parent: int) -> None:
 
 
 def leave_network() -> bool:
-    """Enter an empty network namespace; return False where the system does not allow that.
+    """Enter an empty network namespace; return False where the system does not allow it.
 
-    An administrator needs no user namespace for it, and could not read other users' files in one.
+    Root needs no user namespace for this step, and could not read the files of other users inside one.
     """
     if sys.platform != "linux":
         return False
@@ -103,22 +109,25 @@ def leave_network() -> bool:
 
 
 def give_up_privileges() -> None:
-    """Drop all capabilities of an administrator except reading other users' files; other users have none to drop.
+    """Drop all capabilities of a root process except reading the files of other users.
 
-    With the others a worker could return to the network of its parent, or read its memory.
+    With the dropped capabilities, a worker could return to the network of its parent or read the memory of its parent.
+    A process of an ordinary user has no capabilities to drop.
     """
     if sys.platform != "linux":
         return
     library = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    held = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then the upper halves of each
+    held = (
+        ctypes.c_uint32 * 6
+    )()  # the lower, then the upper halves of the effective, permitted and inheritable capabilities
     if library.capget(header, held) == 0:
         kept = (ctypes.c_uint32 * 6)(held[0] & _CAP_DAC_READ_SEARCH, held[1] & _CAP_DAC_READ_SEARCH)
         library.capset(header, kept)
 
 
 def can_leave_network() -> bool:
-    """Whether workers can leave the network on this system: tried in a child process, since it cannot be undone."""
+    """Whether workers can leave the network on this system. A child process tries, since leaving is irreversible."""
     if sys.platform != "linux":
         return False
     code = "import sys; from elt_llm_ingest.sandbox.guards import leave_network; sys.exit(not leave_network())"
@@ -127,9 +136,9 @@ def can_leave_network() -> bool:
 
 
 def peak_memory_mb() -> float:
-    """The peak memory of this program in megabytes.
+    """The peak memory of this process in megabytes.
 
-    Linux includes the parent's memory in the resource usage of a child; /proc has the program's own.
+    On Linux the resource usage of a child includes memory of its parent, so the value comes from /proc.
     """
     status = Path("/proc/self/status")
     if status.is_file() and (own := _PEAK_MEMORY.search(status.read_text(encoding="ascii"))):
@@ -139,7 +148,7 @@ def peak_memory_mb() -> float:
 
 
 def _lower_limit(kind: int, wanted: int) -> None:
-    """Set a limit, unless it is lower already or the system has no such limit."""
+    """Lower a resource limit, unless it is lower already or the system does not support it."""
     _, hard = resource.getrlimit(kind)
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     try:
@@ -148,7 +157,7 @@ def _lower_limit(kind: int, wanted: int) -> None:
         return
 
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers, equal on every architecture
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 
@@ -160,7 +169,10 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that are denied unless a rule allows them: from version 3 files, 4 TCP, 6 other processes."""
+    """The rights that Landlock denies unless a rule allows them.
+
+    Version 3 of Landlock supports `files`, version 4 also `tcp`, version 6 also `scoped` (access to other processes).
+    """
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
@@ -171,10 +183,10 @@ class _PathBeneath(ctypes.Structure):
 
 
 def give_up_writing(but_below: Iterable[Path]) -> bool:
-    """Deny this process and its children writing anywhere else and access to other processes; return False if not.
+    """Deny this process and its children all writing outside the given paths; return whether Landlock applied it.
 
-    On newer systems they can open no TCP connections and send no signals either. Reading does not change. False where
-    the system has no Landlock, or a version before 3, which cannot deny truncation.
+    Newer systems also deny TCP connections and signals to other processes. Reading stays allowed. The result is False
+    where the system has no Landlock, or a version before 3, which cannot deny truncation.
     """
     if sys.platform != "linux":
         return False
@@ -195,7 +207,7 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
 
 
 def _forbidden_ruleset(version: int) -> tuple["ctypes._CArgObject", ctypes.c_size_t]:
-    """The part of the ruleset that a version supports, and its size."""
+    """Return the part of the ruleset that a Landlock version supports, and its size."""
     words = 3 if version >= 6 else 2 if version >= 4 else 1
     files = _WRITE_FILE | _TRUNCATE | _REMOVE_AND_MAKE | _MOVE_BETWEEN_FOLDERS
     ruleset = _Ruleset(files, _BIND_AND_CONNECT_TCP, _ABSTRACT_SOCKETS_AND_SIGNALS)
@@ -203,7 +215,7 @@ def _forbidden_ruleset(version: int) -> tuple["ctypes._CArgObject", ctypes.c_siz
 
 
 def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
-    """Allow writing in a folder or to a file; ignore paths that do not exist."""
+    """Allow writing in a folder or to a file. Ignore a path that does not exist."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

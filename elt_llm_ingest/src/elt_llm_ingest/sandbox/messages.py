@@ -1,4 +1,4 @@
-"""Messages between parent and worker: JSON frames; every answer of a worker is validated."""
+"""Messages between parent and worker: JSON frames. Every result of a worker is validated."""
 
 import json
 import math
@@ -16,18 +16,18 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode_frame(payload: bytes) -> bytes:
-    """Return the payload with its length before it."""
+    """Return the payload after a prefix with its length."""
     return len(payload).to_bytes(LENGTH_PREFIX_BYTES, "big") + payload
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a JSON value as UTF-8; half a surrogate pair is replaced by one character, so that offsets stay valid."""
+    """Encode a JSON value as UTF-8. One character replaces half a surrogate pair, so that offsets stay valid."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _LONE_SURROGATE.sub("\ufffd", text).encode("utf-8")
 
 
 def encode_document(document: ParsedDocument) -> dict[str, Any]:
-    """Encode a parsed document as a JSON value; each header is listed once, for any number of rows."""
+    """Encode a parsed document as a JSON value. Each header is listed once, and table rows refer to its number."""
     headers: dict[str, int] = {}
     return {
         "text": document.text,
@@ -53,49 +53,53 @@ _KINDS = frozenset(get_args(BlockKind))
 _DEEPEST_HEADING = 1000
 _MAX_NOTES = 1000
 _MAX_REASON_LENGTH = 400
-# Titles are part of every chunk below them: one of a megabyte would become gigabytes.
+# Every chunk below a title contains the title, so that a title of a megabyte would become gigabytes.
 _MAX_TITLE_LENGTH = 1000
 _MAX_NAME_LENGTH = 1000
 _MAX_METADATA_LENGTH = 20_000  # characters of one value, or entries
 _MAX_METADATA = 1000
 _DEEPEST_ARTEFACT = 100
-# A list takes 30 times the memory of its JSON; readers within their own memory return a fifth of this.
+# A list takes 30 times the memory of its JSON. Readers within their memory limit return a fifth of these values.
 _MAX_VALUES = 10_000_000
-_SMALL_PAYLOAD = 8 << 20  # bytes that cannot hold so many
+_SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot hold too many values
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# The end is optional, or each quote in an endless string would be tried as the start of another.
+# The closing quote is optional. Without one, the pattern would try each quote as the start of a string.
 _STRING = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?')
-_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # becomes the name of a folder
+_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # the name becomes the name of a folder
 
 
 class MalformedAnswer(Exception):
-    """An answer that is no document: the worker is broken or compromised."""
+    """The result of a worker is not a valid document, so the worker is broken or compromised."""
 
 
 def parse_json(payload: bytes) -> dict[str, Any]:
-    """Parse the JSON object in `payload`; raise MalformedAnswer for anything else or invalid text."""
+    """Parse a JSON object; raise MalformedAnswer for other JSON values and for invalid JSON."""
     _refuse_many_values(payload)
     try:
         text = payload.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite)
         if _ESCAPED_SURROGATE.search(text) and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-            raise MalformedAnswer("half a surrogate pair")
+            raise MalformedAnswer("the JSON holds half a surrogate pair")
     except (ValueError, RecursionError) as error:
         raise MalformedAnswer(str(error)) from error
     return _require_object(value)
 
 
 def decode_document(value: Any, most_characters: int) -> ParsedDocument:
-    """Decode a document; raise MalformedAnswer unless it is valid, with all offsets in its text and in order."""
+    """Decode a document.
+
+    Raises:
+        MalformedAnswer: a value is invalid, an offset is outside the text, or the text is too long.
+    """
     document = _decode_document(_require_object(value))
     if document.characters > most_characters:
-        raise MalformedAnswer("more text than was allowed")
+        raise MalformedAnswer("the text is longer than the limit")
     return document
 
 
 def printable_reason(value: Any) -> str:
-    """Return a reason on one line without control characters, since libraries put bytes of the file into theirs."""
+    """Return a reason in one line without control characters, since libraries may copy bytes of the file into it."""
     line = " ".join(str(value or "").split())
     return "".join(character if character.isprintable() else "\ufffd" for character in line[:_MAX_REASON_LENGTH])
 
@@ -104,9 +108,9 @@ def _decode_document(value: dict[str, Any], *, is_part: bool = False) -> ParsedD
     text = _require_text(value.get("text"))
     parts = () if is_part else tuple(_decode_part(item) for item in _require_list(value.get("parts")))
     if is_part and (value.get("parts") or value.get("artefacts")):
-        raise MalformedAnswer("a part within a part")
+        raise MalformedAnswer("a part contains another part")
     if len({part.name for part in parts}) < len(parts):
-        raise MalformedAnswer("two parts of one name")
+        raise MalformedAnswer("two parts have the same name")
     return ParsedDocument(
         text=text,
         title=_require_text(value.get("title"))[:_MAX_TITLE_LENGTH],
@@ -124,7 +128,7 @@ def _decode_part(value: Any) -> Part:
     item = _require_object(value)
     name, group = _require_text(item.get("name")), _require_text(item.get("group"))
     if max(len(name), len(group)) > _MAX_NAME_LENGTH:
-        raise MalformedAnswer("a part with an endless name")
+        raise MalformedAnswer("a part has a name that is too long")
     return Part(name, group, _decode_document(_require_object(item.get("document")), is_part=True))
 
 
@@ -142,7 +146,7 @@ def _decode_blocks(value: dict[str, Any], text: str) -> tuple[Block, ...]:
     for item in _require_list(value.get("blocks")):
         start, end, kind, header = _require_list(item, 4)
         if not isinstance(kind, str) or kind not in _KINDS:
-            raise MalformedAnswer("a block of no known kind")
+            raise MalformedAnswer("a block has an unknown kind")
         first = _require_integer(start, reached, len(text))
         reached = _require_integer(end, first, len(text))
         blocks.append(Block(first, reached, kind, headers[_require_integer(header, 0, len(headers) - 1)]))  # type: ignore[arg-type]
@@ -151,23 +155,23 @@ def _decode_blocks(value: dict[str, Any], text: str) -> tuple[Block, ...]:
 
 def _decode_metadata(value: dict[str, Any]) -> dict[str, MetadataValue]:
     if len(value) > _MAX_METADATA or any(len(key) > _MAX_NAME_LENGTH for key in value):
-        raise MalformedAnswer("metadata without end")
+        raise MalformedAnswer("the metadata is too large")
     return {key: _decode_metadata_value(item) for key, item in value.items()}
 
 
 def _decode_artefacts(value: dict[str, Any]) -> dict[str, Any]:
     for name, content in value.items():
         if not _ARTEFACT_NAME.fullmatch(name):
-            raise MalformedAnswer("an artefact of a name that none has")
+            raise MalformedAnswer("an artefact has an invalid name")
         _check_depth(content, _DEEPEST_ARTEFACT)
     return value
 
 
 def _check_depth(value: Any, left: int) -> None:
-    """Refuse deep nesting, which would exceed the recursion limit in callers with a deeper stack."""
+    """Refuse deep nesting, which would exceed the recursion limit of callers with a deeper stack."""
     if isinstance(value, dict | list):
         if not left:
-            raise MalformedAnswer("an artefact that is nested too deeply")
+            raise MalformedAnswer("an artefact is nested too deeply")
         for inner in value.values() if isinstance(value, dict) else value:
             _check_depth(inner, left - 1)
 
@@ -184,49 +188,49 @@ def _decode_metadata_value(value: Any) -> MetadataValue:
 
 def _require_integer(value: Any, lowest: int, highest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise MalformedAnswer(f"a number that is not one from {lowest} to {highest}")
+        raise MalformedAnswer(f"a number is not between {lowest} and {highest}")
     return value
 
 
 def _decode_offsets(values: list[Any], text: str) -> tuple[int, ...]:
     offsets = tuple(_require_integer(value, 0, len(text)) for value in values)
     if any(later < earlier for earlier, later in pairwise(offsets)):
-        raise MalformedAnswer("offsets that do not ascend")
+        raise MalformedAnswer("the offsets do not ascend")
     return offsets
 
 
 def _require_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise MalformedAnswer("something that is no text")
+        raise MalformedAnswer("a value is not a string")
     return value
 
 
 def _require_list(value: Any, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or (length is not None and len(value) != length):
-        raise MalformedAnswer("something that is no list of its length")
+        raise MalformedAnswer("a value is not a list of the expected length")
     return value
 
 
 def _require_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise MalformedAnswer("something that is no object")
+        raise MalformedAnswer("a value is not a JSON object")
     return value
 
 
 def _refuse_many_values(payload: bytes) -> None:
-    """Count the values of the JSON before parsing; text cannot take more memory than its bytes."""
+    """Count the values of the JSON before parsing. Text is excluded, since it takes no more memory than its bytes."""
     if len(payload) > _SMALL_PAYLOAD:
         bare = _STRING.sub(b"", payload)
         if sum(map(bare.count, (b"[", b"{", b","))) > _MAX_VALUES:
-            raise MalformedAnswer("more values than any document has")
+            raise MalformedAnswer("the JSON has too many values")
 
 
 def _parse_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise MalformedAnswer("a number beyond all numbers")
+        raise MalformedAnswer("a number is infinite")
     return number
 
 
 def _refuse_constant(name: str) -> None:
-    raise MalformedAnswer(f"{name}, which is no number")
+    raise MalformedAnswer(f"{name} is not a number")

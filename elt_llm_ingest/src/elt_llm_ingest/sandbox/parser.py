@@ -1,4 +1,4 @@
-"""The parser interface of the pipeline: requests, parsing in this process, and a cache for one run."""
+"""The parser interface of the pipeline: requests, a parser in this process, and a cache for one run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,9 +14,10 @@ from elt_llm_ingest.readers.options import ReaderOptions
 
 @dataclass(frozen=True)
 class ParseRequest:
-    """A file to parse. `reader` is a reader's name or "auto", which chooses by the suffix.
+    """A file to parse. `reader` is the name of a reader, or "auto" to choose the reader by the suffix of the file.
 
-    The file must be in the folder `within`, if set; links are followed only then, and only to a file in it.
+    If `within` is set, the file must be inside this folder, and links to files inside it are followed. Otherwise no
+    links are followed.
     """
 
     path: Path
@@ -26,14 +27,14 @@ class ParseRequest:
 
 
 class Parser(Protocol):
-    """A parser of files."""
+    """An object that parses files."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
 
 
 class DirectParser:
-    """Parse in this process without limits: for tests, and for files that the user wrote."""
+    """Parse in this process and without limits, as in tests and for files that the user has written."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
@@ -48,12 +49,12 @@ class DirectParser:
 
 
 _MAX_CHARACTERS = 50_000_000
-# Device, inode, size, modification and change time: a file that changed is read again.
+# Device, inode, size, modification and change time, so that a changed file is parsed again.
 _FileState = tuple[int, int, int, int, int]
 
 
 class CachingParser:
-    """Cache the results of another parser, up to 50 million characters in all."""
+    """Cache the results of another parser, up to 50 million characters in total."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
@@ -61,7 +62,7 @@ class CachingParser:
         self._characters = 0
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """Yield the document or the error of each file, in order; new files are parsed in parallel."""
+        """Yield the document or the error of each file, in order. Files that are not cached are parsed in parallel."""
         wanted = [(request, _file_state(request)) for request in requests]
         unread = [key for key in dict.fromkeys(wanted) if key not in self._kept]
         fresh = zip(unread, self._parser.read_all(request for request, _ in unread), strict=True)
@@ -74,7 +75,10 @@ class CachingParser:
             yield self._kept[key] if key in self._kept else passing[key]
 
     def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room. Nothing is evicted, since repeated runs start from the first file again."""
+        """Cache a result if there is room, and return whether it was cached.
+
+        No result is evicted, since repeated runs start again from the first file.
+        """
         size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
         if self._characters + size > _MAX_CHARACTERS:
             return False

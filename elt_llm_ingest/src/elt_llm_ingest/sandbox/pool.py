@@ -21,16 +21,17 @@ _REQUESTS_AHEAD = 2
 
 
 class ParsePool(Closeable):
-    """Parse files in at most `workers` processes, each under `limits`. Thread-safe.
+    """Parse files in at most `workers` child processes, each under `limits`. The pool is thread-safe.
 
-    A file can only end its own worker: the next one gets a fresh process. The result of a file does not depend on
-    earlier files: one that ends a worker that has parsed others is tried once more in a fresh worker.
+    A file can only end its own worker, and the next file gets a fresh process. If a worker ends that has parsed earlier
+    files, its current file is tried once more in a fresh worker. So the result of a file does not depend on earlier
+    files.
     """
 
     def __init__(self, limits: ParseLimits, workers: int) -> None:
         self._limits = limits
         self._workers = workers
-        # The threads live longer than their workers: on Linux a child may end with the thread that started it.
+        # The threads outlive their workers, since on Linux a child may end with the thread that started it.
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parse")
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
@@ -38,17 +39,22 @@ class ParsePool(Closeable):
         self._closed = False
 
     def check(self) -> None:
-        """Start a worker and wait until it is ready; raise IngestError if it does not start."""
+        """Start a worker and wait until it is ready; raise IngestError if the worker does not start."""
         self._threads.submit(self._start_idle).result()
         for worker in self._idle:
             worker.await_greeting()
 
     def read(self, request: ParseRequest) -> ParsedDocument:
-        """Parse a file; raise UnreadableDocument with the reason, or IngestError if no worker can be started."""
+        """Parse a file.
+
+        Raises:
+            UnreadableDocument: the file cannot be parsed; the message has the reason.
+            IngestError: no worker process can be started.
+        """
         return self._submit(request).result()
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """Yield the document or the error of each file in order; at most two requests a worker are in progress."""
+        """Yield the document or the error of each file in order. At most two requests per worker are in progress."""
         waiting: deque[Future[ParsedDocument]] = deque()
         try:
             for request in requests:
@@ -62,7 +68,7 @@ class ParsePool(Closeable):
                 future.cancel()
 
     def close(self) -> None:
-        """End all workers at once, even during a file."""
+        """End all workers at once, even while they parse a file."""
         with self._lock:
             self._closed = True
             for worker in self._alive:
@@ -80,7 +86,7 @@ class ParsePool(Closeable):
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise IngestError("Files are no longer parsed: the pool is closed.")
+            raise IngestError("Files cannot be parsed: the parse pool is closed.")
 
     def _read(self, request: ParseRequest) -> ParsedDocument:
         check_file(request.path, request.within, self._limits.file_mb)
@@ -112,7 +118,7 @@ class ParsePool(Closeable):
             )
         except MalformedAnswer as error:
             usable = False
-            raise UnreadableDocument(f"the answer of the reader is no document: {error}") from error
+            raise UnreadableDocument(f"the result of the reader is not a valid document: {error}") from error
         finally:
             self._put_back(worker, usable=usable)
 

@@ -1,7 +1,7 @@
-"""The worker process: it parses one file for each request of its parent and returns an answer, or dies.
+"""The worker process parses one file for each request of its parent and returns a result.
 
-Started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`; requests come on standard input, answers go out
-on the original standard output.
+It is started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`. Requests come on standard input, and
+results go to the original standard output.
 """
 
 import json
@@ -36,9 +36,10 @@ _PACKAGES = ("llama_index.core", "llama_index.core.readers")
 
 
 def skip_llama_index_start() -> None:
-    """Register the two packages without running their __init__, which imports all of LlamaIndex in 0.8 s.
+    """Register two LlamaIndex packages without running their __init__, which imports all of LlamaIndex in 0.8 s.
 
-    Their modules are still imported from their files. Only for a process that does nothing but parse.
+    The modules of these packages are still imported from their files. Only a process that does nothing but parse may
+    call this function.
     """
     spec = find_spec("llama_index")
     for name in _PACKAGES:
@@ -50,14 +51,17 @@ def skip_llama_index_start() -> None:
 
 
 OUT_OF_MEMORY = 71
-"""Exit code of a worker that had no memory left for an answer."""
+"""The exit code of a worker that had no memory left to send a result."""
 _MAX_REASON_LENGTH = 300
 _WRITABLE = (Path("/tmp"), Path("/dev/null"))  # noqa: S108 - programs that readers start write temporary files there
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
 def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
-    """Return the answer to a request, and whether this process is still usable; `readers` are cached by request."""
+    """Return the result of a request, and whether this process is still usable.
+
+    `readers` caches the readers by name, suffix and options.
+    """
     limit_computing(int(request["computing_seconds"]))
     try:
         return _parse_file(request, readers), True
@@ -75,7 +79,7 @@ def _parse_file(request: dict[str, Any], readers: "dict[str, DocumentReader]") -
     with pin_file(Path(request["path"]), within) as path:
         document = _create_reader(request, readers).read(path)
     if document.characters > (most_characters := int(request["characters"])):
-        reason = f"has {document.characters:,} characters of text, more than the {most_characters:,} that are read"
+        reason = f"has {document.characters:,} characters of text, more than the limit of {most_characters:,}"
         raise UnreadableDocument(reason, hint="Raise ingest.max_characters.")
     payload = encode_json({"document": encode_document(document)})
     if len(payload) > (most := int(request["answer_bytes"])):
@@ -104,7 +108,7 @@ def _describe_error(error: BaseException) -> dict[str, Any]:
         return {"unreadable": "is nested too deeply", "hint": ""}
     message = " ".join(str(error).split())
     reason = _clip_reason(_ADDRESS.sub("", f"{type(error).__name__}: {message}".removesuffix(": ")))
-    return {"unreadable": f"is damaged, or of another format than its suffix ({reason})", "hint": ""}
+    return {"unreadable": f"is damaged, or has another format than its suffix ({reason})", "hint": ""}
 
 
 def _clip_reason(reason: str) -> str:
@@ -112,7 +116,7 @@ def _clip_reason(reason: str) -> str:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests until there are none, or until another process should continue."""
+    """Process requests until there are no more, or until this process should be replaced."""
     usable = True
     readers: dict[str, DocumentReader] = {}
     while usable and len(prefix := requests.read(LENGTH_PREFIX_BYTES)) == LENGTH_PREFIX_BYTES:
@@ -126,7 +130,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main(parent: int, memory_mb: int) -> None:
-    """Drop all rights that are not needed, prepare, and serve requests."""
+    """Drop all unneeded rights, prepare the process, and serve requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     requests = os.fdopen(os.dup(0), "rb")

@@ -22,13 +22,16 @@ from elt_llm_ingest.sandbox.worker import OUT_OF_MEMORY
 _SECONDS_TO_START = 60.0
 _CHUNK = 1 << 20
 _MAX_GREETING = 1000
-# The signals of a program without memory: its own abort, a trap, or access to memory it did not get.
+# Signals that end a program without memory: its own abort, a trap, or access to memory that it did not get.
 _MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
 
 
 class WorkerDied(Exception):
-    """The process ended during a file; `reason` is for the file, `retry` if a fresh process might parse it."""
+    """The worker process ended while it parsed a file.
+
+    `reason` explains the failure of the file. `retry` is set if a fresh process might parse the file.
+    """
 
     def __init__(self, reason: str, hint: str = "", *, retry: bool = False) -> None:
         super().__init__(reason)
@@ -36,7 +39,7 @@ class WorkerDied(Exception):
 
 
 class WorkerProcess:
-    """One child process. For one thread at a time, except `kill`."""
+    """A child process that parses files. Only one thread at a time may use it, but any thread may call `kill`."""
 
     def __init__(self, limits: ParseLimits) -> None:
         """Start the process without waiting until it is ready."""
@@ -70,11 +73,11 @@ class WorkerProcess:
 
     @property
     def identifier(self) -> int:
-        """The process id."""
+        """The process id of the worker."""
         return self._process.pid
 
     def await_greeting(self) -> None:
-        """Wait until the process is ready; raise IngestError if it ends or takes more than a minute."""
+        """Wait until the worker is ready; raise IngestError if it ends or needs more than a minute."""
         if self._ready:
             return
         deadline = time.monotonic() + _SECONDS_TO_START
@@ -88,7 +91,12 @@ class WorkerProcess:
         self._ready = bool(greeting.get("ready"))
 
     def ask(self, request: ParseRequest) -> dict[str, Any]:
-        """Send a request and return the answer; raise MalformedAnswer, or WorkerDied if the process has ended."""
+        """Send a request and return the result.
+
+        Raises:
+            MalformedAnswer: the result is not a valid JSON object.
+            WorkerDied: the process has ended.
+        """
         self.await_greeting()
         message = {
             "path": os.fspath(request.path.absolute()),
@@ -101,7 +109,9 @@ class WorkerProcess:
             "worker_megabytes": self._limits.worker_megabytes,
         }
         deadline = time.monotonic() + self._limits.seconds
-        self._write(encode_frame(json.dumps(message).encode("ascii")))  # escapes the bytes of a path that are not text
+        self._write(
+            encode_frame(json.dumps(message).encode("ascii"))
+        )  # JSON escapes the bytes of a path that are not valid text
         self.usable = self._read(1, deadline) == b"\1"
         payload = self._read(self._length(deadline, self._limits.answer_bytes), deadline)
         self.files += 1
@@ -109,7 +119,7 @@ class WorkerProcess:
         return parse_json(payload)
 
     def kill(self) -> None:
-        """End the process and its children at once; the thread that waits for it finds the pipe closed."""
+        """End the process and its children at once. A thread that waits for the process finds the pipe closed."""
         self.usable = False
         if self._process.returncode is not None:
             return
@@ -119,14 +129,14 @@ class WorkerProcess:
             self._process.kill()
 
     def bury(self) -> None:
-        """End the process if it still runs, close its pipes and reap it."""
+        """End the process if it still runs, close its pipes and wait for its exit."""
         self.kill()
         self._end()
 
     def _length(self, deadline: float, most: int) -> int:
         length = int.from_bytes(self._read(LENGTH_PREFIX_BYTES, deadline), "big")
         if length > most:
-            raise MalformedAnswer("more than was allowed")
+            raise MalformedAnswer("the result is larger than the limit")
         return length
 
     def _write(self, data: bytes) -> None:
@@ -136,7 +146,7 @@ class WorkerProcess:
             raise self._death() from error
 
     def _read(self, size: int, deadline: float) -> bytes:
-        """Read exactly `size` bytes; raise WorkerDied if the pipe closes or time runs out first."""
+        """Read exactly `size` bytes; raise WorkerDied if the pipe closes or the time runs out first."""
         descriptor = self._answers.fileno()
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -153,22 +163,22 @@ class WorkerProcess:
         return bytes(received)
 
     def _death(self) -> WorkerDied:
-        """Return why the process ended, by its exit code."""
+        """Return the reason why the process ended, based on its exit code."""
         code, peak_mb = self._end()
         limits = self._limits
         if code == -signal.SIGXCPU:
-            return WorkerDied(f"took more than {limits.computing_seconds} s of computing to read", _SLOW)
+            return WorkerDied(f"took more than {limits.computing_seconds} s of processor time to read", _SLOW)
         if code == OUT_OF_MEMORY or (-code in _MEMORY_SIGNALS and peak_mb > limits.memory_mb / 2):
             return out_of_memory_error(limits)
         if code == -signal.SIGKILL:
-            return WorkerDied("the system ended the reader, most likely for want of memory", retry=True)
+            return WorkerDied("the system ended the reader, most likely because memory ran out", retry=True)
         if code < 0:
             hint = _PERHAPS_MEMORY if -code in _MEMORY_SIGNALS else ""
             return WorkerDied(f"the reader crashed (signal {-code})", hint, retry=True)
         return WorkerDied(f"the reader ended unexpectedly (exit code {code})", retry=True)
 
     def _end(self) -> tuple[int, float]:
-        """Wait for the process; return its exit code and its peak memory in megabytes."""
+        """Wait for the exit of the process; return its exit code and its peak memory in megabytes."""
         for pipe in (self._requests, self._answers):
             pipe.close()
         if self._process.returncode is not None:
@@ -176,27 +186,27 @@ class WorkerProcess:
         _, status, usage = os.wait4(self._process.pid, 0)
         remove_pinned()
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        # Linux includes the memory of the parent: only a value above that is certainly the child's.
+        # Linux includes the memory of the parent, so that only a higher value is certainly that of the child.
         inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
         return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-_PERHAPS_MEMORY = "If it needed more memory at once than the limit, raise ingest.parse_memory_mb."
-_SLOW = "Raise ingest.parse_seconds; half of it is computing."
+_PERHAPS_MEMORY = "If the file needs more memory than the limit, raise ingest.parse_memory_mb."
+_SLOW = "Raise ingest.parse_seconds; half of this time may be processor time."
 
 
 def out_of_memory_error(limits: ParseLimits) -> WorkerDied:
-    """Return the error of a file that took too much memory."""
+    """Return the error of a file that needed too much memory."""
     return WorkerDied(
         f"needed more than {limits.memory_mb:,} MB of memory", "Raise ingest.parse_memory_mb.", retry=True
     )
 
 
 def _environment() -> dict[str, str]:
-    """The variables of a worker: how to find programs, and nothing that could be a secret.
+    """Return the environment variables of a worker: the paths of programs, and nothing that could be a secret.
 
-    Strings hash the same in every worker, so that the iteration order of sets cannot change a text.
+    A fixed hash seed makes the iteration order of sets equal in all workers, so that it cannot change a text.
     """
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {

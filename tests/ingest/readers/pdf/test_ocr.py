@@ -1,4 +1,4 @@
-"""Scanned pages are noted without OCR, and read by tesseract if OCR is on and tesseract is installed."""
+"""Scanned pages are noted if OCR is off, and are read by tesseract if OCR is on."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ LINES = ("The keeper writes down every ship", "that passes, by name and hour.")
 
 @pytest.fixture
 def options() -> ReaderOptions:
-    """Options with OCR on; skips the test if tesseract is not installed."""
+    """Return options with OCR on. The test is skipped if tesseract is not installed."""
     chosen = ReaderOptions.of(IngestSettings(ocr=True))
     if not chosen.ocr_engine:
         pytest.skip("needs tesseract: apt-get install tesseract-ocr")
@@ -31,7 +31,7 @@ def options() -> ReaderOptions:
 
 @pytest.fixture
 def scan(tmp_path: Path) -> Iterator[Path]:
-    """A PDF of two pages; the first is a picture of text, rotated by 90 degrees."""
+    """Write a PDF of two pages, the first of which is a picture of text, rotated by 90 degrees."""
     text = b" 0 -40 Td ".join(b"(%s) Tj" % line.encode() for line in LINES)
     source = pypdfium2.PdfDocument(pdf(one_page(stream(b"BT /F 28 Tf 60 700 Td " + text + b" ET"))))
     picture = source[0].render(scale=3, rotation=90)
@@ -55,7 +55,7 @@ def read(path: Path, options: ReaderOptions) -> ParsedDocument:
         return pool.read(ParseRequest(path, options=options))
 
 
-def test_without_ocr_a_scanned_page_is_noted(scan: Path) -> None:
+def test_a_scanned_page_is_noted_if_ocr_is_off(scan: Path) -> None:
     document = read(scan, ReaderOptions())
     assert document.notes == ("page 1 has no text layer",)
     assert document.page_at(document.text.index("keeper")) == 2
@@ -72,12 +72,12 @@ def test_the_same_picture_gives_the_same_document(scan: Path, options: ReaderOpt
     assert read(scan, options) == read(scan, options)
 
 
-def test_missing_tesseract_is_reported_with_the_package(scan: Path) -> None:
+def test_missing_tesseract_is_reported_with_the_package_to_install(scan: Path) -> None:
     (note,) = read(scan, ReaderOptions(ocr=True)).notes
     assert note == "page 1 has no text layer; tesseract is not installed (install tesseract-ocr)"
 
 
-def test_a_missing_language_is_reported_with_the_package(scan: Path, options: ReaderOptions) -> None:
+def test_a_missing_language_is_reported_with_the_package_to_install(scan: Path, options: ReaderOptions) -> None:
     missing = ReaderOptions(ocr=True, ocr_languages="eng+tlh", ocr_engine=options.ocr_engine)
     (note,) = read(scan, missing).notes
     assert note == "page 1 has no text layer; tesseract has no data for tlh (install tesseract-ocr-tlh)"
@@ -90,7 +90,7 @@ def test_an_empty_page_is_noted_when_ocr_finds_nothing(tmp_path: Path, options: 
     assert document.notes == ("page 1 has no text layer; OCR found nothing",)
 
 
-def test_a_document_read_with_ocr_is_another_version() -> None:
+def test_the_ocr_options_change_the_reader_identity() -> None:
     def identity(options: ReaderOptions) -> str:
         reader = create_reader(Path("a.pdf"), options)
         assert reader is not None
@@ -100,20 +100,20 @@ def test_a_document_read_with_ocr_is_another_version() -> None:
     assert len({identity(options) for options in (ReaderOptions(), *on)}) == 5
 
 
-def test_tesseract_is_searched_only_if_ocr_is_on() -> None:
+def test_tesseract_is_looked_up_only_if_ocr_is_on() -> None:
     assert ReaderOptions.of(IngestSettings()) == ReaderOptions()
     assert ReaderOptions.of(IngestSettings(ocr=True)).ocr_engine == installed_version()
 
 
 def table(*words: tuple[int, int, float, str]) -> str:
-    """Words as (paragraph, line, confidence, text)."""
+    """Return tesseract's table for words given as (paragraph, line, confidence, text)."""
     return "\n".join(
         "\t".join(map(str, (5, 1, 1, paragraph, line, 1, 0, 0, 9, 9, confidence, text)))
         for paragraph, line, confidence, text in words
     )
 
 
-def test_words_become_lines_and_lines_paragraphs() -> None:
+def test_recognised_words_become_lines_and_lines_become_paragraphs() -> None:
     words = [(1, 1, 90.0, "The"), (1, 1, 91.0, "har-"), (1, 2, 95.0, "bour"), (2, 1, 90.0, "Next"), (3, 1, 9.0, "~|_")]
     assert [paragraph.text.replace(HYPHEN_AT_LINE_END, "") for paragraph in ocr_paragraphs(table(*words))] == [
         "The harbour",
@@ -121,7 +121,7 @@ def test_words_become_lines_and_lines_paragraphs() -> None:
     ]
 
 
-def test_items_and_rules_start_paragraphs() -> None:
+def test_recognised_list_items_and_rules_start_paragraphs() -> None:
     found = ocr_paragraphs(
         table((1, 1, 90.0, "Take:"), (1, 2, 90.0, "• rope"), (1, 3, 90.0, "• tar"), (1, 4, 90.0, "too"))
     )
@@ -132,7 +132,7 @@ def test_items_and_rules_start_paragraphs() -> None:
     ]
 
 
-def test_a_real_rotated_scan_is_read(datasets: Path, options: ReaderOptions) -> None:
+def test_a_real_rotated_scan_is_read_by_ocr(datasets: Path, options: ReaderOptions) -> None:
     document = read(datasets / "docs" / "ocr_test_rotated_90.pdf", options)
     assert document.text.startswith("Docling bundles PDF document conversion to JSON and Markdown")
     assert document.page_at(0) == 1

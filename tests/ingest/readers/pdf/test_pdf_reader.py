@@ -1,4 +1,4 @@
-"""PDF: paragraphs, hyphens, headings, running lines, pages without text."""
+"""The PDF reader finds paragraphs, headings and pages, and removes hyphens, headers and footers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ def _lines(*texts: str, top: float = 700, left: float = 72, size: float = 12) ->
     return [(left, top - 14 * number, size, text) for number, text in enumerate(texts)]
 
 
-def test_lines_are_joined_to_separate_paragraphs(write_pdf: WritePdf) -> None:
+def test_neighbouring_lines_are_joined_to_paragraphs(write_pdf: WritePdf) -> None:
     page = [
         *_lines("The first paragraph runs over more than one line of text", "and ends on the second of them."),
         *_lines("The second paragraph stands below a gap.", top=650),
@@ -29,7 +29,7 @@ def test_lines_are_joined_to_separate_paragraphs(write_pdf: WritePdf) -> None:
     )
 
 
-def test_a_word_hyphenated_at_a_line_end_is_joined_and_a_real_hyphen_kept(write_pdf: WritePdf) -> None:
+def test_a_word_hyphenated_at_a_line_end_is_joined_and_a_real_hyphen_is_kept(write_pdf: WritePdf) -> None:
     page = _lines(
         "A high level of service is what the whole committee of the appoint-",
         "ments board expects, and that makes it a matter that is rather high-",
@@ -40,7 +40,7 @@ def test_a_word_hyphenated_at_a_line_end_is_joined_and_a_real_hyphen_kept(write_
     assert "high-level" in text
 
 
-def test_running_lines_at_the_edges_of_pages_are_removed(write_pdf: WritePdf) -> None:
+def test_repeated_page_headers_and_footers_are_removed(write_pdf: WritePdf) -> None:
     pages = [
         [
             (72, 770, 9, "Rules of the game"),
@@ -55,7 +55,7 @@ def test_running_lines_at_the_edges_of_pages_are_removed(write_pdf: WritePdf) ->
     assert [document.page_at(document.text.index(f"page {word}")) for word in ("one", "four")] == [1, 4]
 
 
-def test_different_lines_with_their_page_number_are_removed(write_pdf: WritePdf) -> None:
+def test_varying_page_footers_with_a_page_number_are_removed(write_pdf: WritePdf) -> None:
     names = ("Ball", "Goal", "Field", "Team", "Match", "Cup", "Coach")
     pages = [
         [*_lines(f"All there is to say of {name} stands here."), (300, 30, 9, f"On {name} {number}")]
@@ -97,7 +97,7 @@ def test_rules_and_list_items_keep_their_own_lines(write_pdf: WritePdf) -> None:
     assert document.text.count("\n") == 3
 
 
-def test_a_sentence_continues_over_a_page_break_and_both_pages_are_known(write_pdf: WritePdf) -> None:
+def test_a_sentence_continues_over_a_page_break_and_both_pages_are_recorded(write_pdf: WritePdf) -> None:
     first = _lines("The sentence begins on the first page and it is to")
     document = PdfReader().read(write_pdf([first, _lines("end on the second one.")]))
     assert document.text == "The sentence begins on the first page and it is to end on the second one."
@@ -118,13 +118,13 @@ def test_page_numbers_are_formatted_as_ranges() -> None:
     assert format_page_numbers([3, 7, 8, 9]) == "pages 3, 7-9"
 
 
-def test_a_file_that_is_no_pdf_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_pdf_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "fake.pdf"
     path.write_bytes(b"this is no PDF at all")
     with pytest.raises(UnreadableDocument, match="not a PDF"):
         PdfReader().read(path)
 
 
-def test_a_heading_of_the_outline_can_have_two_lines() -> None:
+def test_a_heading_found_by_the_outline_can_have_two_lines() -> None:
     lines = [PdfLine("3.1 Relationships between"), PdfLine("Source Packages"), PdfLine("Words of the section.")]
     assert headings_by_outline(lines, [("Relationships between source packages", 2)]) == {0: 2, 1: 2}

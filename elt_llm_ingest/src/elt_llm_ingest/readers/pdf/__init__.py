@@ -1,4 +1,4 @@
-"""Read PDFs: choose between pdfium's text layer, pdfium with OCR, and docling."""
+"""Read PDFs with pdfium, with pdfium and OCR, or with docling."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def create_pdf_reader(options: ReaderOptions | None = None) -> "DocumentReader":
-    """Create the reader that the options choose; raise SettingsError if that is docling and it is not installed."""
+    """Create the reader that the options choose; raise SettingsError if docling is chosen but not installed."""
     chosen = options or ReaderOptions()
     if chosen.pdf_reader == "docling":
         from elt_llm_ingest.readers.docling import DoclingReader, create_converter, require_docling

@@ -1,4 +1,4 @@
-"""Find the headings of a PDF: by its outline, otherwise by larger or bolder type."""
+"""Find the headings of a PDF by its outline or, if it has none, by larger or bolder type."""
 
 import itertools
 import re
@@ -24,7 +24,7 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 
 
 def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]]]:
-    """The titles and levels (from 1) of the bookmarks of each page (from 0)."""
+    """Return the titles and levels (from 1) of the bookmarks for each page (from 0)."""
     titles: dict[int, list[tuple[str, int]]] = {}
     try:
         for bookmark in itertools.islice(pdf.get_toc(), _MAX_BOOKMARKS):
@@ -34,13 +34,13 @@ def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]
             if page is not None and title:
                 titles.setdefault(page, []).append((title, bookmark.level + 1))
     except (UnicodeDecodeError, pypdfium2.PdfiumError):
-        # The bookmarks before the damage are still useful.
+        # The bookmarks before the damaged one are still useful.
         return titles
     return titles
 
 
 def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Map the number of each line that has the text of a bookmark, possibly after a number, to its level."""
+    """Map the numbers of lines with the text of a bookmark, possibly after a number, to the bookmark's level."""
     keys = [_title_key(line.text) for line in lines]
     levels: dict[int, int] = {}
     for title, level in bookmarks:
@@ -50,7 +50,7 @@ def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str,
 
 
 def _title_lines(title: str, keys: Sequence[str], taken: Mapping[int, int]) -> range:
-    """The first line, or consecutive lines, that hold a title; empty if there are none."""
+    """Return the first line, or consecutive lines, that hold a title; an empty range if there are none."""
     for count in range(1, _MOST_LINES + 1):
         for first in range(len(keys) - count + 1):
             lines = range(first, first + count)
@@ -67,10 +67,10 @@ def _title_key(text: str) -> str:
 
 @dataclass(frozen=True)
 class Typography:
-    """The typography of headings in a document without an outline.
+    """The typography of the headings in a document without an outline.
 
-    `body` is the type size of most characters; `levels` the heading level of each larger size; `labels` are bold
-    lines that repeat, such as the head of a table, and open no section.
+    `body` is the type size of most characters. `levels` is the heading level of each larger size. `labels` are bold
+    lines that repeat, such as the header of a table, and are no headings.
     """
 
     body: float
@@ -79,7 +79,7 @@ class Typography:
 
 
 def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
-    """Measure the sizes and labels of a whole document; sizes beyond the fourth share its level."""
+    """Measure the sizes and labels of a whole document. All sizes after the fourth share the level of the fourth."""
     letters: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -91,7 +91,10 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Levels of the sizes above `body` that few characters have; sizes of a single page, such as a cover, have 1."""
+    """Return the levels of the sizes above `body` that only few characters have.
+
+    A size that only one page has, as on a cover, does not lower the levels of smaller sizes.
+    """
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -102,7 +105,10 @@ def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Ma
 
 
 def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> dict[int, int]:
-    """Map line numbers to levels: larger lines, and bold ones with a gap above that are no labels."""
+    """Map line numbers to heading levels.
+
+    Headings are larger lines, and bold lines with a gap above that are no labels.
+    """
     levels: dict[int, int] = {}
     below = len(set(typography.levels.values())) + 1
     for number, line in enumerate(lines):
@@ -112,7 +118,7 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
         if line.size in typography.levels:
             levels[number] = numbered_level(line.text) or typography.levels[line.size]
             continue
-        # More room above than between the lines of a paragraph.
+        # A heading has more room above it than the lines of a paragraph have between them.
         apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
         if line.size >= typography.body and line.bold and apart and line.text not in typography.labels:
             levels[number] = numbered_level(line.text) or below
@@ -120,7 +126,7 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
 
 
 def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:
-    """Drop four and more consecutive lines of one size: they are large prose, not a heading."""
+    """Drop four or more consecutive lines of one size, which are prose in large type instead of a heading."""
     kept: dict[int, int] = {}
     run: list[int] = []
     for number in [*sorted(levels), len(lines) + 1]:
@@ -139,7 +145,10 @@ def _may_be_heading(line: PdfLine) -> bool:
 
 
 def find_title(lines: Sequence[PdfLine], body: float) -> str:
-    """The largest lines of a title page with neighbours of nearly their size; empty if none is larger than the body."""
+    """Return the largest lines of a title page, with neighbours of nearly the same size.
+
+    The result is "" if no line is larger than the body.
+    """
     candidates = [
         number
         for number, line in enumerate(lines[:_TITLE_LINES])

@@ -1,4 +1,4 @@
-"""The layout of a PDF page: lines with position and type size, table rows, footnote marks and paragraphs."""
+"""Analyse the layout of a PDF page: lines with position and type size, table rows, footnote marks and paragraphs."""
 
 import ctypes
 import re
@@ -14,14 +14,17 @@ import pypdfium2.raw as pdfium
 from elt_llm_ingest.parsing.parsed_document import BlockKind
 from elt_llm_ingest.readers.headings import kind_of_line
 
-# At least three letters before the figure: the one of km2 is no reference.
+# At least three letters precede the number, since the number in km2 is no reference.
 _CANDIDATE = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?)\]\u201d\u2019\"'])(\d{1,3})(?!\w)")
 _AT_LINE_START = re.compile(r"(\d{1,3})\s?(?=[^\W\d_]|[\u201c\"'(])")
 _LEAST_RISE = 0.2  # of the type size
 
 
 def bracket_raised_figures(text_page: pypdfium2.PdfTextPage, text: str, first: int, size: float) -> str:
-    """Put the raised figures of a line in brackets; it starts at character `first` and has `size` points."""
+    """Put the raised numbers of a line, which refer to notes, in brackets.
+
+    `first` is the position of the first character on the page. `size` is the type size in points.
+    """
 
     def base_line(position: int) -> float:
         x, y = ctypes.c_double(), ctypes.c_double()
@@ -62,7 +65,7 @@ _CELL_ROOM = 0.9
 
 @dataclass(frozen=True)
 class PdfLine:
-    """One line: its text, its box in points (y upwards) and its type."""
+    """One line of a page: its text, its box in points (y upwards) and its type."""
 
     text: str
     left: float = 0.0
@@ -72,11 +75,11 @@ class PdfLine:
     size: float = 0.0
     bold: bool = False
     cells: tuple["PdfLine", ...] = ()
-    """The parts of a line with wide gaps between them; empty if there is only one."""
+    """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
 
 
 def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
-    """Return the lines of a page in the order of its content; none if it has no text layer."""
+    """Return the lines of a page in the order of its content; an empty list if it has no text layer."""
     text_page = page.get_textpage()
     try:
         lines = [line for line in _split_lines(text_page, _page_text(text_page)) if line.text]
@@ -88,7 +91,7 @@ def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
 
 
 def _page_text(text_page: pypdfium2.PdfTextPage) -> str:
-    """Return the text with one character for each of pdfium's, so that positions agree."""
+    """Return the text with one character for each of pdfium's characters, so that their positions agree."""
     count = text_page.count_chars()
     text: str = text_page.get_text_range()
     if len(text) == count:
@@ -110,7 +113,7 @@ def _split_lines(text_page: pypdfium2.PdfTextPage, text: str) -> Iterator[PdfLin
 
 
 def _line_parts(text_page: pypdfium2.PdfTextPage, bare: str, first: int, size: float) -> Iterator[tuple[str, int]]:
-    """Yield the parts of a line between wide gaps with their positions; nothing if there is no such gap."""
+    """Yield the parts of a line between wide gaps with their positions, or nothing if there is no wide gap."""
     start = 0
     for space in _GAPS.finditer(bare):
         before = _bounding_box(text_page, first + space.start() - 1)
@@ -122,7 +125,7 @@ def _line_parts(text_page: pypdfium2.PdfTextPage, bare: str, first: int, size: f
 
 
 def readable_text(text: str) -> str:
-    """Return the text with ligatures expanded, plain bullets, shortened rows of dots and single blanks."""
+    """Return the text with ligatures expanded, plain bullets, shortened dot leaders and single blanks."""
     if _BULLET.match(text):
         text = "\u2022 " + text[1:]
     text = _LEADERS.sub("... ", text.translate(_TRANSLATION))
@@ -133,7 +136,7 @@ def _place_line(text_page: pypdfium2.PdfTextPage, bare: str, first: int) -> PdfL
     last = first + len(bare) - 1
     left, right = _bounding_box(text_page, first), _bounding_box(text_page, last)
     size = pdfium.FPDFText_GetFontSize(text_page, first)
-    # The size of a font can be 1 under a scaled matrix; the box has its size on the page.
+    # Under a scaled matrix the font size can be 1. The box has the size of the type on the page.
     size = size if size > 1.5 else round(left.top - left.bottom, 1)
     return PdfLine(
         readable_text(bracket_raised_figures(text_page, bare, first, size)),
@@ -161,7 +164,7 @@ def _is_bold(text_page: pypdfium2.PdfTextPage, position: int) -> bool:
 
 
 def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:
-    """Merge neighbours side by side on one base line into one line: cells of a row, raised figures."""
+    """Merge neighbouring parts on one base line, such as the cells of a row or raised numbers, into one line."""
     merged: list[PdfLine] = []
     for line in lines:
         before = merged[-1] if merged else None
@@ -193,7 +196,7 @@ _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1
 
 
 def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Separate the cells of the lines that are table rows; a line that continues a cell joins its row."""
+    """Separate the cells of each line that is a table row. A line that continues a cell joins the row of the cell."""
     marked: list[PdfLine] = []
     for number, line in enumerate(lines):
         row = marked[-1] if marked and marked[-1].cells else None
@@ -209,7 +212,10 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a nearby line has a cell at the same left edge as one of this line; the marker of a list is no cell."""
+    """Whether a nearby line has a cell at the same left edge as a cell of this line.
+
+    The marker of a list item is no cell.
+    """
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -223,14 +229,14 @@ def _has_cells(line: PdfLine) -> bool:
 
 
 def _is_beside_cells(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is to the right of all cells, on the base line of the first cell."""
+    """Whether a line is to the right of all cells of a row, on the base line of the first cell."""
     first = row.cells[0]
     shared = min(first.top, line.top) - max(first.bottom, line.bottom)
     return shared > 0.6 * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
 
 
 def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is close under a cell of the row after the first."""
+    """Whether a line is close below a cell of the row, other than the first cell."""
     close = row.bottom - line.top < 0.6 * line.size and line.top < row.cells[0].top
     return close and any(abs(line.left - cell.left) < _SAME_PLACE for cell in row.cells[1:])
 
@@ -243,7 +249,7 @@ _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
 
 @dataclass
 class PdfParagraph:
-    """Text of neighbouring lines. `level` is set for headings; `tight` if there is no gap above."""
+    """The text of neighbouring lines. `level` is set for headings. `tight` is set if there is no gap above."""
 
     text: str
     kind: BlockKind
@@ -252,7 +258,7 @@ class PdfParagraph:
 
 
 def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> list[PdfParagraph]:
-    """Join the lines of one page to paragraphs; a heading over two lines is one."""
+    """Join the lines of one page to paragraphs. A heading over two lines becomes one paragraph."""
     rights = _right_edges(lines)
     # The usual gap between two lines of the page, in points; a clearly larger one separates paragraphs.
     gaps = [before.bottom - line.top for before, line in pairwise(lines) if abs(before.size - line.size) < 0.2]
@@ -275,7 +281,10 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """The right edge of the column of each line, by the lines around it; one longer line does not count."""
+    """Return the right edge of the column of each line, measured on nearby lines.
+
+    A single longer line is ignored.
+    """
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]
@@ -287,20 +296,20 @@ def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
 def _continues_paragraph(
     paragraph: PdfParagraph, before: PdfLine, line: PdfLine, level: int, right: float, usual: float
 ) -> bool:
-    """Whether `line` continues the paragraph of the line `before`."""
+    """Whether `line` continues the paragraph that ends with the line `before`."""
     if paragraph.level or level:
         return paragraph.level == level and abs(before.size - line.size) < 0.2 and not _has_gap(before, line, usual)
     same_size = abs(before.size - line.size) <= 0.1 * before.size
-    # Rows of figures stay separate.
+    # Rows of numbers stay separate.
     are_words = all(any(map(str.isalpha, text)) for text in (before.text, line.text))
     if _paragraph_kind(line) != "prose" or before.cells or not same_size or not are_words:
         return False
     if before.text.endswith(HYPHEN_AT_LINE_END):
         return True
     if line.top > before.top:
-        # The next column: its position does not show whether the paragraph continues.
+        # In the next column, the position of the line does not show whether the paragraph continues.
         return _is_open(before.text) and line.text[:1].islower()
-    # A first word that would have fitted on the line before shows that the line was ended on purpose.
+    # If the first word would have fitted on the previous line, that line was ended on purpose.
     word_width = (line.right - line.left) * len(line.text.split(" ", 1)[0]) / len(line.text)
     if _has_gap(before, line, usual) or right - before.right > 1.15 * word_width + 0.6 * line.size:
         return False
@@ -312,14 +321,14 @@ def _is_open(text: str) -> bool:
 
 
 def _has_gap(before: PdfLine, line: PdfLine, usual: float) -> bool:
-    """Whether there is more than the usual gap between two lines, or the second is in another column."""
+    """Whether the gap between two lines is wider than usual, or the second line is in another column."""
     size = max(before.size, line.size)
     space = before.bottom - line.top
     return space > max(0.45 * size, usual + 0.3 * size) or space < -2.0 * size
 
 
 def continues_on_next_page(last: str, first: PdfParagraph) -> bool:
-    """Whether the first paragraph of a page continues the last one of the page before."""
+    """Whether the first paragraph of a page continues the last paragraph of the previous page."""
     return first.kind == "prose" and _is_open(last) and first.text[:1].islower()
 
 
@@ -331,12 +340,12 @@ def _join_lines(text: str, more: str) -> str:
 
 
 def document_words(texts: Sequence[str]) -> set[str]:
-    """The lower-case words of a document that are not hyphenated at a line end."""
+    """Return the lower-case words of a document, without words that are hyphenated at a line end."""
     return {word.casefold() for text in texts for word in _WORD.findall(_PARTS.sub(" ", text))}
 
 
 def join_hyphenated_words(text: str, known: set[str]) -> str:
-    """Join words at line ends; keep the hyphen where `known` has both halves but not the whole."""
+    """Join words that are split at a line end. Keep the hyphen if `known` has both halves but not the whole word."""
 
     def join(match: re.Match[str]) -> str:
         first, last = match.group(1), match.group(3)

@@ -11,17 +11,17 @@ from elt_llm_ingest.readers.pdf.layout import HYPHEN_AT_LINE_END, PdfParagraph
 from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
 
 OCR_VERSION = 1
-"""Increase it when the same picture could give another text."""
+"""Raise this version when a change may alter the text of a picture."""
 DOTS_PER_INCH = 300
 _MAX_PIXELS = 40_000_000
 _POINTS_PER_INCH = 72
-_MIN_CONFIDENCE = 40.0  # of 100; false text in photographs and drawings has less
+_MIN_CONFIDENCE = 40.0  # of 100; false text in photographs and drawings has lower values
 _WORD_ROW = "5"
 _COLUMNS = 12
 
 
 class PageOcr:
-    """Read pages by OCR. `engine` is the one of ReaderOptions: empty if none is installed."""
+    """Read pages by OCR. `engine` is the `ocr_engine` of ReaderOptions, "" if none is installed."""
 
     def __init__(self, languages: str, engine: str) -> None:
         self._languages = languages
@@ -29,16 +29,19 @@ class PageOcr:
 
     @property
     def identity(self) -> str:
-        """The version, languages and engine that the text depends on."""
+        """The version, languages and engine of the OCR, since the text depends on them."""
         return f"ocr{OCR_VERSION}-{self._languages}-{self._engine.replace(' ', '-') or 'none'}"
 
     @property
     def described(self) -> str:
-        """The engine and the languages, for notes."""
+        """The engine and the languages in words, for notes."""
         return f"{self._engine}, {self._languages}"
 
     def read(self, page: pypdfium2.PdfPage) -> list[PdfParagraph]:
-        """Return the paragraphs of a page, none if it has no text; raise TesseractFailed."""
+        """Return the paragraphs of a page, an empty list if it has no text.
+
+        Raise TesseractFailed if tesseract fails.
+        """
         if not self._engine:
             raise TesseractFailed(NOT_INSTALLED)
         dots, picture = _render_page(page)
@@ -46,9 +49,9 @@ class PageOcr:
 
 
 def ocr_paragraphs(table: str) -> list[PdfParagraph]:
-    """Return the paragraphs in tesseract's table of words, without those of low confidence.
+    """Return the paragraphs in tesseract's table of words, except paragraphs of low confidence.
 
-    A line that starts an item or a rule starts a paragraph.
+    A line that starts a list item or a rule starts a paragraph.
     """
     rows = [row for row in (line.split("\t") for line in table.splitlines()) if len(row) == _COLUMNS]
     words = [row for row in rows if row[0] == _WORD_ROW and row[11].strip()]
@@ -75,7 +78,7 @@ def _split_paragraph(lines: Sequence[str]) -> list[PdfParagraph]:
 
 
 def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
-    """Render a page in grey as PGM; return the dots per inch, fewer for a huge page, and the picture."""
+    """Render a page in grey as PGM; return the dots per inch (fewer for a huge page) and the picture."""
     inches = max(page.get_width() * page.get_height() / _POINTS_PER_INCH**2, 1e-6)
     dots = max(1, min(DOTS_PER_INCH, int((_MAX_PIXELS / inches) ** 0.5)))
     bitmap = page.render(scale=dots / _POINTS_PER_INCH, grayscale=True)

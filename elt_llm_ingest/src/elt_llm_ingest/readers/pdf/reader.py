@@ -1,4 +1,4 @@
-"""Read the text layer of PDFs page by page, as paragraphs under headings found by the outline or the type sizes."""
+"""Read the text layer of PDFs page by page, as paragraphs below headings from the outline or the type sizes."""
 
 import re
 from collections import Counter
@@ -48,12 +48,14 @@ _END_WORDS = 3
 
 
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
-    """Remove the lines at an edge of the pages that repeat on three pages and a fifth of all.
+    """Remove headers, footers and page numbers from the edges of the pages.
 
-    Where a third of the pages have such a line at one height, lines at that height such as chapter names are removed
-    if they repeat at all. Where the pages are numbered, lines that start or end with the number of their page are
-    removed. Lines that start or end alike at one height on a third of the pages are removed if the rest of each is
-    also a line of its own elsewhere, as the name of a chapter beside that of the book: then no text is lost.
+    - A line is removed if it repeats on at least three pages and on a fifth of all pages.
+    - If a third of the pages have such a line at one height, lines at that height such as chapter names are removed if
+      they repeat at all.
+    - If the pages are numbered, lines that start or end with the number of their page are removed.
+    - Lines at one height whose starts or ends are alike on a third of the pages are removed if the rest of the line is
+      also a line elsewhere, such as a chapter name beside the name of the book. So no text is lost.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -65,7 +67,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         ([(edge, _height_band(line)) for edge, line, key in lines if (edge, key) in running] for lines in edges),
         filled / 3,
     )
-    # How far the printed page numbers are ahead of the count; several where parts restart their numbers.
+    # The differences between printed page numbers and the page count. There are several if parts restart their numbers.
     offsets = _frequent(
         (
             [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
@@ -90,13 +92,13 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
 
 
 def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
-    """The keys that occur on at least `least` pages."""
+    """Return the keys that occur on at least `least` pages."""
     counts = Counter(key for keys in pages for key in set(keys))
     return {key for key, count in counts.items() if count >= least}
 
 
 def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
-    """Yield the outermost lines of a page with their edge and their text without digits."""
+    """Yield the outermost lines of a page, each with its edge and its text with digits replaced."""
     by_height = sorted(lines, key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
         yield "top", line, _line_key(line)
@@ -105,7 +107,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """The first and the last words of a line at their height, each with the rest of the line."""
+    """Return the first and the last words of a line with their edge and height, each with the rest of the line."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
@@ -126,12 +128,12 @@ def _height_band(line: PdfLine) -> int:
 
 
 def _number_offsets(line: PdfLine, page: int) -> set[int]:
-    """The numbers at the ends of a line, less the number of the page from 0."""
+    """Return the numbers at the ends of a line, minus the page number from 0."""
     words = line.text.split()
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
 
-# Entries in place of an unknown author: programs, their makers and user accounts.
+# Names in place of an unknown author: programs, software companies and user accounts.
 _NO_AUTHORS = (
     *("unknown", "anonymous", "author", "user", "admin", "administrator", "owner", "default", "root", "none", "n/a"),
     *("microsoft", "adobe", "latex", "pdftex", "libreoffice", "openoffice", "acrobat", "quark", "indesign", "scan"),
@@ -140,7 +142,7 @@ _MAX_VALUE_LENGTH = 1000
 
 
 def pdf_metadata(properties: Mapping[str, str]) -> dict[str, MetadataValue]:
-    """Return a document's metadata from `Author`, `CreationDate` and so on; names of programs are not authors."""
+    """Return the metadata from properties such as `Author` and `CreationDate`. Program names are no authors."""
     author, subject, keywords = (
         " ".join(properties.get(key, "").split())[:_MAX_VALUE_LENGTH] for key in ("Author", "Subject", "Keywords")
     )
@@ -155,15 +157,15 @@ _REASONS = {
     pdfium.FPDF_ERR_SECURITY: "is encrypted in a way that cannot be opened",
     pdfium.FPDF_ERR_FORMAT: "is not a PDF, or too damaged to open",
 }
-# Titles that a program wrote, rather than an author.
+# Titles that a program writes by default.
 _PROGRAM_TITLES = ("microsoft word", "microsoft powerpoint", "untitled", "slide 1")
 _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt", ".xls", ".xlsx", ".qxd", ".fm")
 
 
 class PdfReader(DocumentReader):
-    """Read the text layer of a PDF; pages without one are noted, or read by `ocr`.
+    """Read the text layer of a PDF. Pages without a text layer are noted, or are read by `ocr`.
 
-    Not thread-safe, since pdfium is not.
+    The reader is not thread-safe, since pdfium is not.
     """
 
     name: ClassVar[str] = "pdf"
@@ -174,11 +176,11 @@ class PdfReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """Name and version of the reader and of its OCR."""
+        """The name and version of the reader and of its OCR."""
         return super().identity + (f"+{self._ocr.identity}" if self._ocr else "")
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is encrypted or broken."""
+        """Parse the file; raise UnreadableDocument if it is encrypted or damaged."""
         data = read_bytes(path)
         try:
             pdf = pypdfium2.PdfDocument(data)
@@ -231,7 +233,7 @@ class _Pages:
             return []
 
     def _run_ocr(self, contents: list[list[PdfParagraph]]) -> None:
-        """Fill the pages without a text layer by OCR, until it fails."""
+        """Fill the pages that have no text layer by OCR, until OCR fails."""
         if self.ocr is None:
             return
         for number in self.empty:
@@ -252,7 +254,7 @@ class _Pages:
         return headings_by_typography(lines, self.typography)
 
     def _properties(self) -> dict[str, str]:
-        """The properties of the file under their names in the PDF standard."""
+        """Return the properties of the file under their names in the PDF standard."""
         values: dict[str, str] = {}
         for key in ("Title", "Author", "Subject", "Keywords", "CreationDate", "ModDate"):
             try:
@@ -264,7 +266,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """The title of the PDF's properties if an author wrote it, else the largest line of the first page."""
+        """Return the title in the properties if an author wrote it, else a heading or the largest first line."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title
@@ -307,7 +309,7 @@ def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -
 
 
 def _table_header(table: Sequence[PdfParagraph]) -> str:
-    """The first row of a table if it looks like a header: words without digits over two rows with several cells."""
+    """Return the first row of a table if it has no digits and two rows with several cells follow it, else ""."""
     first, following = table[0].text, table[1:3]
     alike = [row for row in following if row.kind == "table" and row.text.count(CELL_SEPARATOR) > 0]
     return first if len(alike) == 2 and not any(map(str.isdigit, first)) else ""
