@@ -7,7 +7,7 @@ from stored.folders import run_ingest
 SAMPLES = Path(__file__).parents[2] / "samples" / "enterprise"
 
 
-def test_a_model_is_summed_up_and_compared_with_the_inventory_beside_it(tmp_path: Path) -> None:
+def test_an_ingest_compares_a_model_with_the_inventory_in_its_collection(tmp_path: Path) -> None:
     report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", SAMPLES / "inventory.xlsx")
     notes = "\n".join(report.notes)
     assert "96 entities and 127 relationships." in notes
@@ -17,7 +17,7 @@ def test_a_model_is_summed_up_and_compared_with_the_inventory_beside_it(tmp_path
     assert len(report.model["absent_from_model"]) == 12
 
 
-def test_a_model_is_compared_with_the_inventory_of_another_collection(tmp_path: Path) -> None:
+def test_an_ingest_compares_a_model_with_the_inventory_of_another_collection(tmp_path: Path) -> None:
     alone = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model")
     assert "not in the inventory" not in "\n".join(alone.notes)
     run_ingest(tmp_path / "data", SAMPLES / "inventory.xlsx", collection="inventory")
@@ -25,7 +25,7 @@ def test_a_model_is_compared_with_the_inventory_of_another_collection(tmp_path: 
     assert "In the model, not in the inventory" in "\n".join(report.notes)
 
 
-def test_a_missing_collection_to_compare_with_is_reported_without_failing(tmp_path: Path) -> None:
+def test_a_missing_inventory_collection_is_reported_as_a_note(tmp_path: Path) -> None:
     report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model", check_against="nowhere")
     assert report.notes[0].startswith("The model was not checked against 'nowhere': ")
     assert (report.published, report.exit_code) == (True, 0)

@@ -1,4 +1,4 @@
-"""An ingest ends in the state of its files, in whatever order they came; every lost file is reported."""
+"""An ingest brings a collection to the state of its files in any order, and reports every file."""
 
 import shutil
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Twenty files."""
+    """Return a folder with twenty files."""
     return write_files(tmp_path / "docs", generated_files(20))
 
 
@@ -43,7 +43,7 @@ def _texts(data_dir: Path) -> list[tuple[str, str]]:
         return sorted((node.source, node.text) for node in generation.nodes(generation.ids))
 
 
-def test_every_chunk_is_its_span_of_its_document(data_dir: Path, docs: Path) -> None:
+def test_the_text_of_every_chunk_is_its_span_of_the_document(data_dir: Path, docs: Path) -> None:
     report = run_ingest(data_dir, docs)
     assert (report.documents, report.published, report.exit_code, report.embedded) == (20, True, 0, report.chunks)
     assert report.chunks > 40
@@ -53,7 +53,7 @@ def test_every_chunk_is_its_span_of_its_document(data_dir: Path, docs: Path) -> 
             assert generation.document(node.source).text[node.start : node.end] == node.text
 
 
-def test_ingesting_twice_changes_nothing_and_makes_no_generation(data_dir: Path, docs: Path) -> None:
+def test_a_second_ingest_of_unchanged_files_publishes_no_generation(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     embedding = FakeEmbedding()
     for paths in ([docs], []):
@@ -64,7 +64,7 @@ def test_ingesting_twice_changes_nothing_and_makes_no_generation(data_dir: Path,
     assert embedding.calls == 0
 
 
-def test_neither_order_nor_batches_matter(tmp_path: Path, docs: Path) -> None:
+def test_the_collection_hash_depends_on_neither_order_nor_batches(tmp_path: Path, docs: Path) -> None:
     expected = _hash_of(tmp_path, "whole", docs)
     files = sorted(path for path in docs.rglob("*.md"))
     write_files(tmp_path / "again" / "docs", dict(reversed(generated_files(20).items())))
@@ -73,7 +73,7 @@ def test_neither_order_nor_batches_matter(tmp_path: Path, docs: Path) -> None:
     assert len(files) == 20
 
 
-def test_one_folder_after_the_other_is_both_at_once(tmp_path: Path, docs: Path) -> None:
+def test_two_folders_ingested_in_turn_give_the_hash_of_both_at_once(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", generated_files(5, seed=1))
     expected = _hash_of(tmp_path, "both", docs, other)
     run_ingest(tmp_path / "one", docs)
@@ -82,13 +82,13 @@ def test_one_folder_after_the_other_is_both_at_once(tmp_path: Path, docs: Path) 
     assert run_ingest(tmp_path / "two", docs).collection_hash == expected
 
 
-def test_a_part_of_a_known_folder_makes_no_second_copy(data_dir: Path, docs: Path) -> None:
+def test_a_subfolder_of_a_known_folder_is_not_ingested_twice(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     part = run_ingest(data_dir, docs / "part-1")
     assert (part.published, part.collection_hash) == (False, first.collection_hash)
 
 
-def test_a_file_deleted_and_put_back_brings_the_hash_back(data_dir: Path, docs: Path) -> None:
+def test_a_deleted_and_restored_file_restores_the_collection_hash(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     note = docs / "part-1" / "note-01.md"
     content = note.read_text()
@@ -138,7 +138,7 @@ def test_equal_files_are_embedded_once_and_both_can_be_cited(data_dir: Path, tmp
     assert [source for source, _ in _texts(data_dir)] == ["b/x.md"]
 
 
-def test_a_changed_file_alone_is_embedded(data_dir: Path, docs: Path) -> None:
+def test_only_a_changed_file_is_embedded(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     write_files(docs, {"part-1/note-01.md": "# Note 1\n\nOnly an anchor is left.\n"})
     report = run_ingest(data_dir, docs)
@@ -149,7 +149,7 @@ def _with_a_good_pdf(docs: Path) -> None:
     shutil.copy(Path(__file__).parents[2] / "samples" / "documents" / "handbook.pdf", docs / "handbook.pdf")
 
 
-def test_a_failing_file_keeps_its_last_good_version_and_sets_the_exit_code(data_dir: Path, tmp_path: Path) -> None:
+def test_an_unreadable_file_keeps_its_last_version_and_sets_the_exit_code(data_dir: Path, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.html": "<h1>Rules</h1><p>The tide turns.</p>", "b.md": "# B\n\nReef.\n"})
     (docs / "c.pdf").write_bytes(PDF)
     first = run_ingest(data_dir, docs)
@@ -167,7 +167,7 @@ def test_a_failing_file_keeps_its_last_good_version_and_sets_the_exit_code(data_
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_a_collection_whose_files_all_fail_is_not_made(data_dir: Path, tmp_path: Path) -> None:
+def test_no_collection_is_created_if_all_files_are_unreadable(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.pdf").write_bytes(PDF)
     report = run_ingest(data_dir, tmp_path / "docs")
@@ -176,7 +176,7 @@ def test_a_collection_whose_files_all_fail_is_not_made(data_dir: Path, tmp_path:
         assert store.collections.all() == []
 
 
-def test_a_file_without_text_is_named_and_is_no_failure(data_dir: Path, tmp_path: Path) -> None:
+def test_a_file_without_text_is_reported_and_is_no_failure(data_dir: Path, tmp_path: Path) -> None:
     report = run_ingest(data_dir, write_files(tmp_path / "docs", {"a.md": "", "b.md": "# B\n\nReef.\n"}))
     assert (statuses(report)["a.md"], report.exit_code, report.documents) == ("empty", 0, 2)
     assert statuses(run_ingest(data_dir))["a.md"] == "empty"
@@ -191,7 +191,7 @@ def test_the_nothing_to_ingest_error_names_skipped_files(data_dir: Path, tmp_pat
         assert store.collections.all() == []
 
 
-def test_a_single_file_adds_no_others_and_is_scanned_again(data_dir: Path, docs: Path) -> None:
+def test_an_individually_named_file_is_scanned_again_without_its_folder(data_dir: Path, docs: Path) -> None:
     note = docs / "part-1" / "note-01.md"
     assert run_ingest(data_dir, note).documents == 1
     note.write_text("# Note 1\n\nChanged to a reef.\n")
@@ -201,7 +201,7 @@ def test_a_single_file_adds_no_others_and_is_scanned_again(data_dir: Path, docs:
     assert whole.documents == 4
 
 
-def test_a_single_file_that_is_gone_is_kept_until_it_is_allowed(data_dir: Path, docs: Path) -> None:
+def test_a_deleted_single_file_is_kept_until_deletions_are_allowed(data_dir: Path, docs: Path) -> None:
     one, two = docs / "part-1" / "note-01.md", docs / "part-1" / "note-06.md"
     run_ingest(data_dir, one, two)
     one.unlink()
@@ -212,7 +212,7 @@ def test_a_single_file_that_is_gone_is_kept_until_it_is_allowed(data_dir: Path, 
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_a_folder_inside_a_later_one_is_not_kept_twice(data_dir: Path, docs: Path) -> None:
+def test_a_known_folder_within_a_new_folder_is_not_ingested_twice(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs / "part-1")
     whole = run_ingest(data_dir, docs)
     assert whole.documents == 20

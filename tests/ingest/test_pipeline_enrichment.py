@@ -1,4 +1,4 @@
-"""Contexts written by a language model are requested once, whatever happens in between."""
+"""A context is requested from the language model only once, even after an interruption."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def _contexts(data_dir: Path) -> list[str]:
         return sorted(node.context for node in generation.nodes(generation.ids))
 
 
-def test_an_unchanged_file_is_not_read_or_enriched_again(tmp_path: Path) -> None:
+def test_an_unchanged_file_is_neither_read_nor_enriched_again(tmp_path: Path) -> None:
     docs, notes = write_files(tmp_path / "docs", {"a.md": TEXT}), Notes()
     llm = ScriptedLLM(["This is from the timetable of the harbour."])
     first = run_ingest(tmp_path / "data", docs, llm=llm, progress=notes)
@@ -31,7 +31,7 @@ def test_an_unchanged_file_is_not_read_or_enriched_again(tmp_path: Path) -> None
     assert len(llm.prompts) == 1
 
 
-def test_a_run_that_a_model_error_stopped_continues_from_there(tmp_path: Path) -> None:
+def test_a_run_continues_after_a_model_error_with_the_missing_contexts(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.md": TEXT, "b.md": TEXT.replace("ferry", "yawl")})
     with pytest.raises(ModelError):
         run_ingest(tmp_path / "data", docs, llm=ScriptedLLM(["It is about the ferry and its time."]))

@@ -1,4 +1,4 @@
-"""What happens to a collection as its folders come and go, its model changes, and it is rolled back."""
+"""A collection changes with its folders, with its embedding model, and with a rollback."""
 
 import shutil
 from pathlib import Path
@@ -25,12 +25,12 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Twenty files."""
+    """Return a folder with twenty files."""
     return write_files(tmp_path / "docs", generated_files(20))
 
 
 @pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
-def test_too_much_gone_at_once_is_kept_until_it_is_allowed(
+def test_many_deletions_at_once_are_held_back_until_deletions_are_allowed(
     data_dir: Path, docs: Path, deleted: int, kept: bool
 ) -> None:
     first = run_ingest(data_dir, docs)
@@ -45,7 +45,7 @@ def test_too_much_gone_at_once_is_kept_until_it_is_allowed(
     assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
 
 
-def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path) -> None:
+def test_the_documents_of_a_missing_folder_are_kept(data_dir: Path, docs: Path, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", generated_files(3, seed=1))
     first = run_ingest(data_dir, docs, other)
     docs.rename(tmp_path / "unmounted")
@@ -56,7 +56,7 @@ def test_a_folder_that_is_not_there_keeps_its_documents(data_dir: Path, docs: Pa
         run_ingest(data_dir, docs)
 
 
-def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path, tmp_path: Path) -> None:
+def test_the_documents_of_a_moved_folder_are_kept(data_dir: Path, docs: Path, tmp_path: Path) -> None:
     first = run_ingest(data_dir, docs)
     (tmp_path / "new place").mkdir()
     docs.rename(tmp_path / "new place" / "docs")
@@ -67,7 +67,7 @@ def test_a_folder_moved_elsewhere_keeps_its_documents(data_dir: Path, docs: Path
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_two_folders_of_one_name_get_different_root_names(data_dir: Path, tmp_path: Path) -> None:
+def test_two_folders_with_the_same_name_get_different_root_names(data_dir: Path, tmp_path: Path) -> None:
     one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
     two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
     run_ingest(data_dir, one)
@@ -75,7 +75,7 @@ def test_two_folders_of_one_name_get_different_root_names(data_dir: Path, tmp_pa
     assert run_ingest(data_dir).counts == {"unchanged": 2}
 
 
-def test_a_rolled_back_collection_is_changed_only_on_request(data_dir: Path, docs: Path) -> None:
+def test_a_rolled_back_collection_is_changed_only_with_resume(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     second = run_ingest(data_dir, docs)
@@ -92,7 +92,7 @@ def test_a_rolled_back_collection_is_changed_only_on_request(data_dir: Path, doc
     assert not run_ingest(data_dir, docs).published
 
 
-def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path) -> None:
+def test_a_rebuild_ends_a_rollback(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     run_ingest(data_dir, docs)
@@ -102,7 +102,7 @@ def test_a_rollback_is_also_ended_by_a_rebuild(data_dir: Path, docs: Path) -> No
     assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
 
 
-def test_another_model_is_refused_and_the_hinted_command_works(data_dir: Path, docs: Path) -> None:
+def test_another_embedding_model_is_refused_and_the_hinted_command_works(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     other = FakeEmbedding(version="2")
     with pytest.raises(FingerprintMismatch) as caught:
@@ -115,7 +115,7 @@ def test_another_model_is_refused_and_the_hinted_command_works(data_dir: Path, d
     assert not run_ingest(data_dir, docs, embedding=other).published
 
 
-def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path) -> None:
+def test_a_former_embedding_model_embeds_nothing_after_a_rollback(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     run_ingest(data_dir, embedding=FakeEmbedding(version="2"), rebuild=True)
     embedding = FakeEmbedding()
@@ -123,13 +123,13 @@ def test_going_back_to_a_former_model_after_a_rollback_embeds_nothing(data_dir: 
     assert (back.collection_hash, embedding.calls) == (first.collection_hash, 0)
 
 
-def test_a_rebuild_of_the_same_files_is_the_same_collection(data_dir: Path, docs: Path) -> None:
+def test_a_rebuild_of_the_same_files_gives_the_same_collection_hash(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     rebuilt = run_ingest(data_dir, rebuild=True)
     assert (rebuilt.collection_hash, rebuilt.embedded, rebuilt.published) == (first.collection_hash, 0, True)
 
 
-def test_a_published_generation_that_is_gone_from_the_disk_is_built_again(data_dir: Path, docs: Path) -> None:
+def test_a_published_generation_that_was_deleted_from_the_disk_is_rebuilt(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     shutil.rmtree(data_dir / "collections")
     again = run_ingest(data_dir, docs)
@@ -149,7 +149,7 @@ def test_a_published_generation_that_is_gone_from_the_disk_is_built_again(data_d
         "UPDATE document_versions SET title = 'Another' WHERE id = 1",
     ],
 )
-def test_dropping_and_ingesting_again_repairs_damaged_vectors(data_dir: Path, docs: Path, damage: str) -> None:
+def test_damaged_vectors_are_repaired_by_drop_and_ingest(data_dir: Path, docs: Path, damage: str) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         store.database.execute(damage)
@@ -164,7 +164,7 @@ def test_dropping_and_ingesting_again_repairs_damaged_vectors(data_dir: Path, do
         assert find_damage(store, COLLECTION) == []
 
 
-def test_a_forgotten_document_stays_out_until_remembered(data_dir: Path, docs: Path) -> None:
+def test_a_forgotten_document_is_skipped_until_an_ingest_with_remember(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         forget(store, COLLECTION, "part-1/note-01.md", SilentListener())

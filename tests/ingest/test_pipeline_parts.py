@@ -1,4 +1,4 @@
-"""Files that hold documents of their own, artefacts, static metadata, and files that change while they are read."""
+"""Ingest documents within files, artefacts, static metadata, and files that change while they are read."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,10 +16,10 @@ from stored.shelf import COLLECTION
 
 
 class PartsParser:
-    """Takes every line of a file for a document of its own, `kind: text`."""
+    """A parser that returns every line of a file as a separate document, `kind: text`."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """One part a line, and an artefact that counts them."""
+        """Yield one part per line, and an artefact with the number of lines."""
         for request in requests:
             lines = [line.partition(": ") for line in request.path.read_text().splitlines()]
             parts = tuple(
@@ -30,10 +30,10 @@ class PartsParser:
 
 
 class ChangingParser:
-    """Writes to each file while it reads it."""
+    """A parser that writes to each file while it reads the file."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """The text of before."""
+        """Yield the text of the file before it is changed."""
         for request in requests:
             text = request.path.read_text()
             request.path.write_text(text + "More.\n")
@@ -57,7 +57,7 @@ def generation(data_dir: Path, docs: Path) -> Iterator[Generation]:
         yield opened
 
 
-def test_each_document_within_a_file_is_found_and_cited_by_its_own_name(generation: Generation) -> None:
+def test_each_document_within_a_file_is_retrieved_and_cited_by_its_own_name(generation: Generation) -> None:
     nodes = {node.source: node for node in generation.nodes(generation.ids)}
     assert set(nodes) == {"all.txt#line/0", "all.txt#line/1", "all.txt#line/2"}
     assert nodes["all.txt#line/1"].metadata["kind_of_line"] == "place"
@@ -70,7 +70,7 @@ def test_artefacts_are_kept_with_the_generation(generation: Generation) -> None:
     assert generation.artefacts("nothing") == {}
 
 
-def test_a_file_with_documents_in_it_counts_as_one_file(data_dir: Path, docs: Path) -> None:
+def test_a_file_that_contains_documents_counts_as_one_file(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs, parser=PartsParser())
     assert [(file.path, file.status, file.chunks) for file in first.files] == [("all.txt", "ok", 3)]
     again = run_ingest(data_dir, docs, parser=PartsParser())
@@ -87,14 +87,16 @@ def test_a_file_with_documents_in_it_counts_as_one_file(data_dir: Path, docs: Pa
         assert find_damage(store, COLLECTION) == []
 
 
-def test_one_type_of_file_content_makes_a_separate_collection(data_dir: Path, docs: Path) -> None:
+def test_the_documents_of_one_type_within_a_file_fill_a_separate_collection(data_dir: Path, docs: Path) -> None:
     report = run_ingest(data_dir, docs, parser=PartsParser(), split_by="type", group="place")
     assert (report.chunks, report.collection_hash) == (2, report.collection_hash)
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         assert {node.text for node in generation.nodes(generation.ids)} == {"A reef.", "A quay."}
 
 
-def test_static_metadata_is_on_every_chunk_and_changing_it_embeds_nothing(data_dir: Path, docs: Path) -> None:
+def test_every_chunk_has_the_static_metadata_and_a_change_of_the_metadata_embeds_nothing(
+    data_dir: Path, docs: Path
+) -> None:
     run_ingest(data_dir, docs, metadata={"owner": "harbour"})
     report = run_ingest(data_dir, docs, metadata={"owner": "council"})
     assert (report.published, report.embedded) == (True, 0)
@@ -108,5 +110,5 @@ def test_static_metadata_is_on_every_chunk_and_changing_it_embeds_nothing(data_d
 def test_a_file_that_changes_while_it_is_read_is_not_stored(data_dir: Path, docs: Path) -> None:
     write_files(docs, {"still.md": "# Still\n\nA reef.\n"})
     report = run_ingest(data_dir, docs, parser=ChangingParser())
-    assert {file.reason for file in report.files} == {"changed while it was read; run the ingest again"}
+    assert {file.reason for file in report.files} == {"the file changed while it was read; run the ingest again"}
     assert (report.exit_code, report.generation) == (1, None)

@@ -6,7 +6,6 @@ After an interruption, the same command continues from the stored state.
 import time
 
 from elt_llm_core.collection.lifecycle import (
-    PublishedGeneration,
     check_fingerprint,
     collect_garbage,
     publish,
@@ -29,7 +28,7 @@ from elt_llm_ingest.enrichment.enrichment import (
 )
 from elt_llm_ingest.leanix.model_check import check_models
 from elt_llm_ingest.readers.options import ReaderOptions
-from elt_llm_ingest.run.changes import DeletedDocuments, find_deleted, published_documents, published_passport
+from elt_llm_ingest.run.changes import find_deleted, published_documents, published_passport
 from elt_llm_ingest.run.indexing import EmbeddingCounts, collection_language, embed_missing, index_recipe, version_maker
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import IngestReport
@@ -68,14 +67,14 @@ def ingest(
     if settings.chunking.enrichment == "llm":
         run.writer = writer or create_context_writer(settings, embedding)
     store.collections.begin_run(record.id, request.command)
-    # Folders get their root names before any document is stored under one, so that an interrupted run keeps them.
+    # Root names are recorded before any document is stored under one, so that an interrupted run keeps the names.
     for name, (path, whole) in sources.roots.items():
         store.collections.record_root(record.id, name, path, whole=whole)
-    scanned, deleted = run.scan(sources, parser, progress)
-    versions = run.merge_versions(scanned, deleted, progress)
-    published, embedded = run.publish(versions, progress)
-    report = run.report(sources, scanned, deleted, published, embedded, time.monotonic() - started)
-    run.finish(sources, scanned, deleted, report)
+    scanned = run.scan(sources, parser, progress)
+    versions = run.merge_versions(scanned, progress)
+    embedded = run.publish(versions, progress)
+    report = run.report(sources, scanned, embedded, time.monotonic() - started)
+    run.finish(sources, scanned, report)
     return report
 
 
@@ -111,12 +110,10 @@ class _Run:
             name = self._record.name
             raise UsageError(
                 f"Collection '{name}' was rolled back to generation {self._record.published}.",
-                hint=f"Run: elt-llm ingest -c {name} --resume   (continue from there), or --rebuild   (index all)",
+                hint=f"Run: elt-llm ingest -c {name} --resume   (continue), or --rebuild   (index everything)",
             )
 
-    def scan(
-        self, sources: CollectionSources, parser: Parser, progress: ProgressListener
-    ) -> tuple[ScanResult, DeletedDocuments]:
+    def scan(self, sources: CollectionSources, parser: Parser, progress: ProgressListener) -> ScanResult:
         """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
         options = ReaderOptions.of(self._settings.ingest)
@@ -126,43 +123,35 @@ class _Run:
         extraction = enriched_extraction(maker.extraction, self.writer) if self.writer else ""
         scan = Scan(store, self._record.id, maker, self._files, reading, extraction, remember=request.remember)
         scanned = scan.run(sources.files, progress)
-        deleted = find_deleted(
+        scanned.deleted = find_deleted(
             list(self._files.values()),
             scanned.present,
             sources.whole_roots,
             sources.missing_files,
             allow_delete=request.allow_delete,
         )
-        return scanned, deleted
+        return scanned
 
-    def merge_versions(self, scanned: ScanResult, deleted: DeletedDocuments, progress: ProgressListener) -> list[int]:
+    def merge_versions(self, scanned: ScanResult, progress: ProgressListener) -> list[int]:
         """Return the document versions for the next generation: files read now, and unchanged files."""
         kept = {identity: document.version for identity, document in self._files.items()}
-        for document in deleted.removed:
+        for document in scanned.deleted.removed:
             kept.pop(document.document_id, None)
         kept.update(scanned.versions)
         versions = self._store.documents.with_parts(list(kept.values()))
         return enrich_versions(self._store, versions, self.writer, progress) if self.writer else versions
 
-    def publish(
-        self, versions: list[int], progress: ProgressListener
-    ) -> tuple[PublishedGeneration | None, EmbeddingCounts]:
-        """Embed missing texts and publish a generation, if anything changed."""
+    def publish(self, versions: list[int], progress: ProgressListener) -> EmbeddingCounts | None:
+        """Embed missing texts and publish a generation; None if nothing changed."""
         recipe = index_recipe(self._settings, self._embedding, collection_language(self._store, versions))
         if not self._must_publish(versions, recipe):
-            return None, EmbeddingCounts(0, 0)
+            return None
         embedded = embed_missing(self._store, versions, self._embedding, self._settings.embedding.batch_size, progress)
-        published = publish(self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild)
-        return published, embedded
+        publish(self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild)
+        return embedded
 
     def report(
-        self,
-        sources: CollectionSources,
-        scanned: ScanResult,
-        deleted: DeletedDocuments,
-        published: PublishedGeneration | None,
-        embedded: EmbeddingCounts,
-        seconds: float,
+        self, sources: CollectionSources, scanned: ScanResult, embedded: EmbeddingCounts | None, seconds: float
     ) -> IngestReport:
         """Build the report of the run: the outcome of every file, and counts."""
         record = self._store.collections.get(self._record.name)
@@ -171,29 +160,27 @@ class _Run:
         notes, model = check_models(self._store, record.name, against) if row else ((), None)
         return IngestReport(
             collection=record.name,
-            files=tuple(file_outcomes(self._store, sources, scanned, deleted, self._files)),
+            files=tuple(file_outcomes(self._store, sources, scanned, self._files)),
             generation=record.published,
-            published=published is not None,
+            published=embedded is not None,
             documents=row.documents if row else 0,
             chunks=row.nodes if row else 0,
-            embedded=embedded.new,
-            reused=embedded.reused,
+            embedded=embedded.new if embedded else 0,
+            reused=embedded.reused if embedded else 0,
             collection_hash=row.collection_hash.hex() if row else "",
             seconds=seconds,
             notes=notes,
             model=model,
         )
 
-    def finish(
-        self, sources: CollectionSources, scanned: ScanResult, deleted: DeletedDocuments, report: IngestReport
-    ) -> None:
+    def finish(self, sources: CollectionSources, scanned: ScanResult, report: IngestReport) -> None:
         """Record the scanned files, and remove data that no kept generation needs."""
         collection = self._record.id
         if report.generation is None:
             self._store.collections.delete(collection)
             return
         never_published = sources.missing_files - self._files.keys()
-        deleted_ids = [*(document.document_id for document in deleted.removed), *never_published]
+        deleted_ids = [*(document.document_id for document in scanned.deleted.removed), *never_published]
         self._store.files.record(collection, scanned.records, deleted_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)

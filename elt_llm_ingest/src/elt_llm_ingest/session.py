@@ -82,10 +82,10 @@ class IngestSession(Closeable):
         """Return the paths to watch for changes. Raises UsageError for an invalid job."""
         from elt_llm_ingest.run.watch import WatchScope
 
-        folders, files = self._watched()
+        sources, job_files = self._watched()
         return WatchScope(
-            folders=tuple(dict.fromkeys(path for path in folders if not path.is_file())),
-            files=tuple(dict.fromkeys([*files, *(path for path in folders if path.is_file())])),
+            folders=tuple(dict.fromkeys(path for path in sources if not path.is_file())),
+            files=tuple(dict.fromkeys([*job_files, *(path for path in sources if path.is_file())])),
             ignored=(self._loaded.data_dir.resolve(),),
         )
 
@@ -129,7 +129,6 @@ class IngestSession(Closeable):
         return [plan_ingest(request, self._loaded.settings, model, store)]
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
-        """Return the source files and folders, and the job files."""
         from elt_llm_ingest.jobs.job_file import LoadedJob, create_request, load_jobs
 
         if isinstance(self._task, JobTask):

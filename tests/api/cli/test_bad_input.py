@@ -24,7 +24,7 @@ WRONG_WITHOUT_DATA = [
     ("status", 1, "There is no data in", "elt-llm ingest PATH -c NAME"),
     ("ingest", 2, "No collection is named", "elt-llm ingest PATH -c NAME"),
     ("ingest -c new", 2, "There is no collection 'new'", "elt-llm ingest PATH -c new"),
-    ("ingest missing.md -c new", 2, "There is no file or folder", "Paths are taken from"),
+    ("ingest missing.md -c new", 2, "There is no file or folder", "Relative paths start at"),
     ("ingest empty -c new", 1, "There is nothing to ingest: no files were found.", ".pdf"),
     ("ingest unsupported -c new", 1, "skipped plan.dwg (no reader for .dwg)", ".md"),
     ("ingest unsupported -c New!", 1, "There is nothing to ingest", ".md"),
@@ -52,7 +52,7 @@ WRONG_WITH_DATA = [
     ("status", "-c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("verify", "-c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("show", "handbook.pdf -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
-    ("ask", "x", 2, "No collection is named.", "There are: samples."),
+    ("ask", "x", 2, "No collection is named.", "The known collections are: samples."),
     ("ask", "x -c samples --profile quick", 2, "no profile 'quick'", "Known profiles: classic, default"),
     ("show", "handbok.pdf -c samples", 2, "There is no document 'handbok.pdf'", "Nearest: handbook.pdf"),
     ("show", "handbook.pdf -c samples --page 999", 2, "There is no page 999", "It has pages 1 to"),
@@ -66,7 +66,7 @@ WRONG_WITH_DATA = [
 ]
 
 WRONG_WHEN_WRITING = [
-    ("ingest nowhere -c samples", 2, "There is no file or folder", "Paths are taken from"),
+    ("ingest nowhere -c samples", 2, "There is no file or folder", "Relative paths start at"),
     ("rollback -c samples", 2, "There is no earlier generation", "elt-llm status"),
     ("rollback -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("ingest -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),

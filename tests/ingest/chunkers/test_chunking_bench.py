@@ -1,4 +1,4 @@
-"""How fast each chunker cuts the handbooks, and how well half-remembered sentences are found in what it cuts."""
+"""Measure how fast each chunker cuts the handbooks, and how well partial sentences retrieve their chunks."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.bench
 
 
 @dataclass(frozen=True)
-class Passage:
+class BenchChunk:
     """A chunk of document number `document`."""
 
     document: int
@@ -53,17 +53,17 @@ def _documents(datasets: Path, name: str) -> list[ParsedDocument]:
     return [reader.read(path) for path, reader in readers if reader is not None]
 
 
-def _passages(documents: Sequence[ParsedDocument], strategy: str, model: EmbeddedMiniLm) -> list[Passage]:
+def _bench_chunks(documents: Sequence[ParsedDocument], strategy: str, model: EmbeddedMiniLm) -> list[BenchChunk]:
     chunker = create_chunker(ChunkingSettings.model_validate({"strategy": strategy}), model)
     return [
-        Passage(number, span, f"{span.context}\n{document.text[span.start : span.end]}")
+        BenchChunk(number, span, f"{span.context}\n{document.text[span.start : span.end]}")
         for number, document in enumerate(documents)
         for span in chunker.spans(document)
     ]
 
 
 def _questions(documents: Sequence[ParsedDocument]) -> list[tuple[str, int, int]]:
-    """Every second word of sentences from everywhere, and where each sentence has its middle."""
+    """Return every second word of sentences of all documents, and the middle offset of each sentence."""
     found = [
         (" ".join(words[::2]), number, (start + end) // 2)
         for number, document in enumerate(documents)
@@ -74,13 +74,13 @@ def _questions(documents: Sequence[ParsedDocument]) -> list[tuple[str, int, int]
 
 
 def _rankings(
-    passages: Sequence[Passage], questions: Sequence[str], model: EmbeddedMiniLm
+    chunks: Sequence[BenchChunk], questions: Sequence[str], model: EmbeddedMiniLm
 ) -> Iterator[NDArray[np.intp]]:
-    """The chunks of each question, best first: half cosine, half keywords, as in the default ranking."""
+    """Rank the chunks of each question by half cosine and half keywords, as the default ranking does."""
     tokeniser = KeywordTokeniser("en")
     keywords = bm25s.BM25()
-    keywords.index([tokeniser.stems(passage.embedded) for passage in passages], show_progress=False)
-    vectors = model.embed_texts([passage.embedded for passage in passages])
+    keywords.index([tokeniser.stems(chunk.embedded) for chunk in chunks], show_progress=False)
+    vectors = model.embed_texts([chunk.embedded for chunk in chunks])
     for question in questions:
         cosines = vectors @ model.embed_question(question)
         scores = keywords.get_scores(tokeniser.stems(question))
@@ -90,32 +90,32 @@ def _rankings(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("handbook", sorted(HANDBOOKS))
-def test_half_of_a_sentence_finds_its_chunk(
+def test_half_of_the_words_of_a_sentence_retrieve_its_chunk(
     datasets: Path, handbook: str, strategy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = EmbeddedMiniLm()
     documents = _documents(datasets, handbook)
-    passages = _passages(documents, strategy, model)
+    chunks = _bench_chunks(documents, strategy, model)
     questions = _questions(documents)
     ranks = [
-        next((rank for rank, found in enumerate(ranking) if passages[found].shows(document, place)), len(passages))
+        next((rank for rank, found in enumerate(ranking) if chunks[found].shows(document, place)), len(chunks))
         for ranking, (_, document, place) in zip(
-            _rankings(passages, [question for question, _, _ in questions], model), questions, strict=True
+            _rankings(chunks, [question for question, _, _ in questions], model), questions, strict=True
         )
     ]
     figures = [
-        f"{len(passages)} passages",
-        f"median {median(passage.span.tokens for passage in passages):.0f} tokens",
+        f"{len(chunks)} chunks",
+        f"median {median(chunk.span.tokens for chunk in chunks):.0f} tokens",
         f"first {fmean(rank == 0 for rank in ranks):.3f}",
         f"within {READ} {fmean(rank < READ for rank in ranks):.3f}",
         f"reciprocal rank {fmean(1 / (rank + 1) for rank in ranks):.3f}",
     ]
-    _say(capsys, f"{handbook} {strategy}: {', '.join(figures)}")
+    _print(capsys, f"{handbook} {strategy}: {', '.join(figures)}")
     assert fmean(rank < READ for rank in ranks) > 0.6
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_cutting_is_a_small_part_of_embedding(
+def test_chunking_takes_a_small_part_of_the_time_of_embedding(
     datasets: Path, strategy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = EmbeddedMiniLm()
@@ -123,22 +123,22 @@ def test_cutting_is_a_small_part_of_embedding(
     marks = [time.process_time()]
     documents = [document for name in HANDBOOKS for document in _documents(datasets, name)]
     marks.append(time.process_time())
-    passages = _passages(documents, strategy, model)
+    chunks = _bench_chunks(documents, strategy, model)
     marks.append(time.process_time())
     languages = {detect_language(document.text) for document in documents}
     marks.append(time.process_time())
     tokenisers = [KeywordTokeniser(language) for language in languages]
-    for passage in passages:
-        tokenisers[0].stems(passage.embedded)
+    for chunk in chunks:
+        tokenisers[0].stems(chunk.embedded)
     marks.append(time.process_time())
-    each = [1000 * (after - before) / len(passages) for before, after in pairwise(marks)]
+    each = [1000 * (after - before) / len(chunks) for before, after in pairwise(marks)]
     names = ("reading", "cutting", "language", "stems")
-    told = ", ".join(f"{name} {cost:.3f}" for name, cost in zip(names, each, strict=True))
+    costs = ", ".join(f"{name} {cost:.3f}" for name, cost in zip(names, each, strict=True))
     speed = f"{1000 / each[1]:.0f} chunks per second of one processor"
-    _say(capsys, f"{strategy}: {speed}; ms a chunk: {told}, all {sum(each):.3f}")
+    _print(capsys, f"{strategy}: {speed}; ms a chunk: {costs}, all {sum(each):.3f}")
     assert sum(each) < 7  # ten times what it takes
 
 
-def _say(capsys: pytest.CaptureFixture[str], line: str) -> None:
+def _print(capsys: pytest.CaptureFixture[str], line: str) -> None:
     with capsys.disabled():
         print(f"\n{line}", end="")  # noqa: T201 - figures are what a bench is for

@@ -1,4 +1,4 @@
-"""The default chunker: headings, tables and context."""
+"""The default chunker respects headings, tables and contexts."""
 
 import re
 import time
@@ -31,14 +31,14 @@ def test_small_sections_of_one_parent_share_a_chunk(tmp_path: Path) -> None:
     assert len(texts) == 1 or ("## Ball" in texts[0] and "## Goal" in texts[0])
 
 
-def test_the_context_names_the_headings_above_but_not_the_chunks_own(tmp_path: Path) -> None:
+def test_the_context_has_the_headings_above_a_chunk_but_not_the_heading_in_the_chunk(tmp_path: Path) -> None:
     source = "# Book\n\n## Part\n\n" + "Some words stand here. " * 20
     first, second, *_ = [span.context for span, _ in _chunks(tmp_path, source, chunk_size=30)]
     assert first == "Book"
     assert second == "Book > Part"
 
 
-def test_rows_stay_whole_and_later_ones_carry_the_header_as_context(tmp_path: Path) -> None:
+def test_table_rows_stay_whole_and_later_rows_have_the_header_row_as_context(tmp_path: Path) -> None:
     rows = "".join(f"| club {n} | town {n} |\n" for n in range(40))
     chunks = _chunks(tmp_path, f"# Clubs\n\n| Club | Town |\n|---|---|\n{rows}", chunk_size=30, table_chunk_size=50)
     assert len(chunks) > 3
@@ -47,7 +47,7 @@ def test_rows_stay_whole_and_later_ones_carry_the_header_as_context(tmp_path: Pa
     assert all(span.context.endswith("Club | Town") and span.kind == "table" for span, _ in chunks[1:])
 
 
-def test_code_that_fits_is_kept_together(tmp_path: Path) -> None:
+def test_a_code_block_that_fits_into_a_chunk_is_not_cut(tmp_path: Path) -> None:
     code = "```\n" + "\n".join(f"line {n} of code" for n in range(8)) + "\n```"
     chunks = _chunks(tmp_path, f"# A\n\n{'Words before. ' * 20}\n\n{code}\n", chunk_size=45)
     assert any(code in text for _, text in chunks)
@@ -67,7 +67,7 @@ def test_nodes_have_correct_offsets_when_text_repeats(tmp_path: Path) -> None:
     assert nodes[1].metadata["context"] == "Same"
 
 
-def test_a_heading_of_a_megabyte_is_not_counted_for_every_one_below_it() -> None:
+def test_a_heading_of_a_megabyte_is_not_tokenised_again_for_each_heading_below() -> None:
     rest = "".join(f"Part {number}\n\n" for number in range(3000))
     text = f"Top\n\n{rest}"
     starts = [text.index(f"Part {number}\n") for number in range(3000)]

@@ -1,4 +1,4 @@
-"""Small chunks, each within a larger span to be read."""
+"""The parent-child chunker makes small chunks, each within a larger span for reading."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from retrieval.word_counter import WordCounter, cut_into_words, word_chunker
 
 
 def _document(lengths: list[int]) -> ParsedDocument:
-    """A chapter with one section for each number of sentences."""
+    """Return a chapter with one section for each number of sentences."""
     builder = DocumentBuilder()
     for number, length in enumerate(lengths, start=1):
         builder.add_heading(f"Section {number}", 1)
@@ -28,14 +28,14 @@ def test_a_section_is_the_parent_of_its_chunks() -> None:
     assert [parent.split("\n")[0] for parent in parents] == ["Section 1", "Section 2", "Section 3"]
 
 
-def test_a_section_above_the_size_is_several_parents_of_whole_sentences() -> None:
+def test_a_section_larger_than_parent_size_is_several_parents_of_whole_sentences() -> None:
     parents = _parents(_document([60]), chunk_size=20, parent_size=100)
     assert len(parents) == 4
     assert all(len(WordCounter().token_spans(parent)) <= 100 for parent in parents)
     assert all(parent.endswith("words.") for parent in parents)
 
 
-def test_subsections_that_fit_are_read_with_their_section() -> None:
+def test_subsections_that_fit_share_the_parent_of_their_section() -> None:
     builder = DocumentBuilder()
     builder.add_heading("Chapter", 1)
     builder.add("The chapter says a few words. " * 5)
@@ -48,7 +48,7 @@ def test_subsections_that_fit_are_read_with_their_section() -> None:
     assert [parent.split("\n")[0] for parent in parents] == ["Chapter", "Next"]
 
 
-def test_the_size_of_parents_is_part_of_the_fingerprint_and_nodes_know_their_parent() -> None:
+def test_the_parent_size_is_part_of_the_fingerprint_and_nodes_have_their_parent() -> None:
     document = _document([10, 12])
     chunker = word_chunker("parent_child", chunk_size=20, parent_size=100)
     assert chunker.fingerprint != word_chunker("parent_child", chunk_size=20, parent_size=101).fingerprint
@@ -57,5 +57,5 @@ def test_the_size_of_parents_is_part_of_the_fingerprint_and_nodes_know_their_par
     assert len(found) == 2
 
 
-def test_other_chunkers_have_no_parents() -> None:
+def test_chunks_of_other_chunkers_have_no_parent() -> None:
     assert all(span.parent is None for span, _ in cut_into_words(_document([10]), "markdown", chunk_size=20))

@@ -1,4 +1,4 @@
-"""Cutting at separators, coarse to fine."""
+"""The recursive chunker cuts at separators from coarse to fine."""
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from retrieval.word_counter import cut_into_words, word_chunker
@@ -26,7 +26,7 @@ def test_a_line_is_cut_at_sentences_and_a_sentence_at_words() -> None:
     assert " ".join(texts[1:]) == sentences[1]
 
 
-def test_other_separators_cut_elsewhere_and_are_another_chunker() -> None:
+def test_other_separators_change_the_cuts_and_the_fingerprint() -> None:
     text = " ".join(f"w{number}{';' if number % 10 == 9 else ''}" for number in range(40))
     assert _texts(text, separators=[";"])[0].endswith("w9;")
     assert not _texts(text)[0].endswith("w9;")

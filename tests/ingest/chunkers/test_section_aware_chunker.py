@@ -1,4 +1,4 @@
-"""Rules and sections as wholes."""
+"""The section-aware chunker keeps rules and sections whole."""
 
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from hypothesis import given
@@ -13,7 +13,7 @@ def _words(count: int) -> str:
 
 
 def _texts(rules: list[tuple[str, int]], **settings: int) -> list[str]:
-    """Chunks of a section with rules of these numbers and lengths."""
+    """Return the chunks of a section with rules of these numbers and lengths."""
     builder = DocumentBuilder()
     builder.add_heading("3 Matches", 1)
     for number, length in rules:
@@ -25,7 +25,7 @@ def test_a_section_that_fits_is_one_chunk() -> None:
     assert len(_texts([("3.1", 20), ("3.2", 20), ("3.3", 20)], chunk_size=80)) == 1
 
 
-def test_small_sibling_rules_share_a_chunk_and_none_is_cut() -> None:
+def test_small_sibling_rules_share_a_chunk_and_no_rule_is_cut() -> None:
     texts = _texts([(f"3.{number}", 14) for number in range(1, 9)], chunk_size=40)
     assert [text.count("\n\n3.") for text in texts] == [1 if at else 2 for at in range(len(texts))]
     assert all(text.endswith(".") for text in texts)
@@ -39,7 +39,7 @@ def test_sub_rules_stay_with_their_rule() -> None:
     assert second.startswith("3.2 ")
 
 
-def test_text_after_a_rule_belongs_to_it() -> None:
+def test_text_after_a_rule_is_in_the_chunk_of_the_rule() -> None:
     builder = DocumentBuilder()
     builder.add_heading("3 Matches", 1)
     for rule in ("3.1", "3.2", "3.3"):

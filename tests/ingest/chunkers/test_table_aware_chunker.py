@@ -1,4 +1,4 @@
-"""Rows whole, apart from prose, and with their header."""
+"""The table-aware chunker keeps rows whole, separate from prose, and with their header row."""
 
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -17,12 +17,12 @@ def _document(rows: int, prose: str = "Some words before it.") -> ParsedDocument
     return builder.build("Book")
 
 
-def test_even_a_small_table_is_apart_from_prose_but_with_its_heading() -> None:
+def test_even_a_small_table_has_its_own_chunk_with_its_heading() -> None:
     texts = [text for _, text in cut_into_words(_document(2), "table_aware", chunk_size=100)]
     assert [text.split("\n")[0] for text in texts] == ["Clubs", "Towns", "Some words after it."]
 
 
-def test_rows_are_whole_and_have_their_header() -> None:
+def test_table_rows_stay_whole_and_have_their_header_row() -> None:
     chunks = cut_into_words(_document(40), "table_aware", chunk_size=100, table_chunk_size=30)
     tables = [(span, text) for span, text in chunks if span.kind == "table"]
     assert len(tables) > 5
@@ -30,7 +30,7 @@ def test_rows_are_whole_and_have_their_header() -> None:
     assert all(span.context.endswith("Club | Town") for span, _ in tables[1:])
 
 
-def test_prose_is_cut_as_by_the_sentence_chunker() -> None:
+def test_the_table_aware_chunker_cuts_prose_as_the_sentence_chunker_does() -> None:
     builder = DocumentBuilder()
     builder.add("A sentence of five words. " * 40)
     document = builder.build("Book")

@@ -1,4 +1,4 @@
-"""Tokens found slice by slice are those of the whole text."""
+"""A text that is tokenised in slices has the tokens of the whole text."""
 
 import pytest
 from elt_llm_core.models.embedded import EmbeddedMiniLm
@@ -33,13 +33,13 @@ TEXTS = st.lists(st.tuples(WORDS, st.sampled_from([" ", "\n", " \n", ""])), max_
 
 
 class SmallSlices(TokenIndex):
-    """Slices of 16 characters."""
+    """A token index with slices of 16 characters."""
 
     slice_size = 16
 
 
 @given(text=TEXTS)
-def test_slices_give_the_tokens_of_the_whole_text(text: str) -> None:
+def test_tokenising_in_slices_gives_the_tokens_of_the_whole_text(text: str) -> None:
     whole, sliced = TokenIndex(text, MODEL), SmallSlices(text, MODEL)
     assert sliced.exact == whole.exact
     for place in range(len(text) + 1):

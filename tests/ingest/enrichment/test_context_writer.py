@@ -1,4 +1,4 @@
-"""Replies of all kinds become one sentence that fits, or none."""
+"""A reply of the model becomes at most one sentence that fits its chunk."""
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
@@ -24,12 +24,12 @@ from stored.shelf import new_document
         ("<think>It could be that", ""),
     ],
 )
-def test_a_reply_becomes_a_sentence_or_none(reply: str, sentence: str) -> None:
+def test_the_first_meaningful_sentence_of_a_reply_is_returned(reply: str, sentence: str) -> None:
     assert context_sentence(reply) == sentence
 
 
 @given(reply=st.text(max_size=300))
-def test_every_reply_becomes_one_storable_line(reply: str) -> None:
+def test_every_reply_gives_at_most_one_storable_line(reply: str) -> None:
     sentence = context_sentence(reply)
     assert len(sentence.splitlines()) <= 1
     assert sentence.strip() == sentence

@@ -38,7 +38,7 @@ def _files(store: Store, versions: Sequence[int]) -> list[StoredFile]:
     return [read_file_version(store.database, version) for version in versions]
 
 
-def test_every_chunk_gets_its_sentence_as_context_and_keeps_its_span(tmp_path: Path) -> None:
+def test_every_enriched_chunk_has_its_sentence_as_context_and_keeps_its_span(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         writer, llm = _writer(SENTENCES)
@@ -67,7 +67,7 @@ def test_the_cost_is_reported_before_the_first_call(tmp_path: Path) -> None:
         assert "asked 4 times" in str(cost)
 
 
-def test_an_interrupted_run_asks_only_for_missing_sentences(tmp_path: Path) -> None:
+def test_a_run_after_an_interruption_requests_only_missing_sentences(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         first, _ = _writer(SENTENCES[:3])
@@ -91,7 +91,7 @@ def test_enriched_versions_are_not_enriched_again(tmp_path: Path) -> None:
         assert llm.prompts == []
 
 
-def test_documents_within_a_file_are_enriched_with_it(tmp_path: Path) -> None:
+def test_documents_within_a_file_are_enriched_with_the_file(tmp_path: Path) -> None:
     part = replace(new_document("page-000.md#one", ["The first sheet."]), part="one")
     with writing(tmp_path) as store:
         [version] = _stored(store, 1, [part])
@@ -113,10 +113,10 @@ def test_an_unusable_reply_leaves_the_chunk_unchanged_and_is_counted(tmp_path: P
         nodes = [node for file in _files(store, enriched) for node in file.document.nodes]
         assert [node.context for node in nodes] == ["", "", SENTENCES[0], ""]
         assert "enrichment" not in nodes[0].metadata
-        assert notes.notes[-1] == "Contexts: 3 replies could not be used; these chunks have no context."
+        assert notes.notes[-1] == "Contexts: 3 replies could not be used, so their chunks have no context."
 
 
-def test_without_a_language_model_the_error_names_the_setting() -> None:
+def test_the_error_without_a_language_model_names_the_setting() -> None:
     settings = Settings.model_validate({"chunking": {"enrichment": "llm"}})
     with pytest.raises(SettingsError, match="gives no language model") as refusal:
         create_context_writer(settings, FakeEmbedding())

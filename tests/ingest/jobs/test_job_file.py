@@ -1,4 +1,4 @@
-"""Job files: every mistake is reported with its line."""
+"""Job files are read, and every mistake is reported with its line."""
 
 from pathlib import Path
 
@@ -27,18 +27,18 @@ def test_a_job_overrides_the_settings(project: JobProject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("yaml", "said"),
+    ("yaml", "expected"),
     [
         ("collection: a\n", "paths is missing"),
         ("collection: a\npaths: []\n", ":2: paths"),
-        ("paths: [x]\n", "collection is missing"),
-        ("paths: [x]\ncollection: a\ncollection_prefix: b\n", ":3: collection is given too"),
+        ("paths: [x]\n", "either collection, or collection_prefix with split_by, is missing"),
+        ("paths: [x]\ncollection: a\ncollection_prefix: b\n", ":3: a job has either collection or collection_prefix"),
         ("paths: [x]\ncollection_prefix: b\n", ":2: collection_prefix needs split_by"),
         ("paths: [x]\ncollection: a\nsplit_by: type\n", ":3: split_by needs collection_prefix"),
         ("paths: [x]\ncolection: a\n", ':2: colection = "a": unknown key; did you mean collection?'),
         ("paths: [x]\ncollection: A B\n", ":2: 'A B' is not a valid collection name"),
         (f"paths: [x]\ncollection_prefix: {'p' * 40}\nsplit_by: type\n", ":2: more than 31 characters"),
-        ("paths: [x]\ncollection: a\nreader: telepathy\n", ":3: there is no reader telepathy"),
+        ("paths: [x]\ncollection: a\nreader: telepathy\n", ":3: there is no reader named telepathy"),
         ("paths: [x]\ncollection: a\nchunking: {chunk_sise: 1}\n", ":3: chunking.chunk_sise"),
         ("paths: [x]\ncollection: a\nsplit_by: page\ncollection_prefix: b\n", "one of section, type"),
         ("paths: x\ncollection: a\n", ":1: paths"),
@@ -46,11 +46,11 @@ def test_a_job_overrides_the_settings(project: JobProject) -> None:
         ("jobs: []\n", ":1: jobs"),
     ],
 )
-def test_a_mistake_is_shown_with_its_line(yaml: str, said: str, project: JobProject) -> None:
+def test_a_job_file_error_names_the_line_of_the_mistake(yaml: str, expected: str, project: JobProject) -> None:
     file = project.job("wrong", yaml)
     with pytest.raises(SettingsError) as caught:
         load_jobs(file, project.loaded)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert str(caught.value).startswith("config/ingest/wrong.yaml")
 
 
@@ -68,7 +68,7 @@ def test_a_job_is_found_by_its_name_or_by_a_path(project: JobProject) -> None:
     assert caught.value.hint == "Did you mean ships?"
 
 
-def test_a_list_reports_an_unreadable_job_and_keeps_the_others(project: JobProject) -> None:
+def test_a_list_with_an_unreadable_job_keeps_the_other_jobs(project: JobProject) -> None:
     project.job("good", "collection: good\npaths: [docs]\n")
     project.job("bad", "collection: bad\npaths: 3\n")
     project.job("nested", "jobs: [good]\n")
@@ -83,7 +83,7 @@ def test_a_list_reports_an_unreadable_job_and_keeps_the_others(project: JobProje
     ]
 
 
-def test_the_examples_are_jobs(project: JobProject) -> None:
+def test_the_example_files_are_valid_jobs(project: JobProject) -> None:
     project.write({f"config/{name}": text for name, text in example_jobs().items()})
     jobs = load_jobs(find_job_file("load_all", project.loaded, project.folder), project.loaded)
     assert [type(job) for job in jobs] == [LoadedJob, LoadedJob, LoadedJob]

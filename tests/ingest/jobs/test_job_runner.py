@@ -1,4 +1,4 @@
-"""Jobs as they are run: what they fill, what they notice, and what they leave alone."""
+"""Jobs fill collections, notice changed files, and leave the collections of other jobs unchanged."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_patterns_and_exclusions_select_the_files(project: JobProject) -> None:
     assert (Path(skipped.path).name, skipped.reason) == ("drafts", "excluded by drafts")
 
 
-def test_a_file_deleted_below_a_pattern_is_noticed(project: JobProject) -> None:
+def test_a_deleted_file_that_matched_a_pattern_is_removed(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: ['docs/**/*.md']\n")
     project.run("a")
     (project.folder / "docs" / "anchor.md").unlink()
@@ -43,7 +43,7 @@ def test_a_file_deleted_below_a_pattern_is_noticed(project: JobProject) -> None:
     assert set(project.texts("a")) == {"deep/basin.md", "drafts/canal.md"}
 
 
-def test_files_outside_a_changed_job_are_removed_if_deletions_are_allowed(project: JobProject) -> None:
+def test_files_that_a_changed_job_no_longer_selects_are_removed_if_deletions_are_allowed(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: [docs, other]\n")
     project.run("a")
     project.job("a", "collection: a\npaths: [docs]\n")
@@ -64,7 +64,7 @@ def test_metadata_and_chunking_of_the_job_are_applied(project: JobProject) -> No
     assert document.metadata["kept_by"] == "harbour"
 
 
-def test_running_a_job_again_reads_nothing(project: JobProject) -> None:
+def test_a_second_run_of_a_job_reads_no_file(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: [docs]\n")
     first = project.run("a")
     project.parser.read.clear()
@@ -73,7 +73,7 @@ def test_running_a_job_again_reads_nothing(project: JobProject) -> None:
     assert again.reports[0].collection_hash == first.reports[0].collection_hash
 
 
-def test_a_collection_of_a_job_is_filled_only_by_that_job(project: JobProject) -> None:
+def test_a_collection_filled_by_a_job_is_refused_to_other_jobs(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: [docs]\n")
     project.job("b", "collection: a\npaths: [other]\n")
     project.run("a")
@@ -87,7 +87,7 @@ def test_a_collection_of_a_job_is_filled_only_by_that_job(project: JobProject) -
     assert set(project.texts("a")) == {"reef.md"}
 
 
-def test_one_job_that_fails_does_not_stop_the_others(project: JobProject) -> None:
+def test_a_failing_job_does_not_stop_the_other_jobs_of_a_list(project: JobProject) -> None:
     project.job("good", "collection: good\npaths: [docs]\n")
     project.job("gone", "collection: gone\npaths: [nowhere]\n")
     project.job("all", "jobs: [gone, unwritten, good]\n")
@@ -104,7 +104,7 @@ def split(project: JobProject) -> JobProject:
     return project
 
 
-def test_each_section_has_its_collection_and_nothing_is_read_twice(split: JobProject) -> None:
+def test_each_section_fills_its_own_collection_and_each_file_is_read_once(split: JobProject) -> None:
     report = split.run("rules")
     assert report.exit_code == 0
     assert split.collections() == ["hb_fees", "hb_scope", "hb_scope-of-the-rest", "hb_tolls"]
@@ -126,7 +126,7 @@ def test_unchanged_files_of_a_split_job_are_not_read_again(split: JobProject) ->
     assert {report.collection: report.exit_code for report in changed.reports}["hb_fees"] == 0
 
 
-def test_the_collection_of_a_removed_section_is_reported_and_dropped_if_allowed(split: JobProject) -> None:
+def test_the_collection_of_a_removed_section_is_dropped_if_deletions_are_allowed(split: JobProject) -> None:
     split.run("rules")
     split.write({"rules/more.md": "# Fees\n\nWater costs two.\n\n# Dues\n\nNone.\n"})
     kept = split.run("rules")
@@ -137,7 +137,7 @@ def test_the_collection_of_a_removed_section_is_reported_and_dropped_if_allowed(
     assert split.collections() == ["hb_dues", "hb_fees", "hb_scope", "hb_scope-of-the-rest"]
 
 
-def test_a_file_that_can_no_longer_be_read_stays_in_its_collections(split: JobProject) -> None:
+def test_an_unreadable_file_stays_in_its_former_collections(split: JobProject) -> None:
     split.run("rules")
     (split.folder / "rules" / "more.md").write_bytes(b"\x00\x01\x02")
     report = split.run("rules")
@@ -169,11 +169,11 @@ def test_every_group_gets_a_valid_name_with_the_prefix(group: str, prefix: str) 
     assert len(name) > len(prefix)
 
 
-def test_a_name_is_made_of_the_words_of_a_title() -> None:
+def test_a_collection_name_is_made_of_the_words_of_a_title() -> None:
     titles = {"4.2 Fees & Fines": "hb_4-2-fees-fines", "SeaPort": "hb_sea-port", "Größe": "hb_grosse"}
     assert {title: collection_name("hb_", title) for title in titles} == titles
 
 
-def test_long_titles_with_equal_starts_have_different_names() -> None:
+def test_long_titles_with_equal_starts_get_different_collection_names() -> None:
     names = {collection_name("hb_", f"{'The same beginning ' * 5}{number}") for number in range(50)}
     assert len(names) == 50

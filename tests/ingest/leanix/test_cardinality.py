@@ -1,4 +1,4 @@
-"""Cardinalities as arrows and as people write them."""
+"""Cardinalities are read from arrows and from labels."""
 
 import pytest
 from elt_llm_ingest.leanix.model import arrow_cardinality, cardinality_pair, label_cardinality
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
         ("", ""),
     ],
 )
-def test_arrows_have_cardinalities(arrow: str, cardinality: str) -> None:
+def test_an_arrow_is_read_as_its_cardinality(arrow: str, cardinality: str) -> None:
     assert arrow_cardinality(arrow) == cardinality
 
 
@@ -44,7 +44,7 @@ def test_arrows_have_cardinalities(arrow: str, cardinality: str) -> None:
         ("", ""),
     ],
 )
-def test_labels_have_cardinalities(label: str, cardinality: str) -> None:
+def test_a_label_is_read_as_its_cardinality(label: str, cardinality: str) -> None:
     assert label_cardinality(label) == cardinality
 
 
@@ -65,10 +65,10 @@ def test_labels_have_cardinalities(label: str, cardinality: str) -> None:
         ("n", None),
     ],
 )
-def test_a_label_may_have_both_cardinalities(label: str, pair: tuple[str, str] | None) -> None:
+def test_a_label_may_have_the_cardinalities_of_both_ends(label: str, pair: tuple[str, str] | None) -> None:
     assert cardinality_pair(label) == pair
 
 
 @given(st.text(alphabet="01nm*.:- to", max_size=40))
-def test_no_label_is_both_one_cardinality_and_two(label: str) -> None:
+def test_no_label_is_both_one_cardinality_and_a_pair_of_cardinalities(label: str) -> None:
     assert not (label_cardinality(label) and cardinality_pair(label))

@@ -1,4 +1,4 @@
-"""Models and inventories as documents that can be searched and shown."""
+"""Models and inventories become documents that can be searched and shown."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def _part(document: ParsedDocument, name: str) -> ParsedDocument:
     return found
 
 
-def test_a_model_is_an_overview_with_its_entities_and_relationships_as_parts() -> None:
+def test_a_model_document_has_an_overview_and_a_part_per_entity_and_relationship() -> None:
     document = model_document(MODEL, "Members")
     assert [(part.name, part.group) for part in document.parts] == [
         ("entity/s", "DataObject"),
@@ -56,7 +56,7 @@ def test_an_entity_document_has_its_domain_and_relationships() -> None:
     }
 
 
-def test_a_relationship_document_has_both_ends_and_their_domains() -> None:
+def test_a_relationship_document_names_both_entities_with_their_domains() -> None:
     relationship = _part(model_document(MODEL, "Members"), "relationship/e")
     assert relationship.title == "Member holds Membership"
     assert relationship.text == (
@@ -98,7 +98,7 @@ def test_a_fact_sheet_document_has_description_relations_and_fields() -> None:
 
 
 @pytest.mark.parametrize("file", ["model.drawio", "inventory.xlsx"])
-def test_every_part_has_a_name_a_group_a_title_and_sound_structure(file: str) -> None:
+def test_every_part_has_a_name_a_group_a_title_and_a_valid_structure(file: str) -> None:
     document = read(ENTERPRISE / file)
     assert len({part.name for part in document.parts}) == len(document.parts) > 100
     for part in document.parts:
@@ -118,14 +118,14 @@ def test_a_reader_chosen_by_name_refuses_other_files(tmp_path: Path) -> None:
         read(path, "leanix_inventory")
 
 
-def test_kinds_of_relations_read_as_words() -> None:
+def test_relation_keys_are_shown_as_words() -> None:
     assert relation_label("relApplicationToBusinessCapability") == "Business Capability"
     assert relation_label("relToParent") == "Parent"
     assert relation_label("related") == "related"
 
 
 @given(st.lists(st.text(max_size=200), max_size=6))
-def test_part_names_are_unique_and_lead_nowhere(ids: list[str]) -> None:
+def test_part_names_are_unique_and_contain_no_paths(ids: list[str]) -> None:
     names = PartNames()
     given_names = [names.part_name("entity", each) for each in ids]
     assert len(set(given_names)) == len(ids)
@@ -137,12 +137,12 @@ def test_part_names_are_unique_and_lead_nowhere(ids: list[str]) -> None:
         assert not {"", ".", ".."} & set(name.split("/"))
 
 
-def test_entities_whose_ids_look_alike_are_still_two_parts() -> None:
+def test_entities_with_similar_ids_are_separate_parts() -> None:
     model_ = EnterpriseModel(entities=(Entity(id="a b", name="One"), Entity(id="a?b", name="Two")))
     assert [part.name for part in model_document(model_, "M").parts] == ["entity/a-b", "entity/a-b~2"]
 
 
-def test_an_inventory_in_another_kind_of_workbook_is_read_alike(tmp_path: Path) -> None:
+def test_an_inventory_gives_the_same_document_in_every_workbook_format(tmp_path: Path) -> None:
     rows = [["id", "type", "name", "displayName"], ["ID", "Type", "Name", "Display Name"], ["u", "Project", "P", "P"]]
     written = "".join(
         f"<table:table-row>{''.join(ODS_CELL.format(value) for value in row)}</table:table-row>" for row in rows

@@ -1,4 +1,4 @@
-"""What is wrong with a drawing is named, and everything else is read."""
+"""Problems of a drawing are reported, and everything else is read."""
 
 import pytest
 from elt_llm_ingest.leanix.model import build_model
@@ -7,18 +7,18 @@ from file_formats.diagrams import diagram, edge, fact_sheet, model, relation, sh
 TWO = (fact_sheet("a", "Member", "m"), fact_sheet("b", "Membership", "s"))
 
 
-def test_fact_sheets_without_id_or_name_are_entities_all_the_same() -> None:
+def test_fact_sheets_without_id_or_name_are_still_entities() -> None:
     found = model(fact_sheet("a", "Member"), fact_sheet("b", "<br>", "s"))
     assert [(entity.id, entity.name) for entity in found.entities] == [("s", "(no name)"), ("a", "Member")]
     assert found.notes == ("fact sheets without an id: 1 (Member)", "fact sheets without a name: 1 (s)")
 
 
-def test_cells_of_the_same_id_on_two_diagrams_are_two_entities() -> None:
+def test_cells_with_the_same_id_on_two_diagrams_are_two_entities() -> None:
     found = build_model([diagram(fact_sheet("a", "Member")), diagram(fact_sheet("a", "Club"), number=2)])
     assert [(entity.id, entity.name) for entity in found.entities] == [("a~2", "Club"), ("a", "Member")]
 
 
-def test_one_id_under_two_names_is_two_entities_and_named() -> None:
+def test_a_fact_sheet_id_with_two_names_is_reported_and_gives_two_entities() -> None:
     found = model(fact_sheet("a", "Member", "m"), fact_sheet("b", "Club", "m"), fact_sheet("c", "club", "m"))
     assert [(entity.id, entity.name) for entity in found.entities] == [("m~2", "Club"), ("m", "Member")]
     assert found.notes == (
@@ -27,26 +27,26 @@ def test_one_id_under_two_names_is_two_entities_and_named() -> None:
     )
 
 
-def test_two_cells_of_one_id_are_both_read_and_named() -> None:
+def test_two_cells_with_the_same_id_are_both_read_and_reported() -> None:
     found = model(fact_sheet("a", "Member", "m"), fact_sheet("a", "Club", "c"))
     assert [entity.cell_id for entity in found.entities] == ["a~2", "a"]
-    assert found.notes == ("diagram 1: cells that share an id with an earlier one: 1 (a)",)
+    assert found.notes == ("diagram 1: cells that share an id with an earlier cell: 1 (a)",)
 
 
-def test_a_missing_parent_is_named() -> None:
+def test_a_missing_parent_cell_is_reported() -> None:
     found = model(fact_sheet("a", "Member", "m", "nowhere"))
     assert [entity.name for entity in found.entities] == ["Member"]
-    assert found.notes == ("diagram 1: cells inside one that does not exist: 1 (a)",)
+    assert found.notes == ("diagram 1: cells inside a cell that does not exist: 1 (a)",)
 
 
-def test_circles_of_parents_are_named_and_end() -> None:
+def test_a_cycle_of_parent_cells_is_reported_and_does_not_hang() -> None:
     found = model(shape("x", "X", "y"), shape("y", "Y", "x"), fact_sheet("a", "Member", "m", "x"))
     [entity] = found.entities
     assert (entity.domain, entity.subgroup) == ("Y", "X")
-    assert found.notes == ("diagram 1: cells inside themselves, or too deep inside others: 3 (x, y, a)",)
+    assert found.notes == ("diagram 1: cells inside themselves, or nested too deeply: 3 (x, y, a)",)
 
 
-def test_a_fact_sheet_that_is_its_own_parent_is_named() -> None:
+def test_a_fact_sheet_that_is_its_own_parent_is_reported() -> None:
     found = model(fact_sheet("a", "Member", "m", "a"))
     assert [entity.name for entity in found.entities] == ["Member"]
     assert "cells inside themselves" in found.notes[0]
@@ -60,7 +60,7 @@ def test_a_fact_sheet_that_is_its_own_parent_is_named() -> None:
         relation("e", {"relationId": "r", "label": "holds", "targetFactSheetId": "gone"}, source="a"),
     ],
 )
-def test_a_line_with_an_open_end_is_kept_apart_and_reported(line: str) -> None:
+def test_a_line_with_an_open_end_is_an_incomplete_relationship_and_reported(line: str) -> None:
     found = model(*TWO, line)
     assert found.relationships == ()
     [torn] = found.incomplete
@@ -69,15 +69,15 @@ def test_a_line_with_an_open_end_is_kept_apart_and_reported(line: str) -> None:
     assert note.startswith("relations with an end without an entity: 1 (Member - ")
 
 
-def test_a_relation_that_names_others_than_it_connects_is_named() -> None:
+def test_a_relation_that_names_other_fact_sheets_than_it_connects_is_reported() -> None:
     third = fact_sheet("c", "Club", "c")
     data = {"relationId": "r", "sourceFactSheetId": "m", "targetFactSheetId": "c"}
     found = model(*TWO, third, relation("e", data, source="a", target="b"))
     assert [line.target.name for line in found.relationships] == ["Membership"]
-    assert found.notes == ("relations drawn between other fact sheets than they name: 1 (Member - Membership)",)
+    assert found.notes == ("relations drawn between other fact sheets than their data names: 1 (Member - Membership)",)
 
 
-def test_one_relation_id_on_two_relations_is_named_and_both_are_kept() -> None:
+def test_two_relations_with_the_same_id_are_both_kept_and_reported() -> None:
     data = {"relationId": "r"}
     lines = (relation("e", data, source="a", target="b"), relation("f", data, source="b", target="a"))
     found = model(*TWO, *lines)
@@ -85,7 +85,7 @@ def test_one_relation_id_on_two_relations_is_named_and_both_are_kept() -> None:
     assert found.notes == ("relation ids of several relations: 1 (r)",)
 
 
-def test_many_faults_are_counted_and_the_first_few_named() -> None:
+def test_many_problems_are_counted_and_the_first_few_are_named() -> None:
     found = model(*(fact_sheet(str(number), f"Name {number} " + "x" * 80) for number in range(10, 30)))
     [note] = found.notes
     assert note.startswith("fact sheets without an id: 20 (Name 10 xxx")
@@ -93,14 +93,14 @@ def test_many_faults_are_counted_and_the_first_few_named() -> None:
     assert len(note) < 400
 
 
-def test_thousands_of_doubled_and_nested_cells_end_soon() -> None:
+def test_thousands_of_duplicate_and_nested_cells_are_read_quickly() -> None:
     doubled = [fact_sheet("a", f"N{number}", "m") for number in range(3000)]
     nested = [fact_sheet(f"n{number}", "Deep", f"d{number}", f"n{number - 1}") for number in range(3000)]
     found = model(*doubled, *nested)
     assert len(found.entities) == 6000
 
 
-def test_a_book_in_place_of_a_name_is_not_repeated_with_every_relation() -> None:
+def test_a_very_long_name_is_not_repeated_with_every_relation() -> None:
     lines = [edge(f"e{number}", "a", "b", value="x" * 5000) for number in range(20)]
     found = model(fact_sheet("a", "Member " * 1000, "m"), fact_sheet("b", "Club", "c"), *lines)
     [club, member] = found.entities

@@ -1,4 +1,4 @@
-"""Any model that can be drawn is read as what was drawn."""
+"""Generated drawings of any form are read completely."""
 
 import tempfile
 from pathlib import Path
@@ -22,7 +22,7 @@ SUBGROUPS = (("", ""), ("Money", ""), ("Money", "In"), ("Money", "Out & about"),
 
 @st.composite
 def plans(draw: st.DrawFn) -> Any:
-    """Shapes in and out of containers on two pages, and lines of every form between those on one page."""
+    """Return shapes in and out of containers on two pages, and lines of every form between shapes of a page."""
     shapes = []
     for number, name in enumerate(draw(st.lists(names, min_size=2, max_size=8))):
         domain, subgroup = draw(st.sampled_from(SUBGROUPS))
@@ -51,7 +51,7 @@ def _line(draw: st.DrawFn, shapes: list[Any], number: int, begin: int) -> Any:
 
 @settings(max_examples=60)
 @given(plans(), st.integers(0, 9))
-def test_a_generated_model_is_read_as_what_was_drawn(plan: Any, seed: int) -> None:
+def test_every_entity_and_relationship_of_a_generated_model_is_read(plan: Any, seed: int) -> None:
     chance = Random(seed)  # noqa: S311
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "generated.drawio"

@@ -1,4 +1,4 @@
-"""How an export is read row by row, and what is wrong with it named."""
+"""An inventory export is read row by row, and its problems are reported."""
 
 from datetime import date, datetime
 
@@ -33,7 +33,7 @@ def _one(*cells: CellValue, keys: Row) -> FactSheet:
         ((), False),
     ],
 )
-def test_an_export_is_known_by_its_machine_keys(keys: Row, answer: bool) -> None:
+def test_an_export_is_recognised_by_its_column_keys(keys: Row, answer: bool) -> None:
     assert is_inventory([Sheet("Export", (keys,)), Sheet("ReadMe", (("Words",),))]) is answer
 
 
@@ -58,16 +58,16 @@ def test_hierarchy_is_read_from_the_display_name() -> None:
 @pytest.mark.parametrize(
     ("level", "read"), [(2.0, 2), ("2", 2), ("", None), ("deep", None), (1.5, None), ("nan", None)]
 )
-def test_levels_are_whole_numbers(level: CellValue, read: int | None) -> None:
+def test_a_level_is_a_whole_number_or_none(level: CellValue, read: int | None) -> None:
     assert _one("u", "Project", "P", "P", level, keys=KEYS).level == read
 
 
 @pytest.mark.parametrize("key", ["lxState", "qualitySeal"])
-def test_the_quality_seal_has_two_names(key: str) -> None:
+def test_the_quality_is_read_from_either_of_two_columns(key: str) -> None:
     assert _one("u", "Project", "P", "APPROVED", keys=("id", "type", "name", key)).quality == "APPROVED"
 
 
-def test_relations_are_resolved_by_display_name_within_the_type_their_column_names() -> None:
+def test_relations_are_resolved_by_display_name_within_the_type_of_their_column() -> None:
     keys = (*KEYS, "relApplicationToProject:displayName", "relToParent:displayName")
     inventory = build_inventory(
         _sheet(
@@ -85,7 +85,7 @@ def test_relations_are_resolved_by_display_name_within_the_type_their_column_nam
     assert inventory.notes == ()
 
 
-def test_a_role_before_the_type_does_not_hide_it() -> None:
+def test_a_role_before_the_type_does_not_prevent_resolving_a_relation() -> None:
     keys = (*KEYS, "relInterfaceToProviderApplication:displayName")
     rows: tuple[Row, ...] = (
         ("i", "Interface", "I", "I", 1.0, "Portal"),
@@ -95,7 +95,7 @@ def test_a_role_before_the_type_does_not_hide_it() -> None:
     assert interface.relations[0].target_id == "a"
 
 
-def test_attributes_of_relations_are_matched_by_place() -> None:
+def test_attributes_of_relations_are_matched_by_position() -> None:
     columns = ("displayName", "description", "activeFrom", "numberOfUsers")
     keys = ("id", "type", "name", *(f"relProjectToApplication:{column}" for column in columns))
     sheet = _one("u", "Project", "P", "One;Two", ";second", date(2026, 1, 2), "5;7", keys=(*keys, "displayName"))
@@ -136,7 +136,7 @@ def test_relations_to_unexported_types_are_distinguished_from_wrong_names() -> N
     assert inventory.notes == ("relations to a type that is not in the file: 1 (Portal (relApplicationToITComponent))",)
 
 
-def test_further_columns_are_kept_under_their_label_or_their_key_where_labels_repeat() -> None:
+def test_further_columns_are_kept_by_label_or_by_key_if_labels_repeat() -> None:
     keys = ("id", "type", "name", "displayName", "alias", "cost", "costNext")
     labels = ("ID", "Type", "Name", "Display Name", "Alias", "Cost", "Cost")
     sheet = build_inventory(_sheet(("u", "Project", "P", "P", "PP", 5.0, 7.5), keys=keys, labels=labels)).fact_sheets[0]
@@ -157,7 +157,7 @@ def test_further_columns_are_kept_under_their_label_or_their_key_where_labels_re
         (float("inf"), "inf"),
     ],
 )
-def test_cells_read_as_a_person_wrote_them(cell: CellValue, text: str) -> None:
+def test_a_cell_is_read_as_the_text_that_a_person_would_write(cell: CellValue, text: str) -> None:
     assert cell_text(cell) == text
 
 
@@ -169,7 +169,7 @@ keys_of_any_kind = st.lists(
 
 
 @given(keys_of_any_kind, st.lists(st.lists(cells, min_size=9, max_size=9), max_size=4))
-def test_no_table_with_the_keys_of_an_export_is_too_strange(further: list[str], rows: list[list[CellValue]]) -> None:
+def test_any_table_with_the_column_keys_of_an_export_is_read(further: list[str], rows: list[list[CellValue]]) -> None:
     keys = ("id", "type", "name", *further, *[""] * 6)[:9]
     inventory = build_inventory(Sheet("Export", (keys, *map(tuple, rows))))
     assert len({sheet.id for sheet in inventory.fact_sheets}) == len(inventory.fact_sheets)

@@ -1,4 +1,4 @@
-"""How fact sheets and lines are drawn, form by form."""
+"""Fact sheets and lines are read in every form in which they are drawn."""
 
 import pytest
 from elt_llm_core.enterprise import EnterpriseModel, RelationshipEnd
@@ -25,12 +25,12 @@ def _ends(found: EnterpriseModel) -> list[tuple[str, str, str, str, str]]:
         "<p>Member\n Club</p>",
     ],
 )
-def test_labels_lose_their_formatting(label: str) -> None:
+def test_formatting_is_removed_from_labels(label: str) -> None:
     [entity] = model(fact_sheet("a", label, "m")).entities
     assert entity.name == "Member Club"
 
 
-def test_signs_that_are_no_formatting_stay() -> None:
+def test_characters_of_a_label_that_are_no_formatting_are_kept() -> None:
     [entity] = model(fact_sheet("a", "Fees < 5 & <all> > 3", "m")).entities
     assert entity.name == "Fees < 5 & <all> > 3"
 
@@ -47,7 +47,7 @@ def test_domain_and_subgroup_are_the_outermost_containers_with_a_label() -> None
     assert (entity.domain, entity.subgroup, entity.container) == ("Domain", "Subgroup", False)
 
 
-def test_a_fact_sheet_that_holds_others_is_their_domain_and_an_entity_itself() -> None:
+def test_a_fact_sheet_that_contains_fact_sheets_is_an_entity_and_their_domain() -> None:
     outer, inner = model(fact_sheet("a", "Members", "m"), fact_sheet("b", "Club", "c", "a")).entities
     assert (outer.name, outer.domain, outer.container) == ("Members", "", True)
     assert (inner.name, inner.domain, inner.container) == ("Club", "Members", False)
@@ -64,7 +64,7 @@ def test_a_line_without_data_is_a_relationship() -> None:
     assert found.relationships[0].id == "e"
 
 
-def test_names_and_cardinalities_may_be_in_labels_along_the_line() -> None:
+def test_name_and_cardinalities_are_read_from_labels_along_the_line() -> None:
     labels = (
         cell("l1", "e", x="-0.8", value="<b>1</b>", vertex="1"),
         cell("l2", "e", x="0.1", value="holds", vertex="1"),
@@ -74,13 +74,13 @@ def test_names_and_cardinalities_may_be_in_labels_along_the_line() -> None:
     assert _ends(found) == [("Member", "1", "holds", "0..*", "Membership")]
 
 
-def test_a_cardinality_at_neither_end_is_named_and_not_guessed() -> None:
+def test_a_cardinality_at_neither_end_is_reported_and_not_assigned() -> None:
     found = model(*TWO, edge("e", "a", "b", value="holds"), cell("l", "e", x="0", value="n", vertex="1"))
     assert _ends(found) == [("Member", "", "holds", "", "Membership")]
     assert found.notes == ("cardinalities at neither end of their line: 1 (n on e)",)
 
 
-def test_a_relation_may_name_its_ends_by_fact_sheet_id_alone() -> None:
+def test_the_ends_of_a_relation_are_found_by_fact_sheet_id() -> None:
     data = {"relationId": "r", "sourceFactSheetId": "m", "targetFactSheetId": "s", "label": "holds"}
     found = model(*TWO, relation("e", data))
     assert _ends(found) == [("Member", "", "holds", "", "Membership")]
@@ -88,14 +88,14 @@ def test_a_relation_may_name_its_ends_by_fact_sheet_id_alone() -> None:
 
 
 @pytest.mark.parametrize("named", [("m", "s"), ("s", "m")])
-def test_the_cells_a_relation_is_drawn_between_decide_which_end_is_which(named: tuple[str, str]) -> None:
+def test_the_attached_cells_decide_which_end_of_a_relation_is_the_source(named: tuple[str, str]) -> None:
     data = {"relationId": "r", "sourceFactSheetId": named[0], "targetFactSheetId": named[1], "label": "holds"}
     found = model(*TWO, relation("e", data, source="a", target="b"))
     assert _ends(found) == [("Member", "", "holds", "", "Membership")]
     assert found.notes == ()
 
 
-def test_a_line_to_a_group_ends_at_the_only_fact_sheet_in_it() -> None:
+def test_a_line_to_a_group_ends_at_the_only_fact_sheet_of_the_group() -> None:
     found = model(
         TWO[0],
         shape("g", "", style="group"),
@@ -138,7 +138,7 @@ def test_a_relation_on_two_diagrams_is_one_merged_relationship() -> None:
     assert line.source == RelationshipEnd(entity_id="m", name="Member", cardinality="1")
 
 
-def test_remarks_are_kept_as_texts_and_their_lines_are_no_relations() -> None:
+def test_remarks_are_texts_and_lines_to_remarks_are_no_relations() -> None:
     found = model(*TWO, shape("t", "Draft, not approved"), shape("n", "1..n"), edge("e", "t", "a"))
     assert found.texts == ("Draft, not approved",)
     assert found.relationships == found.incomplete == ()

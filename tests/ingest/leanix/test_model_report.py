@@ -1,4 +1,4 @@
-"""The report on a model, alone and against an inventory."""
+"""The report on a model has counts and gaps, alone and against an inventory."""
 
 import json
 from dataclasses import asdict
@@ -39,7 +39,7 @@ INVENTORY = Inventory(
 )
 
 
-def test_a_model_alone_is_counted_and_its_gaps_listed() -> None:
+def test_the_report_on_a_model_alone_has_counts_and_gaps() -> None:
     report = check_model(MODEL)
     assert report.domains == {"(no domain)": 4, "People": 2}
     assert report.types == {"DataObject": 6}
@@ -61,7 +61,7 @@ def test_model_and_inventory_are_compared_by_id_and_then_by_name() -> None:
     assert report.inventory_checked
 
 
-def test_the_report_reads_line_by_line_and_as_json() -> None:
+def test_the_report_is_available_as_lines_and_as_json() -> None:
     report = check_model(MODEL, INVENTORY)
     assert report.lines() == [
         "6 entities and 1 relationships.",
@@ -81,7 +81,7 @@ def test_an_empty_model_has_an_empty_report() -> None:
     assert check_model(EnterpriseModel()).lines()[1] == "Entities by domain: none."
 
 
-def test_all_models_of_a_collection_are_checked_together_as_its_artefacts_keep_them() -> None:
+def test_all_model_artefacts_of_a_collection_are_checked_together() -> None:
     other = EnterpriseModel(entities=(_entity("m", "Member"), _entity("7", "Nameless", fact_sheet_id="")))
     report = check_model_artefacts([MODEL.to_json(), other.to_json()], [INVENTORY.to_json(), INVENTORY.to_json()])
     assert report.entities == 7  # the member once, two without an id

@@ -10,7 +10,7 @@ from elt_llm_ingest.metadata.chunk_metadata import WINDOW, ChunkMetadata
 TOPICS = {"money": ["fee", "bank transfer"], "welfare": ["safeguarding", "café"]}
 
 
-def test_words_dates_organisations_and_topics_are_extracted() -> None:
+def test_chunk_metadata_has_words_dates_organisations_and_topics() -> None:
     text = "The Audit Committee met on 3 March 2024 and set the fees."
     assert ChunkMetadata(TOPICS).of(text, "en") == {
         "words": 12,
@@ -20,7 +20,7 @@ def test_words_dates_organisations_and_topics_are_extracted() -> None:
     }
 
 
-def test_empty_lists_are_left_out() -> None:
+def test_chunk_metadata_leaves_out_empty_lists() -> None:
     assert ChunkMetadata(TOPICS).of("Nothing to see.", "en") == {"words": 3}
     assert ChunkMetadata().of("", "en") == {"words": 0}
 
@@ -40,7 +40,7 @@ def test_topics_match_whole_words_in_any_inflection(text: str, topics: list[str]
     assert ChunkMetadata(TOPICS).of(text, "en").get("topics") == topics
 
 
-def test_a_language_without_a_stemmer_uses_the_english_one() -> None:
+def test_a_language_without_a_stemmer_uses_the_english_stemmer() -> None:
     assert ChunkMetadata(TOPICS).of("two fees", "xx")["topics"] == ["money"]
 
 

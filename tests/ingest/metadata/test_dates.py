@@ -1,4 +1,4 @@
-"""Dates written in digits and in words are found; text that only looks like a date is not."""
+"""Dates written in digits or words are found; text that only looks like a date is ignored."""
 
 import datetime as dt
 
@@ -54,7 +54,7 @@ def test_a_day_is_found_in_every_style(day: dt.date, style: str) -> None:
         ("5 May 2024, 4 May 2024, again 5 May 2024", "2024-05-04 2024-05-05"),
     ],
 )
-def test_dates_are_returned_in_order_and_once(text: str, dates: str) -> None:
+def test_each_date_is_returned_once_in_ascending_order(text: str, dates: str) -> None:
     assert dates_in(text) == dates.split()
 
 

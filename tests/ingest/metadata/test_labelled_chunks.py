@@ -1,4 +1,4 @@
-"""Compare dates and organisations with chunks labelled by hand; the labelling rules are in decision 10."""
+"""Compare dates and organisations with chunks that were labelled by hand by the rules in decision 10."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ def normalised(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def referenced_text(datasets: Path) -> TextOf:
-    """A function that returns the text of a chunk, from the data sets if the labelled set only holds a reference."""
+    """Return a function that gives the text of a chunk, from the data sets if the label holds a reference."""
 
     @cache
     def load(name: str) -> Any:
@@ -93,7 +93,7 @@ def test_referenced_chunks_have_not_changed_since_they_were_labelled(referenced_
     assert not changed
 
 
-def test_the_labelled_set_is_large_and_half_of_it_is_from_elsewhere() -> None:
+def test_the_labelled_set_is_large_and_half_of_its_chunks_are_from_other_data_sets() -> None:
     own = sum("text" in chunk for chunk in CHUNKS)
     assert own >= 50
     assert len(CHUNKS) - own >= 50

@@ -1,4 +1,4 @@
-"""Names of organisations are found by their form, and other capitalised words are not taken for names."""
+"""Names of organisations are found by their form; other capitalised words are not read as names."""
 
 import pytest
 from elt_llm_ingest.metadata.organisations import organisations_in
@@ -33,7 +33,7 @@ def test_names_are_found_by_their_form(text: str, names: list[str]) -> None:
     assert organisations_in(text, "en") == names
 
 
-def test_acronyms_are_found_where_they_are_introduced_or_act() -> None:
+def test_an_acronym_is_found_if_a_text_introduces_it_or_a_verb_follows() -> None:
     text = "The Information Commissioner's Office (ICO) met the OGA (Open Grain Authority). The QRS announced it."
     assert organisations_in(text, "en") == [
         *("Information Commissioner's Office", "ICO", "OGA", "Open Grain Authority", "QRS")

@@ -50,7 +50,7 @@ def _has_pattern(node: ast.Call) -> bool:
 
 
 def _all_patterns() -> dict[str, tuple[str, "re.Pattern[str]"]]:
-    """All patterns by their text, so that each is tested once."""
+    """Return all patterns by their text, so that each pattern is tested once."""
     patterns = {pattern.pattern: (name, pattern) for name, pattern in _module_patterns()}
     for name, call in _calls_in_functions():
         if isinstance(call.args[0], ast.Constant):
@@ -62,7 +62,7 @@ EACH = pytest.mark.parametrize("pattern", [pytest.param(one, id=name) for name, 
 
 
 @EACH
-def test_pattern_is_linear_on_hostile_text(pattern: "re.Pattern[str]") -> None:
+def test_each_pattern_runs_in_linear_time_on_hostile_text(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:
         for size in SIZES:
             _assert_linear(pattern, piece, size)
@@ -70,7 +70,7 @@ def test_pattern_is_linear_on_hostile_text(pattern: "re.Pattern[str]") -> None:
 
 @pytest.mark.bench
 @EACH
-def test_pattern_is_linear_on_a_million_hostile_characters(pattern: "re.Pattern[str]") -> None:
+def test_each_pattern_matches_a_million_hostile_characters_in_linear_time(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:
         _assert_linear(pattern, piece, LONGEST)
 
@@ -84,5 +84,5 @@ def _assert_linear(pattern: "re.Pattern[str]", piece: str, size: int) -> None:
     assert seconds < SECONDS + size * SECONDS_A_CHARACTER, f"{seconds:.1f} s for {size} characters of {piece!r}"
 
 
-def test_patterns_inside_functions_are_literals_so_that_they_are_tested_too() -> None:
+def test_patterns_inside_functions_are_literals() -> None:
     assert not [name for name, call in _calls_in_functions() if not isinstance(call.args[0], ast.Constant)]

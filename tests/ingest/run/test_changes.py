@@ -1,4 +1,4 @@
-"""What a scan means: files read again only if they may have changed, and gone only if that is believable."""
+"""A scan reads files only if they may have changed, and applies only plausible deletions."""
 
 import os
 import time
@@ -37,7 +37,7 @@ def test_a_file_with_unchanged_size_and_time_is_not_read_again(old_file: Path) -
 
 
 @pytest.mark.parametrize("change", ["size", "time"])
-def test_a_file_of_another_size_or_time_is_read_again(old_file: Path, change: str) -> None:
+def test_a_file_with_another_size_or_time_is_read_again(old_file: Path, change: str) -> None:
     seen = inspect_file("library", _located(old_file), {})
     old_file.write_text("four" if change == "size" else "two")
     if change == "size":
@@ -55,7 +55,7 @@ def test_a_file_written_just_before_the_last_scan_is_read_again(tmp_path: Path) 
     assert inspect_file("library", _located(path), {seen.document_id: seen.record("ok", "")}).digest != seen.digest
 
 
-def test_a_file_that_vanished_after_discovery_is_unreadable(old_file: Path) -> None:
+def test_a_file_deleted_after_discovery_is_unreadable(old_file: Path) -> None:
     located = _located(old_file)
     old_file.unlink()
     with pytest.raises(UnreadableDocument, match="cannot be opened"):
@@ -89,7 +89,9 @@ def _gone(total: int, gone: int, *, allow: bool = False, scanned: str = "root", 
         (40, 11, (0, 11)),
     ],
 )
-def test_few_deletions_are_applied_and_many_are_held_back(total: int, gone: int, expected: tuple[int, int]) -> None:
+def test_few_deletions_are_applied_and_many_deletions_are_held_back(
+    total: int, gone: int, expected: tuple[int, int]
+) -> None:
     assert _gone(total, gone) == expected
     assert _gone(total, gone, allow=True) == (gone, 0)
 

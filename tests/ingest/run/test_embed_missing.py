@@ -1,4 +1,4 @@
-"""What has no vector is embedded, in batches of which none is lost once it is done."""
+"""Texts without a vector are embedded in batches, and finished batches are kept."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

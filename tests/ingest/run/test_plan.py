@@ -1,4 +1,4 @@
-"""A dry run plans what the run then does, and writes nothing."""
+"""A dry run plans what a run then does, and writes nothing."""
 
 import shutil
 from collections import Counter
@@ -44,7 +44,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def _contents(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of everything in a folder, but for what SQLite keeps beside a database that is being read."""
+    """Return size and time of everything in a folder, except the files of SQLite for readers."""
     return {
         str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in folder.rglob("*")
@@ -76,7 +76,7 @@ def test_a_plan_lists_every_kind_of_change_and_writes_nothing(tmp_path: Path, do
     assert plan.counts == {"changed": 1, "renamed": 1, "removed": 1, "new": 1, "skipped": 1, "unchanged": 9}
 
 
-def test_a_plan_holds_back_many_deletions_as_a_run_does(tmp_path: Path, docs: Path) -> None:
+def test_a_plan_holds_back_as_many_deletions_as_a_run(tmp_path: Path, docs: Path) -> None:
     run_ingest(tmp_path / "data", docs)
     shutil.rmtree(docs)
     docs.mkdir()
@@ -95,14 +95,14 @@ def test_a_plan_reports_changed_settings_and_models(tmp_path: Path, docs: Path) 
     assert (rebuilt.rebuilt, rebuilt.refused, rebuilt.changes) == ("--rebuild was given", "", True)
 
 
-def test_a_plan_without_a_model_compares_bytes(tmp_path: Path, docs: Path) -> None:
+def test_a_plan_without_an_embedding_model_compares_only_bytes(tmp_path: Path, docs: Path) -> None:
     run_ingest(tmp_path / "data", docs)
     with open_store(tmp_path / "data") as store:
         plan = plan_ingest(IngestRequest(COLLECTION, (docs,)), SETTINGS, None, store)
     assert plan.counts == {"unchanged": 12}
 
 
-def test_a_plan_refuses_missing_paths_as_a_run_does(tmp_path: Path) -> None:
+def test_a_plan_refuses_the_missing_paths_that_a_run_refuses(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         _plan(tmp_path / "data", tmp_path / "nowhere")
 

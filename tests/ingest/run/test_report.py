@@ -1,4 +1,4 @@
-"""The report's exit code and counts."""
+"""The report of a run has an exit code and counts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Splitting a document: nothing is lost, nothing is twice, and pages keep their numbers."""
+"""The groups of a split document contain all text once, and pages keep their numbers."""
 
 import time
 
@@ -16,7 +16,7 @@ TITLES = st.sampled_from(["Scope", "Rules", "Fees", "Scope (2)", "beginning", " 
 
 @st.composite
 def documents(draw: st.DrawFn) -> ParsedDocument:
-    """Texts of some sections of three levels, with pages that start anywhere."""
+    """Return texts with sections of three levels, and with pages that start anywhere."""
     text, sections, blocks = "", [], []
     for _ in range(draw(st.integers(0, 8))):
         if draw(st.booleans()):
@@ -33,7 +33,7 @@ def documents(draw: st.DrawFn) -> ParsedDocument:
 
 
 @given(documents())
-def test_the_groups_of_a_document_are_its_whole_text_in_order(parsed: ParsedDocument) -> None:
+def test_the_groups_of_a_document_contain_its_whole_text_in_order(parsed: ParsedDocument) -> None:
     groups = document_groups(parsed, "section")
     assert len(set(groups)) == len(groups)
     pieces = [take_group(parsed, "section", group) for group in groups]
@@ -45,7 +45,7 @@ def test_the_groups_of_a_document_are_its_whole_text_in_order(parsed: ParsedDocu
 
 
 @given(documents())
-def test_a_page_has_the_same_number_in_the_part_as_in_the_whole(parsed: ParsedDocument) -> None:
+def test_a_page_has_the_same_number_in_a_group_as_in_the_document(parsed: ParsedDocument) -> None:
     start = 0
     for group in document_groups(parsed, "section"):
         piece = take_group(parsed, "section", group)
@@ -72,7 +72,7 @@ def test_text_before_the_first_section_is_a_group() -> None:
     assert take_group(parsed, "section", LEADING_GROUP).text == "Preface.\n\n"
 
 
-def test_a_document_without_headings_is_one_group_and_an_empty_one_has_none(
+def test_a_document_without_headings_is_one_group_and_an_empty_document_has_no_group(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = write_files(tmp_path_factory.mktemp("files"), {"a.md": "Words.\n", "b.md": ""})
@@ -87,7 +87,7 @@ def test_an_unknown_group_is_empty() -> None:
         assert (empty.text, empty.parts) == ("", ())
 
 
-def test_documents_within_a_file_are_grouped_by_type_apart_from_its_own_text() -> None:
+def test_documents_within_a_file_are_grouped_by_type_and_its_own_text_is_untyped() -> None:
     parts = tuple(
         Part(name, group, ParsedDocument(f"{name}.", name))
         for name, group in (("1", "Ship"), ("2", "Port"), ("3", "Ship"), ("4", ""))

@@ -1,4 +1,4 @@
-"""One file to one version: the same bytes always to the same nodes."""
+"""Equal bytes of a file always give the same document version with the same nodes."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def _read(path: Path) -> NewDocument:
 @given(
     st.lists(st.sampled_from(["The tide turns.", "A reef.", "An anchor is dropped here.", "\n\n", " ", "é\U0001f40b."]))
 )
-def test_every_node_is_its_span_and_ids_never_repeat(parts: list[str]) -> None:
+def test_the_text_of_every_node_is_its_span_and_node_ids_are_unique(parts: list[str]) -> None:
     document = _make(" ".join(parts))
     for node in document.nodes:
         assert document.text[node.start : node.end] == node.text != ""
@@ -53,13 +53,13 @@ def test_a_chunk_keeps_its_id_when_text_is_inserted_before_it(tmp_path: Path) ->
     assert (after[-1].node_id, after[-1].start > before.start) == (before.node_id, True)
 
 
-def test_the_same_text_has_another_id_in_another_document_or_chunker() -> None:
+def test_the_node_id_of_a_text_depends_on_document_and_chunker() -> None:
     ids = {node_id("d", "c", "text", 0), node_id("d", "c", "text", 1), node_id("d", "c2", "text", 0)}
     assert len(ids | {node_id("d2", "c", "text", 0)}) == 4
     assert _maker().chunker_identity != _maker(chunk_size=32).chunker_identity
 
 
-def test_characters_that_cannot_be_stored_are_replaced_one_for_one() -> None:
+def test_each_character_that_cannot_be_stored_is_replaced_by_one_character() -> None:
     document = _make("A \ud800 reef \udfff here.")
     assert document.text == "A \ufffd reef \ufffd here."
     assert document.text.encode()
@@ -70,7 +70,7 @@ def _with_parts() -> ParsedDocument:
     return ParsedDocument("", "All", parts=parts, artefacts={"model": {"items": 2}})
 
 
-def test_documents_within_a_file_are_versions_of_their_own() -> None:
+def test_documents_within_a_file_are_separate_versions() -> None:
     own, *parts = _maker().from_parsed(DocumentOrigin("root", "all.xml", b"digest", 9, "test-1"), _with_parts())
     assert (own.outcome, own.nodes, own.artefacts) == ("ok", (), {"model": {"items": 2}})
     assert [(part.path, part.part, part.title) for part in parts] == [

@@ -18,55 +18,51 @@ PATIENCE = 60.0  # seconds; only a hang takes so long
 
 
 @dataclass
-class Ear:
-    """Stores the events of a watcher in order."""
+class RecordingListener:
+    """A listener that stores the events of a watcher in order."""
 
-    told: "queue.Queue[tuple[str, object]]" = field(default_factory=queue.Queue)
+    events: "queue.Queue[tuple[str, object]]" = field(default_factory=queue.Queue)
     seconds: list[float | None] = field(default_factory=list)
 
     def waiting(self, scope: WatchScope) -> None:
-        """Changes are waited for."""
-        self.told.put(("waiting", scope))
+        self.events.put(("waiting", scope))
 
     def ended(self, result: object, seconds: float | None) -> None:
-        """A run ended."""
         self.seconds.append(seconds)
-        self.told.put(("ended", result))
+        self.events.put(("ended", result))
 
     def failed(self, error: Exception) -> None:
-        """A run failed."""
-        self.told.put(("failed", error))
+        self.events.put(("failed", error))
 
     def busy(self, error: LockHeld) -> None:
-        """Somebody else is writing."""
-        self.told.put(("busy", error))
+        self.events.put(("busy", error))
 
     def next(self, what: str) -> object:
-        """The next event of this kind."""
+        """Return the value of the next event of this kind."""
         while True:
-            kind, value = self.told.get(timeout=PATIENCE)
+            kind, value = self.events.get(timeout=PATIENCE)
             if kind == what:
                 return value
 
-    def hears_nothing(self, seconds: float = 1.5) -> bool:
+    def has_no_event(self, seconds: float = 1.5) -> bool:
         """Whether no event arrives for a while."""
         try:
-            self.told.get(timeout=seconds)
+            self.events.get(timeout=seconds)
         except queue.Empty:
             return True
         return False
 
 
 @contextmanager
-def watching(scope: Callable[[], WatchScope], run: Callable[[], object]) -> Iterator[Ear]:
-    """A watch in a thread of its own, up to date and waiting."""
-    ear = Ear()
-    watch = FileWatcher(scope, run, ear)
+def watching(scope: Callable[[], WatchScope], run: Callable[[], object]) -> Iterator[RecordingListener]:
+    """Run a watcher in a thread and wait until it waits for changes."""
+    listener = RecordingListener()
+    watch = FileWatcher(scope, run, listener)
     thread = threading.Thread(target=watch.go)
     thread.start()
     try:
-        ear.next("waiting")
-        yield ear
+        listener.next("waiting")
+        yield listener
     finally:
         watch.stop()
         thread.join(PATIENCE)
@@ -110,39 +106,39 @@ def test_only_changes_of_ingestible_files_trigger_a_run(name: str, deleted: bool
     assert scope.concerns(resolved, deleted=deleted) is expected
 
 
-def test_a_change_becomes_a_generation_and_is_timed(docs: Path, tmp_path: Path) -> None:
+def test_a_change_publishes_a_generation_and_its_duration_is_reported(docs: Path, tmp_path: Path) -> None:
     embedding = FakeEmbedding()
     run = lambda: run_ingest(tmp_path / "data", docs, embedding=embedding)  # noqa: E731
-    with watching(lambda: WatchScope((docs,)), run) as ear:
+    with watching(lambda: WatchScope((docs,)), run) as listener:
         (docs / "a.md").write_text("# A\n\nAnother anchor.\n")
-        report = ear.next("ended")
+        report = listener.next("ended")
         assert statuses(report) == {"a.md": "ok", "b.md": "unchanged"}  # type: ignore[arg-type]  # a report
-        assert ear.seconds[0] is None
-        assert ear.seconds[1] is not None
+        assert listener.seconds[0] is None
+        assert listener.seconds[1] is not None
 
 
-def test_new_folders_and_files_moved_in_are_seen(docs: Path, tmp_path: Path) -> None:
+def test_new_folders_and_moved_files_trigger_a_run(docs: Path, tmp_path: Path) -> None:
     write_files(tmp_path / "outside", {"deep/c.md": "# C\n"})
     run = lambda: {path.name for path in docs.rglob("*.md")}  # noqa: E731
-    with watching(lambda: WatchScope((docs,)), run) as ear:
+    with watching(lambda: WatchScope((docs,)), run) as listener:
         write_files(docs, {"new/folder/d.md": "# D\n"})
-        while "d.md" not in ear.next("ended"):  # type: ignore[operator]  # a set of names
+        while "d.md" not in listener.next("ended"):  # type: ignore[operator]  # a set of names
             pass
         (tmp_path / "outside").rename(docs / "outside")
-        while "c.md" not in ear.next("ended"):  # type: ignore[operator]
+        while "c.md" not in listener.next("ended"):  # type: ignore[operator]
             pass
         shutil.rmtree(docs / "outside")
-        while "c.md" in ear.next("ended"):  # type: ignore[operator]
+        while "c.md" in listener.next("ended"):  # type: ignore[operator]
             pass
 
 
 def test_hidden_temporary_and_unsupported_files_are_ignored(docs: Path) -> None:
-    with watching(lambda: WatchScope((docs,)), _counter()) as ear:
+    with watching(lambda: WatchScope((docs,)), _counter()) as listener:
         write_files(docs, {".h.md": "x", "a.md.tmp": "x", "~$a.docx": "x", "tool.exe": "x", ".git/x.md": "x"})
-        assert ear.hears_nothing()
+        assert listener.has_no_event()
 
 
-def test_a_failed_run_is_reported_and_the_next_change_starts_another(docs: Path) -> None:
+def test_a_failed_run_is_reported_and_the_next_change_starts_a_run(docs: Path) -> None:
     fails = iter([False, True, False])
 
     def run() -> str:
@@ -150,11 +146,11 @@ def test_a_failed_run_is_reported_and_the_next_change_starts_another(docs: Path)
             raise IngestError("It rains.")
         return "fine"
 
-    with watching(lambda: WatchScope((docs,)), run) as ear:
+    with watching(lambda: WatchScope((docs,)), run) as listener:
         (docs / "a.md").write_text("one")
-        assert str(ear.next("failed")) == "It rains."
+        assert str(listener.next("failed")) == "It rains."
         (docs / "a.md").write_text("two")
-        assert ear.next("ended") == "fine"
+        assert listener.next("ended") == "fine"
 
 
 def test_a_usage_error_of_the_first_run_stops_the_watch(docs: Path) -> None:
@@ -162,10 +158,10 @@ def test_a_usage_error_of_the_first_run_stops_the_watch(docs: Path) -> None:
         raise UsageError("No such thing.")
 
     with pytest.raises(UsageError):
-        FileWatcher(lambda: WatchScope((docs,)), run, Ear()).go()
+        FileWatcher(lambda: WatchScope((docs,)), run, RecordingListener()).go()
 
 
-def test_the_watcher_waits_for_another_writer_and_reports_it_once(docs: Path) -> None:
+def test_the_watcher_waits_for_another_writer_and_reports_the_lock_once(docs: Path) -> None:
     held = threading.Event()
 
     def run() -> str:
@@ -173,26 +169,26 @@ def test_the_watcher_waits_for_another_writer_and_reports_it_once(docs: Path) ->
             raise LockHeld("held by process 7")
         return "done"
 
-    with watching(lambda: WatchScope((docs,)), run) as ear:
+    with watching(lambda: WatchScope((docs,)), run) as listener:
         held.set()
         (docs / "a.md").write_text("one")
-        assert "process 7" in str(ear.next("busy"))
-        assert ear.hears_nothing(2.5)
+        assert "process 7" in str(listener.next("busy"))
+        assert listener.has_no_event(2.5)
         held.clear()
-        assert ear.next("ended") == "done"
+        assert listener.next("ended") == "done"
 
 
-def test_a_folder_that_is_removed_and_restored_is_watched_again(docs: Path, tmp_path: Path) -> None:
-    with watching(lambda: WatchScope((docs,)), docs.is_dir) as ear:
+def test_a_removed_and_restored_folder_is_watched_again(docs: Path, tmp_path: Path) -> None:
+    with watching(lambda: WatchScope((docs,)), docs.is_dir) as listener:
         docs.rename(tmp_path / "away")
-        while ear.next("ended"):
+        while listener.next("ended"):
             pass
         (tmp_path / "away").rename(docs)
-        while not ear.next("ended"):
+        while not listener.next("ended"):
             pass
-        ear.next("waiting")
+        listener.next("waiting")
         (docs / "a.md").write_text("again")
-        assert ear.next("ended")
+        assert listener.next("ended")
 
 
 def test_changes_of_a_job_file_update_the_watched_folders(docs: Path, tmp_path: Path) -> None:
@@ -200,15 +196,15 @@ def test_changes_of_a_job_file_update_the_watched_folders(docs: Path, tmp_path: 
     job = tmp_path.resolve() / "job.yaml"
     job.write_text("docs")
     named = {"docs": docs, "other": other}
-    with watching(lambda: WatchScope((named[job.read_text() or "docs"],), (job,)), _counter()) as ear:
+    with watching(lambda: WatchScope((named[job.read_text() or "docs"],), (job,)), _counter()) as listener:
         job.write_text("other")
-        while ear.next("waiting") != WatchScope((other,), (job,)):
+        while listener.next("waiting") != WatchScope((other,), (job,)):
             pass
-        while not ear.hears_nothing():
+        while not listener.has_no_event():
             pass
         (other / "c.md").write_text("again")
-        ear.next("ended")
-        while not ear.hears_nothing():
+        listener.next("ended")
+        while not listener.has_no_event():
             pass
         (docs / "a.md").write_text("no longer watched")
-        assert ear.hears_nothing()
+        assert listener.has_no_event()

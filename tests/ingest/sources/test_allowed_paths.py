@@ -1,4 +1,4 @@
-"""Paths that a job names: sixty hostile ones, none of which gets anything outside the project read, or opened."""
+"""Sixty hostile paths in a job never make the process open or list anything outside the project."""
 
 import os
 import sys
@@ -108,17 +108,16 @@ HOSTILE = [
 ]
 
 
-class Watchman:
-    """Remembers what this process opens and lists while it is on guard; an audit hook cannot be taken away again."""
+class OpenedPaths:
+    """An audit hook that records opened and listed paths while `recording`; Python cannot remove a hook."""
 
     def __init__(self) -> None:
-        self.on_guard = False
+        self.recording = False
         self.opened: list[str] = []
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit event."""
+    def record(self, event: str, arguments: tuple[Any, ...]) -> None:
         if (
-            self.on_guard
+            self.recording
             and event in {"open", "os.listdir", "os.scandir"}
             and isinstance(arguments[0], str | bytes | Path)
         ):
@@ -126,30 +125,30 @@ class Watchman:
 
 
 @pytest.fixture(scope="module")
-def hooked() -> Watchman:
-    watchman = Watchman()
-    sys.addaudithook(watchman.hear)
-    return watchman
+def hooked() -> OpenedPaths:
+    opened_paths = OpenedPaths()
+    sys.addaudithook(opened_paths.record)
+    return opened_paths
 
 
 @pytest.fixture
-def watchman(hooked: Watchman) -> Iterator[Watchman]:
+def opened_paths(hooked: OpenedPaths) -> Iterator[OpenedPaths]:
     hooked.opened.clear()
-    hooked.on_guard = True
+    hooked.recording = True
     yield hooked
-    hooked.on_guard = False
+    hooked.recording = False
 
 
 @contextmanager
-def _unguarded(watchman: Watchman) -> Iterator[None]:
-    watchman.on_guard = False
+def _not_recording(opened_paths: OpenedPaths) -> Iterator[None]:
+    opened_paths.recording = False
     yield
-    watchman.on_guard = True
+    opened_paths.recording = True
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> JobProject:
-    """A project with links, pipes and loops in it, and a secret beside it."""
+    """Return a project with links, pipes and loops, and a folder with a secret beside the project."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text(f"# Secret\n\n{CANARY}\n")
@@ -173,26 +172,28 @@ def _texts_of_all(project: JobProject) -> str:
 
 
 def _outside(paths: list[str], project: JobProject) -> list[str]:
-    """What was opened in the folder outside, or where the kernel makes things up."""
+    """Return the opened paths that are in the folder outside of the project or in system folders."""
     secret = str(project.folder.parent / "outside")
     forbidden = (secret, "/proc", "/dev/fd", "/dev/stdin", "/dev/zero", "/dev/tty", "/etc/passwd")
-    own = "/proc/self/mountinfo"  # the store looks there whether it lies on a network file system
+    own = "/proc/self/mountinfo"  # by which the store detects a network file system
     return [path for path in paths if path.startswith(forbidden) and path != own]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_read_nothing_outside_the_roots(name: str, project: JobProject, watchman: Watchman) -> None:
+def test_a_hostile_path_reads_nothing_outside_the_roots(
+    name: str, project: JobProject, opened_paths: OpenedPaths
+) -> None:
     named = name.replace("{out}", str(project.folder.parent / "outside")).replace("{root}", str(project.folder))
     job = project.load_text("job", ["docs/a.md", named])
-    said = "nothing was found by the pattern"
+    message = "nothing was found by the pattern"
     try:
         project.run_job(job)
     except UsageError as error:
-        said = str(error)
-    with _unguarded(watchman):
-        assert said.isprintable()
+        message = str(error)
+    with _not_recording(opened_paths):
+        assert message.isprintable()
         assert CANARY not in _texts_of_all(project)
-        assert _outside(watchman.opened, project) == []
+        assert _outside(opened_paths.opened, project) == []
 
 
 def test_there_are_at_least_sixty_distinct_hostile_names() -> None:
@@ -200,15 +201,17 @@ def test_there_are_at_least_sixty_distinct_hostile_names() -> None:
 
 
 @pytest.mark.parametrize("name", [".", "docs", "*/*", "**/*.md", "docs/*", "./docs/../docs", "docs//a.md"])
-def test_links_out_of_a_folder_are_not_followed(name: str, project: JobProject, watchman: Watchman) -> None:
+def test_symbolic_links_to_paths_outside_of_a_folder_are_not_followed(
+    name: str, project: JobProject, opened_paths: OpenedPaths
+) -> None:
     project.run_job(project.load_text("job", [name]))
-    with _unguarded(watchman):
+    with _not_recording(opened_paths):
         assert "anchor" in _texts_of_all(project)
         assert CANARY not in _texts_of_all(project)
-        assert _outside(watchman.opened, project) == []
+        assert _outside(opened_paths.opened, project) == []
 
 
-def test_only_folders_in_the_settings_may_be_read(tmp_path: Path) -> None:
+def test_only_paths_below_the_configured_roots_are_allowed(tmp_path: Path) -> None:
     for name in ("open", "closed", "project"):
         (tmp_path / name).mkdir()
     project = JobProject(tmp_path / "project", "ingest: {roots: [../open, ../link]}\nembedding: {provider: fake}\n")
@@ -222,7 +225,7 @@ def test_only_folders_in_the_settings_may_be_read(tmp_path: Path) -> None:
 
 
 def test_a_file_replaced_by_a_link_after_the_check_is_not_followed(project: JobProject) -> None:
-    """What the parser is given names the folder that its file must lie in, so that it can refuse."""
+    """The request of the parser names the folder of its file, so that the parser can refuse the link."""
     seen: list[Path | None] = []
 
     class Swapping(type(project.parser)):  # type: ignore[misc]  # the class of a value

@@ -1,4 +1,4 @@
-"""Where a run's files come from: what it is given, and what its collection knows."""
+"""The files of a run come from the given paths and from the known sources of the collection."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_a_path_that_does_not_exist_is_refused(tmp_path: Path, docs: Path) -> No
         _find(tmp_path / "data", tmp_path / "dcos")
 
 
-def test_without_paths_all_known_sources_are_scanned(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_without_paths_scans_all_known_sources(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n", "d.md": "# D\n\nPier.\n"})
     run_ingest(tmp_path / "data", docs, other / "c.md")
     found = _find(tmp_path / "data")
@@ -47,7 +47,7 @@ def test_without_paths_all_known_sources_are_scanned(tmp_path: Path, docs: Path)
     assert len(_find(tmp_path / "data", other, everything=True).files) == 4
 
 
-def test_known_sources_that_are_gone_are_reported(tmp_path: Path, docs: Path) -> None:
+def test_missing_known_sources_are_reported(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     run_ingest(tmp_path / "data", docs, other / "c.md")
     docs.rename(tmp_path / "elsewhere")
@@ -66,7 +66,7 @@ def test_a_file_with_the_path_of_a_known_folder_does_not_replace_it(tmp_path: Pa
     assert (found.files, found.missing, found.whole_roots) == ((), (folder,), frozenset())
 
 
-def test_a_folder_around_a_known_one_covers_it_unless_it_is_hidden(tmp_path: Path, docs: Path) -> None:
+def test_scanning_a_parent_folder_covers_known_folders_unless_they_are_hidden(tmp_path: Path, docs: Path) -> None:
     hidden = write_files(docs / ".hidden" / "inner", {"h.md": "# H\n\nKeel.\n"})
     run_ingest(tmp_path / "data", docs / "sub", hidden)
     found = _find(tmp_path / "data", docs)
@@ -74,7 +74,7 @@ def test_a_folder_around_a_known_one_covers_it_unless_it_is_hidden(tmp_path: Pat
     assert found.whole_roots == {"docs", "sub"}
 
 
-def test_relative_patterns_select_a_part_and_keep_the_rest_known(tmp_path: Path, docs: Path) -> None:
+def test_relative_patterns_select_files_and_keep_other_files_known(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     run_ingest(tmp_path / "data", docs, other)
     found = _find(tmp_path / "data", docs, include=("sub/**",))
@@ -82,7 +82,7 @@ def test_relative_patterns_select_a_part_and_keep_the_rest_known(tmp_path: Path,
     assert found.whole_roots == {"docs"}
 
 
-def test_with_absolute_patterns_known_files_elsewhere_count_as_gone(tmp_path: Path, docs: Path) -> None:
+def test_known_files_outside_of_absolute_patterns_count_as_deleted(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     single = write_files(tmp_path / "single", {"d.md": "# D\n\nPier.\n"}) / "d.md"
     run_ingest(tmp_path / "data", docs, other, single)

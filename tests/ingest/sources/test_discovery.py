@@ -1,4 +1,4 @@
-"""Discovery: every supported file once, everything else named."""
+"""Discovery finds every supported file once, and reports every other path."""
 
 import os
 import time
@@ -23,7 +23,7 @@ def _reasons(found: Discovery) -> dict[str, str]:
     return {skipped.path.name: skipped.reason for skipped in found.skipped}
 
 
-def test_files_are_found_in_name_order_with_identity_and_size(tmp_path: Path) -> None:
+def test_files_are_found_in_the_order_of_their_names_with_path_and_size(tmp_path: Path) -> None:
     for name in ("b.md", "a/z.txt", "a/b.pdf", "c.HTML"):
         _touch(tmp_path / name)
     found = discover([tmp_path])
@@ -51,15 +51,15 @@ def test_every_skipped_path_is_reported_with_its_reason(tmp_path: Path) -> None:
         ".git": "hidden",
         ".hidden.md": "hidden",
         "README": "no reader for files without a suffix",
-        "dead.md": "symbolic link that leads nowhere",
-        "loop": "symbolic link to a folder that is scanned anyway",
+        "dead.md": "symbolic link to a missing file",
+        "loop": "symbolic link to a folder that is already scanned",
         "out.md": "symbolic link that leads out of the folder",
         "pipe.md": "not a regular file",
         "tool.exe": "no reader for .exe",
     }
 
 
-def test_a_file_given_by_name_does_not_count_its_folder_as_scanned(tmp_path: Path) -> None:
+def test_the_folder_of_an_individually_named_file_does_not_count_as_scanned(tmp_path: Path) -> None:
     found = discover([_touch(tmp_path / "one.md")])
     assert [(file.root, file.relative) for file in found.files] == [(tmp_path.resolve(), "one.md")]
     assert found.scanned_roots == ()
@@ -72,7 +72,7 @@ def test_a_file_reached_by_two_paths_is_found_once(tmp_path: Path) -> None:
     assert set(_reasons(found)) == {"one.md"}
 
 
-def test_names_are_normalised_to_composed_form(tmp_path: Path) -> None:
+def test_file_names_are_normalised_to_composed_unicode(tmp_path: Path) -> None:
     _touch(tmp_path / unicodedata.normalize("NFD", "Übersicht.md"))
     assert [file.relative for file in discover([tmp_path]).files] == ["Übersicht.md"]
 
@@ -89,7 +89,7 @@ def test_a_write_time_that_was_set_back_does_not_hide_a_change(tmp_path: Path) -
     assert after.modified_ns != before.modified_ns
 
 
-def test_a_name_that_is_not_utf8_is_skipped_by_name(tmp_path: Path) -> None:
+def test_a_file_whose_name_is_not_utf8_is_skipped_with_the_reason(tmp_path: Path) -> None:
     try:
         with open(os.path.join(os.fsencode(tmp_path), b"caf\xe9.md"), "wb"):
             pass
@@ -100,7 +100,7 @@ def test_a_name_that_is_not_utf8_is_skipped_by_name(tmp_path: Path) -> None:
     assert _reasons(found) == {"caf\ufffd.md": "its name is not valid UTF-8"}
 
 
-def test_a_missing_path_is_a_usage_error_with_the_nearest_name(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_path_suggests_the_nearest_name(tmp_path: Path) -> None:
     _touch(tmp_path / "handbook" / "one.md")
     with pytest.raises(UsageError, match="no file or folder") as caught:
         discover([tmp_path / "handbok"])
@@ -109,7 +109,7 @@ def test_a_missing_path_is_a_usage_error_with_the_nearest_name(tmp_path: Path) -
 
 @contextmanager
 def _ordinary_user() -> Iterator[None]:
-    """The superuser may read everything; for this while nobody in particular looks."""
+    """Run the block as an ordinary user, because the superuser may read everything."""
     superuser = os.geteuid() == 0
     if superuser:
         os.seteuid(65534)
@@ -122,7 +122,7 @@ def _ordinary_user() -> Iterator[None]:
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
-    """A folder that every user can reach."""
+    """Return a folder that every user can read."""
     with TemporaryDirectory() as folder:
         path = Path(folder).resolve()
         path.chmod(0o755)

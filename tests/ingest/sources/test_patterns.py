@@ -1,4 +1,4 @@
-"""Patterns over paths, and what a selection by them takes."""
+"""Patterns match paths, and a selection of patterns selects files."""
 
 import time
 from pathlib import Path
@@ -31,7 +31,7 @@ ROOT = Path("/project/docs")
         ("./sub//a.md", "sub/a.md", True),
     ],
 )
-def test_a_pattern_matches_part_by_part(pattern: str, path: str, expected: bool) -> None:
+def test_a_pattern_matches_a_path_part_by_part(pattern: str, path: str, expected: bool) -> None:
     assert PathPattern.parse(pattern).matches(path.split("/")) is expected
 
 
@@ -51,7 +51,7 @@ def test_folders_without_possible_matches_are_not_walked() -> None:
     assert not pattern.may_match_below(("project", "docs", "x", "notes", "deep"))
 
 
-def test_a_name_excludes_in_every_folder_and_a_path_only_itself() -> None:
+def test_a_name_pattern_excludes_in_every_folder_and_a_path_pattern_only_its_path() -> None:
     selection = PathSelection.of(exclude=["*.tmp", "drafts", "sub/a.md", "/project/docs/old/**"])
     excluded = {
         name: selection.excluded_by(ROOT, ROOT / name)
@@ -78,7 +78,7 @@ def test_a_literal_pattern_matches_only_its_path(parts: list[str]) -> None:
     assert all(selection.may_include_below(ROOT, folder) for folder in path.parents)
 
 
-def test_only_absolute_patterns_are_exhaustive() -> None:
+def test_a_selection_is_exhaustive_only_with_absolute_patterns() -> None:
     assert PathSelection.of(["/project/docs/*.md"]).is_exhaustive
     assert not PathSelection.of(["*.md"]).is_exhaustive
     assert not PathSelection.of().is_exhaustive

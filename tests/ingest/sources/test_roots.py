@@ -1,4 +1,4 @@
-"""Names of folders: short, lasting, and one for every file."""
+"""The names of root folders are short, lasting and unique."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def _place(names: RootNames, root: str, relative: str) -> tuple[str, str]:
     return located.root, located.relative
 
 
-def test_a_root_is_named_after_its_folder_and_enough_parents_to_be_unique(tmp_path: Path) -> None:
+def test_a_root_name_is_the_folder_with_enough_parents_to_be_unique(tmp_path: Path) -> None:
     for path in ("a/docs", "b/docs", "c/b/docs"):
         (tmp_path / path).mkdir(parents=True)
     names = RootNames({})
@@ -28,7 +28,7 @@ def test_a_root_is_named_after_its_folder_and_enough_parents_to_be_unique(tmp_pa
     assert names.name_of(tmp_path / "a/docs") == "docs"
 
 
-def test_the_topmost_folder_has_a_name_too() -> None:
+def test_the_root_of_the_file_system_has_a_name() -> None:
     assert RootNames({}).name_of(Path("/")) == "root"
 
 
@@ -63,7 +63,7 @@ FOLDERS = ("a", "b", "a/b", "a/c", "a/b/c", "b/a")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A place where all the folders are."""
+    """Return the folder that contains all test folders."""
     made = tmp_path_factory.mktemp("roots")
     for folder in FOLDERS:
         (made / folder).mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(folders=st.lists(st.sampled_from(FOLDERS), min_size=1, unique=True))
-def test_different_files_never_share_a_name_and_names_are_stable(place: Path, folders: list[str]) -> None:
+def test_file_names_are_unique_and_stable(place: Path, folders: list[str]) -> None:
     names = RootNames({})
     files = [_file(str(place / folder), f"{leaf}.md") for folder in folders for leaf in "xy"]
     first = {file.path: _place(names, str(file.root), file.relative) for file in files}

@@ -39,7 +39,6 @@ class ParentChildChunker(MarkdownChunker):
         return [replace(span, parent=parents[bisect_right(starts, span.start) - 1]) for span in chunks]
 
     def _parents(self, cut: DocumentPieces) -> Iterator[list[Sequence[TextPiece]]]:
-        """Yield the groups of pieces of each parent."""
         size = max(self.parent_size, cut.text_size)
         kept: list[Sequence[TextPiece]] = []
         top = 0

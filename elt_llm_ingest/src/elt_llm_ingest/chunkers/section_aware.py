@@ -10,7 +10,7 @@ from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 _TOP_LEVEL = 0
-_BELOW_HEADINGS = 1_000  # no format has as many levels of headings
+_BELOW_HEADINGS = 1_000  # more than the heading levels of any format
 _NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d{1,4}){1,8})")
 
 

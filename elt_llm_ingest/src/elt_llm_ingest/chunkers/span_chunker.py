@@ -26,7 +26,7 @@ from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 
 _PATH_TOKENS = 40
 _HEADER_TOKENS = 60
-_CHARACTERS_PER_TOKEN = 32  # far more than in words
+_CHARACTERS_PER_TOKEN = 32  # a generous upper bound for text
 SENTENCE_TOKENS = 48  # most tokens of the sentence that a language model may add to a context
 
 
@@ -116,12 +116,12 @@ def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
     return paths
 
 
-# Context and text together can have more tokens than separately.
+# Context and text can have more tokens together than separately.
 MARGIN = 3
-# A span that starts and ends at white space has the same tokens alone as in the whole text, or nearly so for tokenisers
-# that join white space to words: with this margin below the limit there is no need to count again.
+# A span between white space has almost the same number of tokens alone as in the whole text. If it is this much below
+# the limit, its tokens are not counted again.
 _CERTAIN_MARGIN = 8
-# White space and diacritics may have no tokens of their own; chunks must stay small nevertheless.
+# Chunks must stay small even if white space and diacritics have no tokens.
 _MAX_CHARACTERS_PER_TOKEN = 64
 _PLAIN_SPACE = " \n\t\r"
 
@@ -164,7 +164,7 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span with its tokens, halved until it fits: a part can have more tokens alone than within a text."""
+        """Yield the span and its tokens, halved until it fits: a part can have more tokens alone than within a text."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:

@@ -10,12 +10,12 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-# A model may read a word of any length as one unknown token; chunks must stay small nevertheless.
+# Chunks must stay small even if a model reads a word of any length as one unknown token.
 _MAX_TOKEN_LENGTH = 64
 _SLICE_OF_LONG_TOKEN = 4
-# Most characters given to the tokeniser at a time, even without white space.
+# The most characters that are tokenised at a time, even without white space.
 MAX_SLICE_LENGTH = 524_288
-# White space for every tokeniser; Python's definition is wider.
+# Characters that are white space for every tokeniser.
 _SPACE = re.compile(r"[ \n]")
 
 
@@ -38,7 +38,7 @@ class TokenIndex:
     a million characters, or if long tokens were cut.
     """
 
-    slice_size: ClassVar[int] = 65_536  # characters, few enough that an interrupt takes effect at once
+    slice_size: ClassVar[int] = 65_536  # characters; few, so that an interrupt takes effect soon
 
     def __init__(self, text: str, counter: TokenCounter) -> None:
         self.text = text

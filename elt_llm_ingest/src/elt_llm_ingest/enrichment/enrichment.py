@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from elt_llm_core.settings.tree import Settings
     from llama_index.core.llms import LLM
 
-PROMPT_VERSION = 1  # raise it whenever prompt.txt changes
+PROMPT_VERSION = 1  # increase this number whenever prompt.txt changes
 _SURROUNDING_CHARACTERS = 1_500  # characters of the document shown before and after the chunk
 
 _PROMPT = files(__package__).joinpath("prompt.txt").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ def context_sentence(reply: str) -> str:
     answer = reply[:_MAX_REPLY_LENGTH].rpartition(_THOUGHT)[2]
     if "<think>" in answer:
         return ""
-    # Without control characters and halves of surrogate pairs, line ends kept.
+    # Control characters and lone surrogates are removed; line ends are kept.
     kept = (mark for mark in answer.replace("\r", "\n") if mark in "\n\t" or unicodedata.category(mark)[0] != "C")
     for line in "".join(kept).split("\n"):
         bare = " ".join(line.split()).strip(_QUOTES)
@@ -110,13 +110,13 @@ def create_context_writer(settings: "Settings", counter: TokenCounter) -> Contex
     llm = create_llm(settings)
     if llm is None:
         raise SettingsError(
-            f"chunking.enrichment is 'llm', but llm.provider '{settings.llm.provider}' gives no language model.",
-            hint="Set llm.provider to a model that writes, such as ollama, or chunking.enrichment to none.",
+            f"chunking.enrichment is 'llm', but llm.provider '{settings.llm.provider}' is no language model.",
+            hint="Set llm.provider to a language model, such as ollama, or set chunking.enrichment to none.",
         )
     return ContextWriter(llm, counter)
 
 
-_CHARACTERS_PER_TOKEN = 4  # of a language model, roughly, in running text
+_CHARACTERS_PER_TOKEN = 4  # a rough average for language models
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ class EnrichmentCost:
     def __str__(self) -> str:
         """Return the cost as a sentence."""
         if not self.calls:
-            return f"Contexts: all {self.known} chunks have theirs; the language model is not asked."
+            return f"Contexts: all {self.known} chunks have one; the language model is not called."
         return (
-            f"Contexts: the language model will be asked {self.calls} times, reading about {self.tokens_read} tokens"
-            f" and writing up to {self.tokens_written}; {self.known} chunks have theirs already."
+            f"Contexts: the language model will be called {self.calls} times, reading about {self.tokens_read} tokens"
+            f" and writing up to {self.tokens_written}; {self.known} chunks have a context already."
         )
 
 
@@ -180,7 +180,7 @@ def enrich_versions(
     run = _Enricher(store, writer, progress)
     enriched = [number for file in file_versions_of(store.database, versions) for number in run.enriched(file)]
     if run.unusable:
-        progress.note(f"Contexts: {run.unusable} replies could not be used; these chunks have no context.")
+        progress.note(f"Contexts: {run.unusable} replies could not be used, so their chunks have no context.")
     return sorted(enriched)
 
 
@@ -242,7 +242,6 @@ def _is_enriched(stored: StoredFile, writer: ContextWriter) -> bool:
 
 
 def _pending_versions(store: Store, versions: Sequence[int], writer: ContextWriter) -> Iterator[NewDocument]:
-    """Yield the documents of these versions that are not enriched by this writer."""
     for file in file_versions_of(store.database, versions):
         stored = read_file_version(store.database, file)
         if not _is_enriched(stored, writer):

@@ -17,7 +17,7 @@ from elt_llm_ingest.run.report import FileOutcome
 from elt_llm_ingest.sources.collection_sources import LocatedFile
 
 _MAX_NAME_LENGTH = 63
-_MAX_GROUPS = 1000  # each is a collection of its own, with indexes on the disk
+_MAX_GROUPS = 1000  # each group is a separate collection with indexes on the disk
 _CAMEL_CASE = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d"})
 
@@ -96,14 +96,14 @@ class GroupFinder:
             groups = document_groups(parsed, self._split_by)
             if len(groups) > _MAX_GROUPS:
                 reason = (
-                    f"falls into {len(groups):,} groups, more than the {_MAX_GROUPS:,} a file may have collections for"
+                    f"has {len(groups):,} groups, but a job can fill at most {_MAX_GROUPS:,} collections from a file"
                 )
                 self._keep_groups(grouped, located, UnreadableDocument(reason))
                 continue
             for group in groups:
                 grouped.add(group, located, key)
             if not groups:
-                grouped.outcomes.append(FileOutcome(located.relative, "empty", "no text in it"))
+                grouped.outcomes.append(FileOutcome(located.relative, "empty", "it contains no text"))
 
     def _keep_groups(self, grouped: GroupedFiles, located: LocatedFile, error: UnreadableDocument) -> None:
         """Keep an unreadable file in its former groups. A file without former groups is reported as failed."""
@@ -144,7 +144,7 @@ def collection_names(
             name = _with_digest(prefix, name, group)
         if name in taken:
             raise UsageError(
-                f"Collection '{name}' exists already and was not filled by this job.",
+                f"Collection '{name}' already exists, but this job did not fill it.",
                 hint=f"Choose another collection_prefix, or run: elt-llm drop {name}",
             )
         names[group] = name

@@ -29,32 +29,34 @@ class IngestJob(SettingsSection):
     """What to ingest, how, and into which collection."""
 
     description: str = Field("", description="What the job is for, in a sentence.")
-    collection: str | None = Field(None, description="The collection to fill; or give collection_prefix.")
+    collection: str | None = Field(None, description="The collection to fill. Give either this or collection_prefix.")
     collection_prefix: str | None = Field(
-        None, description="Fill one collection for each group that split_by finds; their names start with it."
+        None, description="Prefix of the collection names, if split_by fills one collection for each group."
     )
     split_by: Literal["section", "type"] | None = Field(
-        None, description="section: by top-level section; type: by the type of what a file holds, such as its entries."
+        None, description="section: split by top-level section; type: split by the type of the documents within a file."
     )
     paths: tuple[str, ...] = Field(
         min_length=1,
-        description="Files, folders and patterns such as docs/**/*.pdf, seen from the folder that holds config/.",
+        description="Files, folders and patterns such as docs/**/*.pdf, relative to the folder that contains config/.",
     )
     exclude: tuple[str, ...] = Field(
-        (), description="Patterns to leave out; one without `/` holds for names in any folder, such as *.tmp."
+        (),
+        description="Patterns of files to exclude. A pattern without `/`, such as *.tmp, matches names in any folder.",
     )
     reader: str = Field(
         "auto",
         pattern=r"^[a-z][a-z0-9_-]{0,40}$",
-        description="What reads the files; auto: by the ending of their names.",
+        description="The reader of the files; auto: chosen by file name extension.",
     )
     chunking: ChunkingSettings | None = Field(None, description="Overrides of the chunking section.")
     metadata: dict[str, MetadataValue] = Field(
-        default_factory=dict, description="Put onto every document, to be shown and filtered by."
+        default_factory=dict, description="Metadata of every document, for display and filters."
     )
     topics: dict[str, tuple[str, ...]] | None = Field(None, description="Used instead of ingest.topics.")
     check_against: str | None = Field(
-        None, description="A collection whose entries are compared with these, by id; what lacks is reported."
+        None,
+        description="A collection whose entries are compared with those of this job by id, to report gaps.",
     )
 
     def apply_to(self, settings: Settings) -> Settings:
@@ -119,7 +121,9 @@ def _load_listed_job(name: str, folder: Path, loaded: LoadedSettings) -> LoadedJ
         shown_as = shown_path(file, loaded.project)
         document = read_yaml(file, shown_as)
         if "jobs" in document.value:
-            raise SettingsError(f"{shown_as}: a list of jobs within a list", hint="Name the jobs themselves.")
+            raise SettingsError(
+                f"{shown_as}: a list of jobs contains another list of jobs", hint="List the jobs of that list instead."
+            )
         return _load_job(file, document, shown_as, loaded)
     except UsageError as error:
         return UnreadableJob(name, error)
@@ -129,9 +133,9 @@ def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedS
     spec = validate_model(IngestJob, document.value, document.origins, shown_as)
     where: Callable[[str], str] = lambda key: document.origins.get((key,), shown_as)  # noqa: E731
     if spec.collection is not None and spec.collection_prefix is not None:
-        raise SettingsError(f"{where('collection_prefix')}: collection is given too; a job has one of the two")
+        raise SettingsError(f"{where('collection_prefix')}: a job has either collection or collection_prefix, not both")
     if spec.collection is None and spec.collection_prefix is None:
-        raise SettingsError(f"{shown_as}: collection is missing, or collection_prefix with split_by")
+        raise SettingsError(f"{shown_as}: either collection, or collection_prefix with split_by, is missing")
     if (spec.collection_prefix is None) != (spec.split_by is None):
         given, lacking = ("split_by", "collection_prefix") if spec.split_by else ("collection_prefix", "split_by")
         raise SettingsError(f"{where(given)}: {given} needs {lacking}")
@@ -141,7 +145,6 @@ def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedS
 
 
 def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> None:
-    """Raise SettingsError for an invalid collection name, an unknown reader or a prefix that is too long."""
     for key in ("collection", "collection_prefix", "check_against"):
         name = getattr(spec, key)
         try:
@@ -151,7 +154,8 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
             raise SettingsError(f"{where(key)}: {error}", hint=error.hint) from error
     if spec.reader != "auto" and create_named_reader(spec.reader, file) is None:
         raise SettingsError(
-            f"{where('reader')}: there is no reader {spec.reader}", hint="auto goes by the file's name."
+            f"{where('reader')}: there is no reader named {spec.reader}",
+            hint="Use auto to choose the reader by file name extension.",
         )
     if spec.collection_prefix is not None and len(spec.collection_prefix) > _MAX_PREFIX_LENGTH:
         raise SettingsError(f"{where('collection_prefix')}: more than {_MAX_PREFIX_LENGTH} characters")
@@ -195,19 +199,20 @@ def _resolve_path(given: str, allowed: AllowedPaths) -> tuple[Path, str]:
         return path, f"{literal_pattern(path)}/**" if path.is_dir() else literal_pattern(path)
     fixed, rest = _split_pattern(given)
     if ".." in rest.split("/"):
-        raise UsageError(f"{given!r} may not be read: `..` after a wildcard.", hint="Name the folder itself.")
+        raise UsageError(
+            f"{given!r} may not be read: it has `..` after a wildcard.",
+            hint="Give the path of the folder without `..`.",
+        )
     folder = allowed.check(fixed)
     return folder, f"{literal_pattern(folder)}/{rest}"
 
 
 def _split_pattern(pattern: str) -> tuple[str, str]:
-    """Return the folder before the first wildcard, and the rest of the pattern."""
     fixed = fixed_folder(pattern)
     return fixed, pattern if fixed == "." else pattern.removeprefix(fixed).lstrip("/")
 
 
 def _exists(start: Path, given: str) -> bool:
-    """Whether a name with wildcards is the name of an existing file or folder."""
     try:
         return (start / given).exists()
     except (OSError, ValueError):

@@ -191,9 +191,7 @@ def _plan_split_job(
     files = [_planned_file(located, finder, names, before) for located in sources.files]
     there = {stable_path(located.root_path, located.relative) for located in sources.files}
     files += [
-        PlannedFile(path, "removed", "no longer in its folder")
-        for where, path in sorted(before.items())
-        if where not in there
+        PlannedFile(path, "removed", "no longer found") for where, path in sorted(before.items()) if where not in there
     ]
     files += [PlannedFile(str(it.path), "skipped", it.reason) for it in sources.discovery.skipped]
     rebuilt = "--rebuild was given" if request.rebuild and filled else ""
@@ -210,4 +208,4 @@ def _planned_file(
     if groups:
         return PlannedFile(located.relative, "unchanged", f"in {', '.join(names[group] for group in groups)}")
     known = stable_path(located.root_path, located.relative) in before
-    return PlannedFile(located.relative, "changed" if known else "new", "its groups are known when it is read")
+    return PlannedFile(located.relative, "changed" if known else "new", "its groups are known only after it is read")

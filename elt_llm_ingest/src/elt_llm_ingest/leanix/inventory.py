@@ -14,7 +14,7 @@ from elt_llm_ingest.parsing.document_builder import UniqueNames
 from elt_llm_ingest.parsing.workbook import CellValue, Sheet
 
 _REQUIRED_COLUMNS = {"id", "type", "name"}
-# An export has any of these too; another list may happen to have the required columns.
+# Another list may happen to have the required columns; an export also has one of these.
 _EXPORT_COLUMNS = {"displayName", "lxState", "qualitySeal", "level", "status"}
 _RELATION = re.compile(r"(rel[A-Z]\w{0,80}?|relTo\w{1,80}):(\w{1,80})", re.ASCII)
 _DISPLAY_NAME = "displayName"
@@ -63,18 +63,14 @@ def read_columns(sheet: Sheet) -> InventoryColumns:
     labelled = _are_labels(second, places)
     matches = {key: match for key in places if (match := _RELATION.fullmatch(key))}
     plain = {key: place for key, place in places.items() if key not in matches}
+    labels = {key: (cell_text(second[place]) if labelled else "") or key for key, place in plain.items()}
+    counts = Counter(labels.values())
     return InventoryColumns(
         plain=plain,
         relations=_relation_columns(matches, places),
-        labels=_column_labels(plain, second if labelled else ()),
+        labels={key: label if counts[label] == 1 else key for key, label in labels.items()},
         first_row=2 if labelled else 1,
     )
-
-
-def _column_labels(plain: dict[str, int], row: Sequence[CellValue]) -> dict[str, str]:
-    labels = {key: (cell_text(row[place]) if row else "") or key for key, place in plain.items()}
-    counts = Counter(labels.values())
-    return {key: label if counts[label] == 1 else key for key, label in labels.items()}
 
 
 def _are_labels(row: Sequence[CellValue], places: dict[str, int]) -> bool:
@@ -186,7 +182,7 @@ def _row_relations(
         lists = {key: listed_values(cell_text(row[column])) for key, column in relation.attributes}
         if any(values and len(values) != len(names) for values in lists.values()):
             findings.add(
-                "lists that are not as long as the relations they are about", f"{display_name}, {relation.kind}"
+                "attribute lists that are longer or shorter than their relations", f"{display_name}, {relation.kind}"
             )
             lists = {key: values for key, values in lists.items() if len(values) == len(names)}
         for place, name in enumerate(names):

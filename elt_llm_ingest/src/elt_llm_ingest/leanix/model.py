@@ -64,7 +64,7 @@ class DiagramFactSheets:
 
     @property
     def texts(self) -> list[DiagramCell]:
-        """Return the shapes with text that are neither fact sheets, nor their containers, nor labels of lines."""
+        """Return the shapes with text other than fact sheets, their containers, labels of lines and cardinalities."""
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> DrawnFactSheet | None:
@@ -94,7 +94,8 @@ class DiagramFactSheets:
         if not cell.label or not cell.vertex or cell.id in self.drawn or cell.id in self.holders:
             return False
         parent = self.diagram.by_id.get(cell.parent)
-        return parent is None or not parent.edge
+        is_cardinality = label_cardinality(cell.name) or cardinality_pair(cell.name) is not None
+        return not is_cardinality and (parent is None or not parent.edge)
 
 
 _ARROWS: dict[str, Cardinality] = {
@@ -184,8 +185,6 @@ def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
 
 
 class _ModelBuilder:
-    """Collect the entities of all diagrams first, then the lines between entities."""
-
     def __init__(self, diagrams: Sequence[Diagram]) -> None:
         self._pages = [DiagramFactSheets(diagram) for diagram in diagrams]
         self._findings = FileProblems()
@@ -209,9 +208,7 @@ class _ModelBuilder:
             relationships=tuple(self._relationships.values()),
             incomplete=tuple(self._incomplete.values()),
             diagrams=tuple(page.diagram.name for page in self._pages),
-            texts=tuple(
-                dict.fromkeys(cell.words for page in self._pages for cell in page.texts if _is_plain_label(cell))
-            ),
+            texts=tuple(dict.fromkeys(cell.words for page in self._pages for cell in page.texts)),
             notes=(*(note for page in self._pages for note in page.diagram.notes), *self._findings.notes),
         ).in_order()
 
@@ -270,7 +267,7 @@ class _ModelBuilder:
             self._add_relationship(relationship)
             return
         marked = cell.data.get("type", "").lower() == "relation" or "relationId" in cell.data
-        # An end that is attached to nothing is open; an end at a remark or another shape is not.
+        # An end is open if it is attached to nothing, but not if it is attached to a remark or another shape.
         is_open = any(end not in page.diagram.by_id for end in (cell.source, cell.target))
         if marked or (is_open and (source.entity_id or target.entity_id)):
             self._add_incomplete(relationship)
@@ -319,10 +316,12 @@ class _ModelBuilder:
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}
         if not named <= drawn:
-            self._findings.add("relations drawn between other fact sheets than they name", _ends_label(relationship))
+            self._findings.add(
+                "relations drawn between other fact sheets than their data names", _ends_label(relationship)
+            )
 
     def _add_relationship(self, relationship: Relationship) -> None:
-        # The key has one part more than that of an entity, so that the two never collide.
+        # The key has one part more than the key of an entity, so that keys never collide.
         key = (relationship.id, relationship.source.entity_id, relationship.target.entity_id)
         if key in self._known:
             known = self._relationships[self._known[key]]
@@ -349,7 +348,3 @@ def _complete_relationship(known: Relationship, other: Relationship) -> Relation
 def _ends_label(relationship: Relationship) -> str:
     source, target = (end.name or "?" for end in (relationship.source, relationship.target))
     return f"{source} - {target}"
-
-
-def _is_plain_label(cell: DiagramCell) -> bool:
-    return not label_cardinality(cell.name) and cardinality_pair(cell.name) is None

@@ -184,8 +184,9 @@ def check_models(store: "Store", collection: str, against: str = "") -> tuple[tu
 
 
 def _collection_artefacts(store: "Store", collection: str) -> tuple[list[Any], list[Any], tuple[str, ...]]:
-    """Return the models, the inventories, and a note if they cannot be read."""
-    from elt_llm_core.collection.lifecycle import open_generation  # heavy, and readers in workers import this module
+    from elt_llm_core.collection.lifecycle import (
+        open_generation,
+    )  # this import is slow, and readers in worker processes import this module
 
     try:
         with open_generation(store, collection) as generation:

@@ -16,7 +16,6 @@ from elt_llm_ingest.metadata.organisations import ORGANISATIONS_VERSION, Organis
 WINDOW = 50_000  # characters of a chunk that are searched for names and dates
 WORDS_VERSION = TOPICS_VERSION = 1
 _WORD_PATTERN = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
-_NO_TOPICS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class TopicFinder:
@@ -51,7 +50,9 @@ class ChunkMetadata:
     `topics` maps topics to their words. `organisations` are names to find in addition to names with a typical form.
     """
 
-    def __init__(self, topics: Mapping[str, Sequence[str]] = _NO_TOPICS, organisations: Sequence[str] = ()) -> None:
+    def __init__(
+        self, topics: Mapping[str, Sequence[str]] = MappingProxyType({}), organisations: Sequence[str] = ()
+    ) -> None:
         self._topics = {topic: tuple(words) for topic, words in topics.items()}
         self._organisations = tuple(sorted(organisations))
         self._configured = OrganisationList(organisations)

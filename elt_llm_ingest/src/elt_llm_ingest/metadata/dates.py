@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from elt_llm_core.text.languages import month_numbers
 
-DATES_VERSION = 1  # raise it whenever the same text could yield other dates
+DATES_VERSION = 1  # increase this number whenever the same text could yield other dates
 _EARLIEST_YEAR, _LATEST_YEAR = 1000, 2199
 _DIGIT = re.compile(r"\d")
 
@@ -34,7 +34,6 @@ def _months(year: int, month: int) -> list[str]:
 
 
 def _full_year(digits: str) -> int:
-    """Return the year of two digits, from 1970 to 2069."""
     return (1900 if digits >= "70" else 2000) + int(digits)
 
 
@@ -50,18 +49,17 @@ _DAY_FIRST = re.compile(
     """,
     re.VERBOSE,
 )
-# Words right before the number of a section, version or address.
+# After these words comes the number of a section, version or address, not a date.
 _NUMBERED = re.compile(
     r"(?:§|\b(?:v|ver|version|release|rule|section|sec|clause|article|art|chapter|table|figure|schedule|annex"
     r"|ip|isbn|no|nr|tel|phone|policy|abschnitt|kapitel|punkt|skyrius))\.? ?$",
     re.IGNORECASE,
 )
 _NUMBER_PREFIX = 12
-_EARLIEST, _LATEST = 1800, 2100  # years after a day and a month; other groups of four digits are no years
+_EARLIEST, _LATEST = 1800, 2100  # range of years after a day and a month; other groups of four digits are no years
 
 
 def _numeric_dates(text: str) -> Iterator[str]:
-    """Yield every valid date written in digits, in no particular order."""
     for match in _MONTH_ONLY.finditer(text):
         year, month = int(match[1]), int(match[2])
         # 2011-12 is a season or a financial year far more often than a December.
@@ -100,9 +98,9 @@ def _day_first(match: re.Match[str], *, month_first: bool) -> Iterator[str]:
         yield from _days(year, int(match[2] or month), int(match[1]))
 
 
-# Words that mean something else without a day, in the way they are then written.
+# Without a day, these spellings of months are usually other words.
 _ALSO_WORDS = frozenset({"march", "may", "august", "mar", "sep", "dec", "jan", "Mars", "Avril"})
-# Number of the month, 1 to 12, by each of its spellings.
+# The number of each month, 1 to 12, by its spellings.
 _MONTHS = {form: number for name, number in month_numbers().items() for form in (name, name.capitalize(), name.upper())}
 _LONGEST_MONTH = max(map(len, _MONTHS))
 _WORD = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{3,{_LONGEST_MONTH}}}(?![^\W_])")
@@ -113,7 +111,7 @@ _DAY_LIST = rf"\d{{1,2}}{_SUFFIX}(?:{_BETWEEN}\d{{1,2}}{_SUFFIX}){{0,5}}"
 _BUT_JOINED = re.compile(r"[\d,.\s]|st|nd|rd|th|er")
 _DAY = re.compile(r"\d{1,2}")
 _YEAR = r"(?P<year>1\d{3}|2[01]\d\d)(?![\d%]|[.,/]\d|[-\u2013]\d{2}(?!\d))"
-# Before the month may be its days or, in Lithuanian, the year.
+# The days, or in Lithuanian the year, may precede the month.
 _DAYS_BEFORE = re.compile(rf"(?<![\w.,/:£$€%-])(?P<days>{_DAY_LIST})(?:\sday)?(?:-|\s(?:of\s(?:the\s)?|de\s)?)?$")
 _YEAR_BEFORE = re.compile(r"(?<![\w.,/-])(?P<year>1\d{3}|2[01]\d\d)(?:\s(?:m\.|metų))?\s$")
 _YEAR_AFTER = re.compile(rf"(?:\.?,?\s(?:of\s|de\s|m\.\s)?|\.?-){_YEAR}")
@@ -150,7 +148,6 @@ class _MonthMention:
 
 
 def _written_dates(text: str) -> Iterator[str]:
-    """Yield every valid date with the name of a month, in no particular order."""
     if _MONTHS.keys().isdisjoint(_LETTERS.findall(text)):
         return
     following: _MonthMention | None = None
@@ -197,7 +194,7 @@ def _listed_days(written: str) -> tuple[int, ...]:
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """Date the start of "1 July to 30 June 2024" by the year of its end: 2023, as July is after June."""
+    """Return the mention with the year of the following one, if both are a range: "1 July to 30 June 2024"."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

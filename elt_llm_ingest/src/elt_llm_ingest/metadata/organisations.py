@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from elt_llm_core.text.stems import stopwords_of
 
-ORGANISATIONS_VERSION = 3  # raise it whenever the same text could yield other names
+ORGANISATIONS_VERSION = 3  # increase this number whenever the same text could yield other names
 
 _Span = tuple[int, int]
 
@@ -45,7 +45,7 @@ _ENGLISH_OF = frozenset({"of", "for"})
 _AND = frozenset({"and", "und", "et", "&"})
 
 _UPPER = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ]"
-# What may follow the first letter: the rest of U.S., of St., or of a word.
+# The text after the first letter: the rest of "U.S.", of "St.", or of a word.
 _WORD_REST = r"[\w&'\u2019]{0,40}(?:[-\u2010\u2011]\w{1,40}|\u2013[A-Z]\w{1,40}){0,3}"
 _REST = rf"(?:\.(?:{_UPPER}\.){{1,4}}|(?<=S)t\.|(?<=D)r\.|(?<=M)r\.|(?<=B)ros\.|{_WORD_REST})"
 _CAPITALISED = rf"(?:(?:anti-|non-|inter-)?{_UPPER}{_REST})"
@@ -64,7 +64,9 @@ _SENTENCE_END = ".!?:;|\n\u2022*#"
 
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
-_ABBREVIATED = re.compile(r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $")  # in a list of abbreviations
+_ABBREVIATED = re.compile(
+    r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $"
+)  # an entry in a list of abbreviations
 _ACRONYM_REACH = 20  # characters before a name that are searched for its acronym
 _ACTING_ACRONYM = re.compile(
     r"(?<![\w-])(?!(?:API|CEO|CFO|CTO|MP|USA|UK|US|USSR|NOTE|GP|II|III|IV)\b)(?P<name>[A-Z]{2,6})"
@@ -89,7 +91,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True)
 class _Run:
-    """Capitalised words with the small words between them, at the start of a sentence, line or cell if `opens`."""
+    """A run of capitalised and linking words. `opens` means that it starts a sentence, line or cell."""
 
     text: str
     words: tuple[_Word, ...]
@@ -303,7 +305,7 @@ class OrganisationList:
 _WELL_KNOWN = OrganisationList(_LISTS["well_known"] | _LISTS["well_known_names"])
 _COMPANIES = OrganisationList(_LISTS["companies"])
 _IN_ADDRESS = frozenset("@/.#$\\-")
-# What makes the name of a standard or a law: "ISO 9001", "Regulation (EU) 2016/679".
+# Text after an acronym in the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
 _DOCUMENT_NUMBER = re.compile(r"(?:-[\da-z]| \d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _FURTHER_NAME = re.compile(rf" {_UPPER}|-[a-z]")
 

@@ -12,7 +12,7 @@ from elt_llm_core.store.store import Store
 from elt_llm_ingest.run.versions import content_hash
 from elt_llm_ingest.sources.collection_sources import LocatedFile
 
-# A file written within this time before the scan may be written again with the same time stamp.
+# A file written less than this time before the scan may be written again with the same time stamp.
 _SETTLED_NS = 2_000_000_000
 _MAX_DELETED_SHARE = 0.2
 _MAX_DELETED = 10
@@ -78,8 +78,8 @@ def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, File
 class DeletedDocuments:
     """Documents whose files are deleted: those to remove, and those kept because too many were deleted at once."""
 
-    removed: tuple[StoredDocument, ...]
-    held_back: tuple[StoredDocument, ...]
+    removed: tuple[StoredDocument, ...] = ()
+    held_back: tuple[StoredDocument, ...] = ()
 
 
 def find_deleted(

@@ -17,7 +17,7 @@ from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.metadata.chunk_metadata import ChunkMetadata
 from elt_llm_ingest.run.versions import VersionMaker, VersionMetadata
 
-_SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # of each document, for the language
+_SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # documents, and characters of each, for language detection
 
 
 def version_maker(

@@ -36,7 +36,11 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class IngestPlan:
-    """What an ingest would change, and the reason if everything would be `rebuilt` or nothing, since `refused`."""
+    """The planned changes of an ingest.
+
+    `rebuilt` is the reason for indexing everything again, and `refused` the reason for refusing the ingest. Both are
+    empty without a reason.
+    """
 
     collection: str
     files: tuple[PlannedFile, ...]
@@ -72,7 +76,7 @@ def plan_ingest(
     planner = _Planner(request, settings, embedding, store)
     files = planner.add_deleted([planner.inspect(located, known) for located in sources.files], sources)
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.discovery.skipped]
-    reason = "the folder is not there: its documents are kept"
+    reason = "the folder does not exist: its documents are kept"
     files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]
     return IngestPlan(request.collection, tuple(files), planner.rebuild_reason(), planner.refusal(), request.job)
 
@@ -118,7 +122,7 @@ class _Planner:
 
     def _status(self, seen: ScannedFile, reader: str) -> tuple[PlannedStatus, str]:
         if not self._request.remember and self._forgotten.covers(seen.document_id, seen.digest):
-            return "forgotten", "it was forgotten on purpose"
+            return "forgotten", "it was removed with `elt-llm forget`"
         before = self._files.get(seen.document_id)
         if before is None:
             return "new", ""
@@ -129,7 +133,7 @@ class _Planner:
         key = version_key(seen.document_id, seen.digest, reader, self._maker.chunker_identity, self._maker.extraction)
         if self._store.documents.find(key) == before.version:
             return "unchanged", ""
-        return "changed", "the same bytes; its reader, the chunking or its metadata changed"
+        return "changed", "the bytes are the same, but the reader, the chunking or the metadata changed"
 
     def add_deleted(self, seen: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
         """Return the plans of the existing files, with renamed files marked, and of the deleted files."""
@@ -147,8 +151,8 @@ class _Planner:
             former = removed.pop(inspected.digest, None) if file.status == "new" else None
             files.append(replace(file, status="renamed", reason=f"from {former.source}") if former else file)
         left = removed.values()
-        files += [PlannedFile(it.source, "removed", "no longer in its folder") for it in deleted.removed if it in left]
-        held = "gone, but so is much else, or it was given by name: kept without --allow-delete"
+        files += [PlannedFile(it.source, "removed", "no longer found") for it in deleted.removed if it in left]
+        held = "missing together with many other files, or named individually: kept without --allow-delete"
         return files + [PlannedFile(document.source, "missing", held) for document in deleted.held_back]
 
     def rebuild_reason(self) -> str:
@@ -158,15 +162,15 @@ class _Planner:
         if self._request.rebuild:
             return "--rebuild was given"
         folder = self._store.folder(self._record.name) / str(self._record.published)
-        return "" if folder.is_dir() else "its index is gone from the disk"
+        return "" if folder.is_dir() else "the index folder was deleted from the disk"
 
     def refusal(self) -> str:
         """Return why an ingest would be refused; empty if it would not be refused."""
         if self._record is None or self._store is None or self._request.rebuild:
             return ""
         if self._record.rolled_back and not self._request.resume:
-            return "it was rolled back: --resume continues from there, --rebuild reads everything again"
+            return "the collection was rolled back: --resume continues from there, --rebuild reads everything again"
         passport = published_passport(self._store, self._record)
         if passport and self._embedding is not None and passport.fingerprint != self._embedding.fingerprint:
-            return "it was built with another embedding model: --rebuild embeds everything again"
+            return "the collection was built with another embedding model: --rebuild embeds everything again"
         return ""

@@ -56,7 +56,6 @@ class _Slice:
 
 
 def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
-    """Yield the sections of a document, which together are its whole text."""
     taken, numbers = {LEADING_GROUP}, Counter[str]()
     tops = _top_sections(parsed.sections)
     starts = [section.start for section in tops]
@@ -65,11 +64,11 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
         if parsed.text[:end].strip() or (parsed.parts and not tops):
             yield _Slice(LEADING_GROUP, 0, end)
     elif starts:
-        starts[0] = 0  # only headings precede the first section: they belong to it
+        starts[0] = 0  # the headings before the first section belong to that section
     for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
         title = " ".join(section.title.split()) or UNTYPED_GROUP
         name = title
-        while name in taken:  # a third section of a title goes on from the second one's number
+        while name in taken:  # a third section with the same title gets the next number
             numbers[title] += 1
             name = f"{title} ({numbers[title] + 1})"
         taken.add(name)
@@ -86,7 +85,6 @@ def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
 
 
 def _has_text_before(parsed: ParsedDocument, end: int) -> bool:
-    """Whether anything but headings precedes an offset."""
     if not parsed.blocks:
         return bool(parsed.text[:end].strip()) and not any(section.start < end for section in parsed.sections)
     return any(block.kind != "heading" and block.start < end for block in parsed.blocks)

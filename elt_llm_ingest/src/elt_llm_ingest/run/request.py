@@ -21,7 +21,7 @@ class IngestFlags(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class IngestRequest:
-    """What to ingest. Without paths, the former folders and files of the collection are scanned.
+    """A request to ingest `paths`, or else the former folders and files of the collection.
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
     "auto". `metadata` is added to every document. With `split_by`, only one `group` of each file is ingested: a

@@ -28,10 +28,11 @@ class ScanResult:
     present: set[str] = field(default_factory=set)
     outcomes: list[FileOutcome] = field(default_factory=list)
     records: list[FileRecord] = field(default_factory=list)
+    deleted: DeletedDocuments = field(default_factory=DeletedDocuments)
 
 
 class Scan:
-    """Read new and changed files. Only size and time of unchanged files are checked."""
+    """Read new and changed files, and forgotten files with `remember`; check size and time of unchanged files."""
 
     def __init__(
         self,
@@ -44,13 +45,9 @@ class Scan:
         *,
         remember: bool = False,
     ) -> None:
-        """Prepare a scan; `extraction` identifies the finished versions, if a later step changes them.
-
-        With `remember`, forgotten files are read again.
-        """
         self._store, self._collection, self._maker = store, collection, maker
         self._published, self._reading, self._remember = published, reading, remember
-        # The finished version is preferred to the one that `maker` makes.
+        # A later step may change the version that `maker` makes; `extraction` identifies the finished version.
         self._extractions = tuple(filter(None, (extraction, maker.extraction)))
         self._known = store.files.of_collection(collection)
         self._forgotten = store.forgotten.all(collection)
@@ -86,7 +83,7 @@ class Scan:
         if self._remember and self._forgotten.covers(identity, seen.digest):
             self._store.forgotten.lift_file(self._collection, identity, seen.digest)
         elif self._forgotten.covers(identity, seen.digest):
-            reason = "forgotten: to read it again, name it with --remember"
+            reason = "removed with `elt-llm forget`: to read it again, use --remember"
             self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
             return None
         self._result.present.add(identity)
@@ -121,7 +118,7 @@ class Scan:
             if isinstance(parsed, UnreadableDocument):
                 raise parsed
             if content_hash(located.file.path) != seen.digest:
-                raise UnreadableDocument("changed while it was read; run the ingest again")
+                raise UnreadableDocument("the file changed while it was read; run the ingest again")
             reader, modified = self._reading.identity(located), _modified_time(located)
             size = located.file.size
             origin = DocumentOrigin(located.root, located.relative, seen.digest, size, reader, modified)
@@ -149,15 +146,15 @@ def _modified_time(located: LocatedFile) -> str:
 def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> FileOutcome:
     reason = "; ".join(notes)
     if outcome == "empty":
-        return FileOutcome(name, "empty", reason or "no text in it")
+        return FileOutcome(name, "empty", reason or "it contains no text")
     return FileOutcome(name, "ok", reason, nodes)
 
 
 def file_outcomes(
-    store: Store, sources: CollectionSources, scanned: ScanResult, deleted: DeletedDocuments, known: Collection[str]
+    store: Store, sources: CollectionSources, scanned: ScanResult, known: Collection[str]
 ) -> Iterator[FileOutcome]:
     """Yield the outcome of every file by path, noting renamed and duplicate files; `known` are published ids."""
-    removed = {document.document_hash: document.source for document in deleted.removed}
+    removed = {document.document_hash: document.source for document in scanned.deleted.removed}
     renamed = {  # the former path of each new file with the bytes of a removed one
         file.path: removed[file.content_hash.hex()]
         for file in scanned.records
@@ -172,7 +169,7 @@ def file_outcomes(
     for outcome in scanned.outcomes:
         more = notes.get(outcome.path) if outcome.status in ("ok", "unchanged") else None
         yield replace(outcome, reason="; ".join(filter(None, (outcome.reason, more)))) if more else outcome
-    yield from _unread_outcomes(sources, deleted, {before: path for path, before in renamed.items()})
+    yield from _unread_outcomes(sources, scanned.deleted, {before: path for path, before in renamed.items()})
 
 
 def _unread_outcomes(
@@ -182,13 +179,13 @@ def _unread_outcomes(
     for skipped in sources.discovery.skipped:
         yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
     for path in sources.missing:
-        yield FileOutcome(str(path), "missing", "the folder is not there: its documents are kept")
+        yield FileOutcome(str(path), "missing", "the folder does not exist: its documents are kept")
     for document in deleted.removed:
         now = renamed.get(document.source)
-        reason = f"renamed to {now}" if now else "no longer in its folder"
+        reason = f"renamed to {now}" if now else "no longer found"
         yield FileOutcome(document.source, "removed", reason, document.nodes)
     for document in deleted.held_back:
-        reason = "gone, but so is much else, or it was given by name: kept; if that is right, use --allow-delete"
+        reason = "missing together with many other files, or named individually: kept; to remove it, use --allow-delete"
         yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
 
 

@@ -53,7 +53,7 @@ def ingest_texts(
 
 
 def _store_version(store: Store, collection: int, maker: VersionMaker, document: TextDocument) -> int:
-    # The name is part of the hash: equal texts are documents of their own here.
+    # The name is part of the hash, so that equal texts are separate documents.
     digest = sha256(document.name, document.title, document.text)
     identity = document_id(maker.collection, _ROOT, document.name)
     stored = store.documents.find(version_key(identity, digest, _READER, maker.chunker_identity, maker.extraction))

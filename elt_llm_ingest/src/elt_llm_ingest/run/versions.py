@@ -97,7 +97,7 @@ class VersionMaker:
         parsed = _replace_invalid_characters(parsed)
         identity = document_id(self.collection, origin.root, origin.path)
         language = detect_language(parsed.text[:_LANGUAGE_SAMPLE])
-        # A document's own language is most likely the one its collection will be indexed in.
+        # The collection will most likely be indexed in the language of its documents.
         tokeniser = self._tokenisers.setdefault(language, KeywordTokeniser(language))
         nodes = tuple(self._nodes(identity, parsed, tokeniser))
         return NewDocument(

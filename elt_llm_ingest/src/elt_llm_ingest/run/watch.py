@@ -20,7 +20,7 @@ _SETTLE_MS = 300
 _LOOK_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
 _TICK_MS = 100
-_READY_SECONDS = 60.0  # a folder with very many folders takes its time
+_READY_SECONDS = 60.0  # a folder that contains very many folders needs time
 _TEMPORARY_SUFFIXES = frozenset({".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp", ".swx", ".bak", ".lock"})
 
 
@@ -50,7 +50,7 @@ def _is_temporary(name: str) -> bool:
 
 
 class WatchListener(Protocol[Result_contra]):
-    """Receives the events of a watcher. All calls come from one thread."""
+    """A receiver of the events of a watcher. All calls come from one thread."""
 
     def waiting(self, scope: WatchScope) -> None:
         """Report that everything is up to date and that the watcher waits for changes."""
@@ -118,7 +118,7 @@ class FileWatcher(Generic[Result]):
                 self._stopped.wait(_RETRY_SECONDS)
             except (EltError, OSError) as error:
                 if seen is None and isinstance(error, UsageError):
-                    raise  # the request itself is wrong
+                    raise  # the request itself is invalid
                 return self._listener.failed(error)
             else:
                 return self._listener.ended(result, None if seen is None else time.monotonic() - seen)
@@ -210,6 +210,6 @@ def _collect_changes(
                 started = True
                 ready.wait(_READY_SECONDS)
     except (OSError, RuntimeError) as error:  # a broken barrier is a RuntimeError too
-        hint = "Linux: raise fs.inotify.max_user_watches, or watch fewer folders."
+        hint = "On Linux, increase fs.inotify.max_user_watches, or watch fewer folders."
         changes.put(EltError(f"{', '.join(map(str, paths))} cannot be watched: {error}", hint=hint))
         ready.abort()

@@ -11,7 +11,7 @@ from elt_llm_core.settings.loader import LoadedSettings
 
 _MOST_BYTES, _MOST_BYTES_OF_A_NAME = 4095, 255
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:/|[A-Za-z]:")
-# Names in these folders lead to open files, memory and devices.
+# Files in these folders are devices, memory and open files.
 _SYSTEM_PATHS = tuple(map(Path, ("/proc", "/sys", "/dev")))
 
 
@@ -56,10 +56,10 @@ class AllowedPaths:
             allowed = ", ".join(map(str, self.roots))
             raise UsageError(
                 f"{_shortened(name)} may not be read: it leads out of {allowed}.",
-                hint="Folders that may be read are named in the settings, in ingest.roots.",
+                hint="Add its folder to ingest.roots in the settings.",
             )
         if _is_below(path, _SYSTEM_PATHS):
-            raise UsageError(f"{_shortened(name)} may not be read: the system makes it up.")
+            raise UsageError(f"{_shortened(name)} may not be read: it is a system folder such as /proc.")
 
 
 def _refusal_reason(name: str) -> str:
@@ -71,10 +71,10 @@ def _refusal_reason(name: str) -> str:
     too_long = len(encoded) > _MOST_BYTES or any(len(part) > _MOST_BYTES_OF_A_NAME for part in encoded.split(b"/"))
     refusals = {
         "it is empty": not name.strip(),
-        "there is a control character in it": any(ord(character) < 32 or ord(character) == 127 for character in name),
+        "it contains a control character": any(ord(character) < 32 or ord(character) == 127 for character in name),
         "it is too long": too_long,
         "it starts with `~`": name.startswith("~"),
-        "it is an address or a path of another system": "\\" in name or _ADDRESS.match(name),
+        "it is a URL or a path of another operating system": "\\" in name or _ADDRESS.match(name),
     }
     return next((reason for reason, holds in refusals.items() if holds), "")
 
@@ -84,5 +84,4 @@ def _is_below(path: Path, folders: Sequence[Path]) -> bool:
 
 
 def _shortened(name: str) -> str:
-    """Return the name for messages: short and on one line."""
     return repr(name if len(name) <= 120 else f"{name[:100]}...")

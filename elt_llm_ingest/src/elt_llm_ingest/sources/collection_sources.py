@@ -131,7 +131,7 @@ def find_sources(
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
-    # A file with the path of a known folder does not replace it: the folder is reported as missing.
+    # A file with the path of a known folder does not replace the folder, which is reported as missing.
     existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
     discovery = discover([*paths, *existing], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}

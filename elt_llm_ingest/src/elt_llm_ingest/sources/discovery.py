@@ -70,16 +70,16 @@ def _resolve(path: Path) -> Path:
     except FileNotFoundError as error:
         raise UsageError(f"There is no file or folder {path}.", hint=_path_suggestion(path)) from error
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"{path} cannot be reached: {error}", hint="Give a path that can be opened.") from error
+        raise UsageError(f"{path} cannot be reached: {error}", hint="Give a path that this user can open.") from error
 
 
 def _path_suggestion(path: Path) -> str:
     try:
         names = sorted(entry.name for entry in path.absolute().parent.iterdir())
     except OSError:
-        return f"Paths are taken from {Path.cwd()}."
+        return f"Relative paths start at {Path.cwd()}."
     near = difflib.get_close_matches(path.name, names, n=1)
-    return f"Did you mean {path.parent / near[0]}?" if near else f"Paths are taken from {Path.cwd()}."
+    return f"Did you mean {path.parent / near[0]}?" if near else f"Relative paths start at {Path.cwd()}."
 
 
 @dataclass
@@ -103,7 +103,7 @@ class _Search:
                 self._skip(folder, f"folder cannot be read: {error.strerror or error}")
                 self.incomplete.add(root)
                 continue
-            # The last folder is popped first: reversed, folders are walked in the order of their names.
+            # The last folder is popped first, so the folders are reversed to walk them in the order of their names.
             folders += reversed(list(self._add_files(root, entries)))
         if root not in self.incomplete:
             self.scanned.append(root)
@@ -151,7 +151,6 @@ class _Search:
         self.names.add((root, relative))
 
     def _skip_reason(self, root: Path, relative: str, path: Path, status: os.stat_result) -> str:
-        """Return why a file is skipped; empty if it is not skipped."""
         if not stat.S_ISREG(status.st_mode):
             return "not a regular file"
         if relative.encode("utf-8", "ignore").decode() != relative:
@@ -161,7 +160,7 @@ class _Search:
         if path in self.seen:
             return f"already found under {self.seen[path].root}"
         if (root, relative) in self.names:
-            return "another file's name differs only in how its accents are encoded"
+            return "another file has the same name with differently encoded accents"
         return ""
 
     def _skip(self, path: Path, reason: str) -> None:
@@ -173,7 +172,7 @@ def _link_refusal(root: Path, link: Path) -> str:
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
-        return "symbolic link that leads nowhere"
+        return "symbolic link to a missing file"
     if not target.is_relative_to(root):
         return "symbolic link that leads out of the folder"
-    return "symbolic link to a folder that is scanned anyway" if target.is_dir() else ""
+    return "symbolic link to a folder that is already scanned" if target.is_dir() else ""

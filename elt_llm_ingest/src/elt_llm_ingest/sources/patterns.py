@@ -86,7 +86,7 @@ class PathPattern:
 
 @dataclass(frozen=True)
 class PathSelection:
-    """The files to ingest: all files or those that match an `include` pattern, without those that are excluded.
+    """The files to ingest: all files, or files that match `include`, except files that match `exclude`.
 
     A pattern of one name, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
     excluded folder is excluded with everything in it.
