@@ -59,7 +59,7 @@ def context(text: str = HANDBOOK, llm: ScriptedLLM | None = None, **catalog: obj
 
 
 def result_of(job_context: JobContext) -> JobResult:
-    """The catalog, every quote of which matches its span."""
+    """Return the catalog, after a check that every quote matches its span."""
     job = CatalogJob(job_context)
     llm = job_context.llm
     ask = (lambda prompt: str(llm.complete(prompt))) if llm is not None else None
@@ -80,7 +80,7 @@ def cells_of(result: JobResult, column: str) -> dict[str, Cell]:
     return {row.name: row.cells[column] for row in result.table("entities").rows if column in row.cells}
 
 
-def test_every_entity_and_every_term_without_one_is_a_row() -> None:
+def test_every_entity_and_every_term_without_an_entity_is_a_row() -> None:
     sources = {name: cell.value for name, cell in cells_of(result_of(context()), "source").items()}
     assert sources == {
         "Member Club": "BOTH",
@@ -92,7 +92,7 @@ def test_every_entity_and_every_term_without_one_is_a_row() -> None:
     }
 
 
-def test_definitions_come_by_name_and_by_alias_with_the_reason() -> None:
+def test_definitions_are_joined_by_name_or_alias_with_the_reason() -> None:
     result = result_of(context())
     club, bin_ = (row_of(result, name).cells["formal_definition"] for name in ("Member Club", "Sin Bin"))
     assert (club.value, club.verdict, club.note) == ("A club that the board has admitted.", "found", "")
@@ -102,7 +102,7 @@ def test_definitions_come_by_name_and_by_alias_with_the_reason() -> None:
     assert row_of(result, "Ground").cells["formal_definition"].verdict == "absent"
 
 
-def test_fact_sheets_are_joined_by_name_and_by_a_column_of_other_names() -> None:
+def test_fact_sheets_are_joined_by_name_or_alias_column() -> None:
     result = result_of(context())
     assert row_of(result, "Member Club").cells["inventory_description"].value == "Clubs, admitted."
     ground = row_of(result, "Ground").cells["inventory_match"]
@@ -136,7 +136,7 @@ def test_a_term_with_few_statements_has_no_domain() -> None:
     assert row.cells["proposed_domain"].verdict == "absent"
 
 
-def test_relationships_have_their_cardinality_and_sentences_that_name_both_ends() -> None:
+def test_relationships_have_cardinalities_and_sentences_that_name_both_entities() -> None:
     result = result_of(context())
     enters = row_of(result, "Member Club enters Team (one to one or many).", "relationships")
     assert (enters.cells["source_cardinality"].value, enters.cells["target_cardinality"].value) == (
@@ -178,13 +178,13 @@ def test_equal_inputs_give_equal_results() -> None:
     assert result_of(context()).model_dump_json() == result_of(context()).model_dump_json()
 
 
-def test_without_a_model_there_is_no_catalog() -> None:
+def test_a_catalog_job_without_a_model_is_refused() -> None:
     with pytest.raises(UsageError, match="enterprise model"):
         CatalogJob(context_of({"handbook.md": HANDBOOK}))
 
 
 def _asked(*replies: str | UnusableReply | ModelUnavailable) -> tuple[ScriptedLLM, JobContext]:
-    """A catalog with one field that a model writes, of an entity that the texts name."""
+    """Return a catalog with one field that a language model writes, for an entity that the texts name."""
     fields: dict[str, object] = dict.fromkeys(
         (
             *("domain_context", "governance_rules", "lifecycle_states", "data_classification", "data_owner"),
@@ -199,7 +199,7 @@ def _written(*replies: str | UnusableReply | ModelUnavailable) -> Cell:
     return row_of(result_of(_asked(*replies)[1]), "Member Club").cells["business_rules"]
 
 
-def test_a_models_text_is_checked_against_the_chunks() -> None:
+def test_the_text_of_a_model_is_checked_against_the_chunks() -> None:
     llm, job_context = _asked("A Member Club must pay its fee by 30 June [1]. Every club owns a purple elephant [1].")
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert (cell.value, cell.method) == ("A Member Club must pay its fee by 30 June.", "llm")

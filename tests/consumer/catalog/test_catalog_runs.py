@@ -1,4 +1,4 @@
-"""The catalog as the command runs it: over ingested collections, with a search, a model, and rows that are kept."""
+"""The command makes a catalog from ingested collections, with a search, a model, and reused rows."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ catalog:
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Rules in one collection and the model of the samples in another."""
+    """Return settings with rules in one collection and the sample model in another collection."""
     found = project(tmp_path, {"rules.md": RULES}, JOB)
     (tmp_path / "drawn").mkdir()
     shutil.copy(MODEL, tmp_path / "drawn")
@@ -81,7 +81,7 @@ def test_a_second_run_reuses_every_row(loaded: LoadedSettings) -> None:
     assert _cells(loaded, "Sponsor")["source"]["value"] == "MODEL_ONLY"
 
 
-def test_a_field_is_searched_for_with_a_profile_of_its_own(loaded: LoadedSettings) -> None:
+def test_a_field_with_its_own_profile_is_searched_with_that_profile(loaded: LoadedSettings) -> None:
     with open_job(job_file(loaded), loaded, embedding=FakeEmbedding()) as opened:
         engine = opened.context.engines["fast"]
         assert opened.context.engine is not None
@@ -91,7 +91,7 @@ def test_a_field_is_searched_for_with_a_profile_of_its_own(loaded: LoadedSetting
         assert len(engine.search("Loan").chunks) == 2
 
 
-def test_a_model_is_asked_once_for_each_field_and_never_again(loaded: LoadedSettings) -> None:
+def test_a_language_model_is_called_once_for_each_field(loaded: LoadedSettings) -> None:
     llm = ScriptedLLM(["Zebras own purple elephants."] * 20)
     first, second = _run(loaded, llm, "Loan"), _run(loaded, llm, "Loan")
     assert first.failures == ()
@@ -110,7 +110,7 @@ def test_a_model_is_asked_once_for_each_field_and_never_again(loaded: LoadedSett
         ("B1.1 Part B", "found", "extractive"),
     ],
 )
-def test_facts_about_one_entity_are_not_used_for_another(
+def test_facts_about_one_entity_are_not_used_for_another_entity(
     reply: str, verdict: str, method: str, loaded: LoadedSettings
 ) -> None:
     assert _run(loaded, ScriptedLLM([reply] * 20), "Loan").failures == ()

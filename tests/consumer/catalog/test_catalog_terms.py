@@ -1,4 +1,4 @@
-"""Words that are said of everything are no rows, and what defines a term is no rule about another."""
+"""Common words are no catalog rows, and a definition is no rule about another term."""
 
 from elt_llm_consumer.catalog.job import CatalogJob
 from elt_llm_consumer.evidence import Row
@@ -34,7 +34,7 @@ def _rows() -> dict[str, Row]:
     return {row.name: row for row in rows}
 
 
-def test_a_defined_everyday_word_is_no_row() -> None:
+def test_a_defined_common_word_is_no_catalog_row() -> None:
     rows = _rows()
     assert {"Mooring", "Log"} <= rows.keys()
     assert "must" not in rows
@@ -50,7 +50,7 @@ def test_states_that_look_like_a_definition_are_still_states() -> None:
     assert _rows()["Boat"].cells["lifecycle_states"].value == ("Each Boat is afloat, ashore or sunk.",)
 
 
-def test_a_definition_in_a_table_is_shown_without_its_signs() -> None:
+def test_a_definition_in_a_table_is_shown_without_table_markup() -> None:
     permit = _rows()["Permit"].cells["domain_context"]
     assert "Permit: A paper with a number" in str(permit.value)
     assert "|" not in str(permit.value)

@@ -1,4 +1,4 @@
-"""Lists of states are recognised by their form; lists of things, ways and doers are none."""
+"""Lists of states are recognised by their form; lists of things, frequencies and acts are no states."""
 
 import pytest
 from elt_llm_consumer.catalog.sentence_fields import find_states
@@ -42,12 +42,12 @@ def test_three_or_more_states_are_found_without_cue_words(text: str, listed: str
         "Nobody is told. Open, closed or lost things are kept.",
     ],
 )
-def test_things_ways_doers_and_pairs_are_no_states(text: str) -> None:
+def test_lists_of_things_frequencies_and_acts_are_no_states(text: str) -> None:
     assert not find_states(text)
 
 
 @given(st.lists(st.sampled_from(["is ", "are ", ", ", " or ", "open", "in ", "a ", ". ", "lost", " "]), max_size=60))
-def test_lists_of_states_lie_within_any_text(parts: list[str]) -> None:
+def test_found_lists_of_states_are_spans_of_the_text(parts: list[str]) -> None:
     text = "".join(parts)
     for one in find_states(text):
         assert 0 <= one.copula < one.start <= one.end <= len(text)

@@ -1,4 +1,4 @@
-"""What a word is said of, and who is party of a rule."""
+"""Clauses show which noun a verb describes, and who is a party to a rule."""
 
 import pytest
 from elt_llm_consumer.sentences.clauses import describes_mention, is_party_to_rule
@@ -53,5 +53,5 @@ def test_a_verb_does_not_describe_other_nouns(text: str, word: str) -> None:
         ("The Clerk keeps every Permit.", False),
     ],
 )
-def test_the_subject_and_the_object_of_a_rule_are_party_to_it(text: str, party: bool) -> None:
+def test_the_subject_and_the_object_are_parties_to_a_rule(text: str, party: bool) -> None:
     assert is_party_to_rule(text, _span(text, "Permit")) is party

@@ -1,8 +1,8 @@
-"""A field is filled from sentences and rows that are about the entity, and from no others."""
+"""A field is filled only from sentences and rows that are about the entity."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import StatementIndex
-from elt_llm_consumer.catalog.text_fields import FieldSearcher, TextField
+from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.evidence import Cell
 from elt_llm_consumer.jobs.corpus import Corpus
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
@@ -47,7 +47,7 @@ def _fields(corpus: Corpus, field: CatalogField) -> TextField:
     section = CatalogSection()
     records = {name: [f"{name} {word}" for word in section.record_words] for name in _NAMES}
     subjects = StatementIndex(read_statements(corpus), Names(_NAMES, aliases_from(records)))
-    return TextField(field, section, subjects, FieldSearcher(None, {}, subjects), frozenset())
+    return TextField(field, section, subjects, None, frozenset())
 
 
 def _cell(name: str, field: str, text: str = _HANDBOOK, *, deeper: bool = False) -> Cell:
@@ -67,7 +67,7 @@ def _cell(name: str, field: str, text: str = _HANDBOOK, *, deeper: bool = False)
         ("Fine", "data_classification", "Public"),
     ],
 )
-def test_a_register_gives_values_by_the_headers_of_its_columns(name: str, field: str, value: str) -> None:
+def test_a_table_gives_field_values_by_its_column_headers(name: str, field: str, value: str) -> None:
     cell = _cell(name, field)
     assert (cell.value, cell.verdict, cell.method) == (value, "found", "rule")
     assert all(value in place.quote for place in cell.evidence)
@@ -83,7 +83,7 @@ def test_a_register_gives_values_by_the_headers_of_its_columns(name: str, field:
         ("Transfer", "governance_rules", "Treasurer: Looks after: Fines, fees and transfers"),
     ],
 )
-def test_sentences_about_the_entity_are_taken(name: str, field: str, sentence: str) -> None:
+def test_a_field_quotes_sentences_about_the_entity(name: str, field: str, sentence: str) -> None:
     cell = _cell(name, field)
     assert isinstance(cell.value, tuple)
     assert sentence in cell.value
@@ -100,25 +100,25 @@ def test_sentences_about_the_entity_are_taken(name: str, field: str, sentence: s
         ("Fine", "It is a fine day on which nobody must hurry."),
     ],
 )
-def test_verbs_longer_names_and_sentences_about_others_are_not(name: str, text: str) -> None:
+def test_a_field_quotes_no_verbs_longer_names_or_sentences_about_other_entities(name: str, text: str) -> None:
     cell = _cell(name, "associated_agreements", text)
     assert (cell.verdict, cell.value) == ("absent", None)
     assert cell.note
 
 
-def test_the_name_itself_is_no_cue() -> None:
+def test_a_cue_within_the_name_of_the_entity_is_ignored() -> None:
     field = CatalogField(cues=("certificate*",))
     corpus = corpus_of({"one.md": "A Vetting Certificate is renewed every three years."})
     assert _fields(corpus, field).facts("Vetting Certificate").cell.verdict == "absent"
 
 
-def test_rows_that_contradict_each_other_are_in_conflict() -> None:
+def test_contradicting_table_rows_give_a_conflict() -> None:
     second = "\n\nAnd:\n\n| Set | Class |\n|---|---|\n| Case File | Internal |\n"
     cell = _cell("Case File", "data_classification", _HANDBOOK + second)
     assert (cell.verdict, cell.value) == ("conflict", ("Restricted", "Internal"))
 
 
-def test_a_name_in_small_letters_counts_where_the_document_writes_it_so() -> None:
+def test_a_name_in_small_letters_counts_if_the_document_uses_small_letters() -> None:
     small = "A loan must be returned. Each loan must be paid."
     insists = "A Loan must be returned. No Loan and no other Loan may wait. The Loan is a loan that must be paid."
     assert len(_value(_cell("Loan", "business_rules", small))) == 2
@@ -127,7 +127,7 @@ def test_a_name_in_small_letters_counts_where_the_document_writes_it_so() -> Non
     )
 
 
-def test_deeper_takes_twice_as_many() -> None:
+def test_a_deeper_entity_has_twice_as_many_values() -> None:
     text = " ".join(f"A Loan of {number} books must be returned." for number in range(20))
     assert len(_value(_cell("Loan", "business_rules", text))) == 5
     assert len(_value(_cell("Loan", "business_rules", text, deeper=True))) == 10

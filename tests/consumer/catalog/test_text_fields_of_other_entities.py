@@ -1,8 +1,8 @@
-"""What is said of one entity is no value of another, and no word means what it does not mean there."""
+"""A statement about one entity is no value of another entity."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import StatementIndex
-from elt_llm_consumer.catalog.text_fields import FieldSearcher, TextField
+from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.evidence import Cell
 from elt_llm_consumer.jobs.corpus import Corpus
 from elt_llm_consumer.jobs.sections import CatalogSection
@@ -20,7 +20,7 @@ def _cell(name: str, field: str, text: str) -> Cell:
     section = CatalogSection()
     subjects = StatementIndex(read_statements(corpus), Names(_NAMES, NO_ALIASES))
     settings = section.all_fields()[field]
-    cell = TextField(settings, section, subjects, FieldSearcher(None, {}, subjects), frozenset()).facts(name).cell
+    cell = TextField(settings, section, subjects, None, frozenset()).facts(name).cell
     assert all(corpus.holds(place) for place in cell.evidence)
     return cell
 
@@ -72,7 +72,7 @@ def test_statements_about_the_entity_are_found(field: str, text: str) -> None:
         ("governance_rules", "Consent must be noted in the Permit."),
     ],
 )
-def test_statements_about_others_are_not_found(field: str, text: str) -> None:
+def test_statements_about_other_entities_are_not_found(field: str, text: str) -> None:
     assert _cell("Permit", field, text).verdict == "absent"
 
 
@@ -91,12 +91,12 @@ def test_statements_about_others_are_not_found(field: str, text: str) -> None:
         ("The Store Keeper is responsible for Ladder repairs.", None),
     ],
 )
-def test_the_responsible_person_is_the_owner(text: str, owner: str | None) -> None:
+def test_the_responsible_person_is_the_value_of_the_owner_field(text: str, owner: str | None) -> None:
     assert _cell("Ladder", "data_owner", text).value == owner
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "count"),
     [
         ("A Permit is new, live or lost. It lapses after a year.", 2),
         ("A Permit is new, live or lost.\n\nIt lapses after a year.", 1),
@@ -105,9 +105,9 @@ def test_the_responsible_person_is_the_owner(text: str, owner: str | None) -> No
         ("The Clerk keeps each Permit. It lapses after a year.", 0),
     ],
 )
-def test_a_pronoun_refers_to_the_start_of_the_sentence_before(text: str, said: int) -> None:
+def test_a_pronoun_refers_to_the_start_of_the_sentence_before(text: str, count: int) -> None:
     value = _cell("Permit", "lifecycle_states", text).value
-    assert len(value if isinstance(value, tuple) else []) == said
+    assert len(value if isinstance(value, tuple) else []) == count
 
 
 _ANNEX = """# Annex
@@ -121,7 +121,7 @@ _ANNEX = """# Annex
 """
 
 
-def test_rows_about_kinds_of_an_entity_name_the_kind() -> None:
+def test_values_of_rows_about_kinds_of_an_entity_name_the_kind() -> None:
     assert _cell("Case File", "retention", _ANNEX).value == (
         "Young readers' case files: 25 years",
         "Adult case files: 8 years",
@@ -138,7 +138,7 @@ def test_a_row_is_shown_without_table_markup() -> None:
     assert cell.evidence[0].quote == row
 
 
-def test_rules_for_the_entity_in_its_own_chapter_come_first() -> None:
+def test_rules_in_the_chapter_of_the_entity_come_first() -> None:
     others = " ".join(f"The Permit of boat {number} must be shown within {number} days." for number in range(2, 9))
     text = f"# Boats\n\n{others}\n\n# Permits\n\n## One for each\n\nEach Reader must have one Permit and no more.\n"
     cell = _cell("Permit", "business_rules", text)
@@ -158,5 +158,5 @@ def test_rules_for_the_entity_in_its_own_chapter_come_first() -> None:
         ("one.two", "one.two", "one.two"),
     ],
 )
-def test_cues_may_hold_numbers_years_and_words_between(cue: str, text: str, met: str) -> None:
+def test_cues_may_contain_numbers_years_and_words_in_between(cue: str, text: str, met: str) -> None:
     assert [text[start:end] for start, end in CueMatcher([cue]).spans(text)] == ([met] if met else [])

@@ -1,4 +1,4 @@
-"""A model's text is only found where it is about the entity, and makes a claim."""
+"""The text of a model is found only if it is about the entity and makes a claim."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import FieldSubject, StatementIndex
@@ -33,7 +33,7 @@ _TITLES = ("D3 Ticket Shop", "D4 Size of squads", "N4 Retention")
 
 
 def _cell(reply: str, *, with_index: bool = True) -> Cell:
-    """What becomes of a reply about the ticket shop, written from every section of the handbook."""
+    """Return the cell for a reply about the ticket shop, written from every section of the handbook."""
     corpus = corpus_of({"handbook.md": _HANDBOOK})
     names = Names(["Ticket Shop", "Squad"], aliases_from({"Ticket Shop": ["Box Office"]}))
     statements = read_statements(corpus)
@@ -63,7 +63,7 @@ def _cell(reply: str, *, with_index: bool = True) -> Cell:
         "The sales manager must lock the front door.",
     ],
 )
-def test_a_sentence_with_the_name_or_a_quote_with_it_is_found(reply: str) -> None:
+def test_a_sentence_is_found_if_it_or_its_quote_mentions_the_name(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method, cell.verdict, cell.note) == (reply, "llm", "found", "")
 
@@ -79,23 +79,23 @@ def test_a_sentence_with_the_name_or_a_quote_with_it_is_found(reply: str) -> Non
         "Ticket Shop: We hold grades, availability and sizes of all players in a list.",
     ],
 )
-def test_sentences_about_others_are_inferred_at_most(reply: str) -> None:
+def test_a_sentence_about_another_entity_is_never_found(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method, cell.verdict) == (reply, "llm", "inferred")
-    assert "Sentences whose quotes are not about it: 1." in cell.note
+    assert "Sentences whose quotes are not about the entity: 1." in cell.note
 
 
-def test_a_pronoun_does_not_refer_to_a_sentence_left_out() -> None:
+def test_a_pronoun_does_not_refer_to_a_sentence_that_was_left_out() -> None:
     cell = _cell("The Box Office owns purple elephants. It counts the players.")
     assert (cell.value, cell.verdict) == ("It counts the players.", "inferred")
 
 
-def test_a_sentence_with_the_name_may_quote_its_section() -> None:
+def test_a_sentence_with_the_name_may_quote_any_part_of_the_section() -> None:
     assert _cell("The coach may look at the receipts of the Box Office.").verdict == "found"
 
 
 @pytest.mark.parametrize("with_index", [True, False])
-def test_without_an_index_the_words_of_the_quote_decide(with_index: bool) -> None:
+def test_only_the_words_of_a_quote_count_without_an_index(with_index: bool) -> None:
     assert _cell("The Box Office must keep receipts for six years.", with_index=with_index).verdict == "found"
     held = _cell("We hold grades, availability and sizes of all players in a list.", with_index=with_index)
     assert held.verdict == "inferred"
@@ -104,7 +104,7 @@ def test_without_an_index_the_words_of_the_quote_decide(with_index: bool) -> Non
 @pytest.mark.parametrize(
     "reply", ["D4 Size of squads", "Size of squads.", "N4 Retention", "D3 Ticket Shop", "Retention"]
 )
-def test_a_heading_is_no_value_and_the_quoted_one_is_kept(reply: str) -> None:
+def test_a_heading_written_by_a_model_is_replaced_by_the_quoted_value(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method) == ("As it was quoted.", "extractive")
     assert "heading" in cell.note or "do not support" in cell.note
@@ -136,5 +136,5 @@ def test_a_heading_among_sentences_is_left_out(between: str) -> None:
         ("Tickets for all matches of every ground within the town one week ahead.", True),
     ],
 )
-def test_words_without_a_verb_and_headings_claim_nothing(text: str, claiming: bool) -> None:
+def test_headings_and_words_without_a_verb_make_no_claim(text: str, claiming: bool) -> None:
     assert makes_claim(text, ["Rules that must be kept", *_TITLES]) is claiming

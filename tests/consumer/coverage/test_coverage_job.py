@@ -63,13 +63,13 @@ def test_each_entity_has_a_class_based_on_its_statements() -> None:
     }
 
 
-def test_the_job_sets_the_thresholds_of_the_classes() -> None:
+def test_the_job_file_sets_the_thresholds_of_coverage_classes() -> None:
     result = result_of(context(thresholds={"strong_rules": 50}, rule_words=["is green"]))
     classes = values(result, "coverage", "coverage")
     assert (classes["Member Club"], classes["Team Sheet"]) == ("MODERATE", "MODERATE")
 
 
-def test_a_class_has_its_evidence_and_measure() -> None:
+def test_a_coverage_class_has_evidence_and_counts() -> None:
     job_context = context()
     [row] = [row for row in result_of(job_context).table("coverage").rows if row.name == "Member Club"]
     cell = row.cells["coverage"]
@@ -78,12 +78,12 @@ def test_a_class_has_its_evidence_and_measure() -> None:
     assert (row.cells["rules"].value, row.cells["sections"].value, row.cells["defined"].value) == (4.0, 3, "yes")
 
 
-def test_a_name_inside_a_longer_one_is_not_absent() -> None:
+def test_an_entity_named_only_within_a_longer_name_is_not_absent() -> None:
     [row] = [row for row in result_of(context()).table("coverage").rows if row.name == "Sheet"]
     assert row.cells["coverage"].evidence[0].quote == "The Team Sheet is green."
 
 
-def test_gaps_on_either_side_are_reported_with_their_location() -> None:
+def test_gaps_in_model_and_texts_are_reported_with_their_location() -> None:
     result = result_of(context())
     assert values(result, "gaps", "gap") == {
         "Member Club": "MATCHED",
@@ -101,20 +101,20 @@ def test_gaps_on_either_side_are_reported_with_their_location() -> None:
     assert by_name["Working Day"].cells["in_handbook"].evidence[0].section == "Part A: Members > A1 Definitions"
 
 
-def test_rules_that_name_no_entity_are_listed_with_the_nearest_one() -> None:
+def test_rules_without_an_entity_are_listed_with_the_nearest_entity() -> None:
     [row] = result_of(context()).table("rules_without_entity").rows
     assert row.cells["rule"].value == "A3.2 The minutes must be signed by the chair within ten days of the meeting."
     assert row.cells["section"].value == "Part A: Members > A3 Meetings"
 
 
-def test_domains_are_counted() -> None:
+def test_the_domains_table_counts_entities_and_classes() -> None:
     result = result_of(context())
     assert values(result, "domains", "entities") == {"Matches": 2, "Members": 2, "(no domain)": 2}
     assert values(result, "domains", "share_covered") == {"Matches": 1.0, "Members": 0.5, "(no domain)": 0.5}
     assert result.figures["STRONG"] == 1
 
 
-def test_all_evidence_can_be_read_back_and_two_runs_are_equal() -> None:
+def test_all_quotes_match_their_spans_and_two_runs_are_equal() -> None:
     job_context = context()
     result = result_of(job_context)
     model = job_context.model
@@ -125,7 +125,7 @@ def test_all_evidence_can_be_read_back_and_two_runs_are_equal() -> None:
     assert result == result_of(context())
 
 
-def test_aliases_in_the_inventory_count() -> None:
+def test_aliases_in_the_inventory_count_as_mentions() -> None:
     model = model_of({"Papers": ["Deletion List"]})
     sheet = FactSheet(id="s", name="Deletion List", fields={"Alias": "Disposal Log"})
     inventory = inventory_of([sheet])
@@ -133,7 +133,7 @@ def test_aliases_in_the_inventory_count() -> None:
     assert values(result_of(given), "coverage", "coverage") == {"Deletion List": "MODERATE"}
 
 
-def test_types_and_names_can_be_excluded() -> None:
+def test_the_job_file_excludes_entities_by_type_and_name() -> None:
     assert list(values(result_of(context(skip=["ground", "Sheet"])), "coverage", "type")) == [
         "Member Club",
         "Affiliation",
@@ -143,7 +143,7 @@ def test_types_and_names_can_be_excluded() -> None:
     assert result_of(context(types=["Interface"])).table("coverage").rows == ()
 
 
-def test_a_failed_row_is_left_out_of_the_result() -> None:
+def test_the_result_leaves_out_a_failed_row() -> None:
     job = CoverageJob(context())
     first = job.tasks()[0]
     result = job.result([first.row(first.material(), None)])

@@ -1,4 +1,4 @@
-"""A small job result with everything that is hard to export: lists, quotes, formulas, unusual names."""
+"""A small job result with everything that is difficult to export: lists, quotes, formulas, unusual names."""
 
 from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Review, Row, Table, absent_cell, found_cell
 from elt_llm_consumer.jobs.corpus import quote_hash

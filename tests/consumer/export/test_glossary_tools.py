@@ -1,4 +1,4 @@
-"""The files for other tools, checked against the documentation of those tools."""
+"""Files for glossary tools match the documentation of these tools."""
 
 import csv
 from pathlib import Path
@@ -38,8 +38,8 @@ def openmetadata(result: JobResult, folder: Path) -> list[dict[str, str]]:
 
 def datahub(result: JobResult, folder: Path) -> dict[str, Any]:
     [path] = write_datahub(result, folder / "out.yaml", "Our Words")
-    told: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return told
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
 
 
 def test_purview_names_are_paths_joined_by_underscores_and_parents_come_first(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_purview_files_use_only_purview_statuses(tmp_path: Path) -> None:
     assert [row["Status"] for row in rows] == ["Approved", "Alert", "Expired", "Alert"]
 
 
-def test_purview_lists_use_semicolons_and_name_terms_of_the_file(tmp_path: Path) -> None:
+def test_purview_lists_are_joined_by_semicolons_and_name_terms_of_the_file(tmp_path: Path) -> None:
     rows = purview(glossary_result(), tmp_path)
     names = {row["Name"] for row in rows}
     for row in rows:
@@ -94,11 +94,11 @@ def test_openmetadata_quotes_a_name_with_a_dot() -> None:
     assert qualified_name("Words", ("v1.2 terms", "Fee")) == 'Words."v1.2 terms".Fee'
 
 
-def test_datahub_has_one_node_with_terms_below_it(tmp_path: Path) -> None:
-    told = datahub(glossary_result(), tmp_path)
-    assert list(told) == ["version", "source", "owners", "nodes"]
-    assert told["owners"] == {"users": ["datahub"]}
-    [node] = told["nodes"]
+def test_a_datahub_file_has_one_node_with_the_terms_below_the_node(tmp_path: Path) -> None:
+    content = datahub(glossary_result(), tmp_path)
+    assert list(content) == ["version", "source", "owners", "nodes"]
+    assert content["owners"] == {"users": ["datahub"]}
+    [node] = content["nodes"]
     assert node["name"] == "Our Words"
     first = node["terms"][0]
     assert (first["name"], first["related_terms"]) == ("Member Club", ["Our Words.Board"])
@@ -128,7 +128,7 @@ def test_datahub_files_use_only_documented_keys(tmp_path: Path) -> None:
             check(node)
 
 
-def test_datahub_files_nest_terms_by_domain(tmp_path: Path) -> None:
+def test_a_datahub_file_nests_terms_by_domain(tmp_path: Path) -> None:
     [root] = datahub(catalog_result(), tmp_path)["nodes"]
     [domain] = root["nodes"]
     assert [term["name"] for term in root["terms"]] == ["Address"]
@@ -208,5 +208,5 @@ def test_a_formula_after_spaces_or_invisible_characters_is_guarded(tmp_path: Pat
         for number, text in enumerate(hard)
     ]
     table = Table(name="terms", columns=("definition",), rows=tuple(rows))
-    told = purview(JobResult(job="hard", kind="glossary", tables=(table,)), tmp_path)
-    assert all(row["Definition"].startswith("'") for row in told)
+    content = purview(JobResult(job="hard", kind="glossary", tables=(table,)), tmp_path)
+    assert all(row["Definition"].startswith("'") for row in content)

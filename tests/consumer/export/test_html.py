@@ -76,7 +76,7 @@ def related_result() -> JobResult:
     return JobResult(job="related", kind="coverage", tables=tables)
 
 
-def test_the_page_opens_without_errors_and_without_further_requests(browser: Browser, tmp_path: Path) -> None:
+def test_the_report_opens_without_errors_and_without_further_requests(browser: Browser, tmp_path: Path) -> None:
     for result in (glossary_result(), related_result()):
         it = opened(browser, result, tmp_path)
         for tab in it.page.get_by_role("tab").all():
@@ -84,7 +84,7 @@ def test_the_page_opens_without_errors_and_without_further_requests(browser: Bro
         assert (it.faults, it.asked) == ([], [(tmp_path / "report.html").as_uri()])
 
 
-def test_a_row_opens_and_shows_its_evidence(browser: Browser, tmp_path: Path) -> None:
+def test_a_click_on_a_row_shows_its_evidence(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, glossary_result(), tmp_path).page
     page.get_by_role("button", name=re.compile("^Board")).click()
     assert page.locator("#term\\/board .badge").all_inner_texts() == ["conflict", "absent"]
@@ -105,7 +105,7 @@ def test_an_absent_field_has_a_reason_and_the_page_explains_its_terms(browser: B
     assert page.get_by_label("Any domain").is_hidden()
 
 
-def test_groups_are_shown_with_their_names(browser: Browser, tmp_path: Path) -> None:
+def test_the_report_shows_the_names_of_groups(browser: Browser, tmp_path: Path) -> None:
     cells = {"kind": found_cell("role", [evidence_of("A role.")])}
     row = Row(key="k", name="Clerk", group=("role",), cells=cells)
     table = Table(name="candidates", columns=("kind", "definition"), rows=(row,), groups=("kind",))
@@ -172,11 +172,11 @@ def test_document_text_runs_no_script_and_loads_nothing(text: str, browser: Brow
     assert it.page.locator("img").count() == 0
 
 
-def test_the_page_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
+def test_the_report_is_as_wide_as_a_phone_screen(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, glossary_result(), tmp_path, width=360).page
     page.locator(".row button").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_equal_results_give_the_same_page() -> None:
+def test_equal_results_give_equal_html_pages() -> None:
     assert html_report(related_result()) == html_report(related_result())

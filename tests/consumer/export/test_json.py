@@ -9,12 +9,12 @@ from elt_llm_consumer.export.json import job_result_schema, result_json, write_j
 from tests.consumer.export.sample_results import catalog_result, glossary_result
 
 
-def test_every_row_is_read_back_from_the_file(tmp_path: Path) -> None:
+def test_every_row_can_be_read_from_the_json_file(tmp_path: Path) -> None:
     result = glossary_result()
     [path] = write_json(result, tmp_path / "words.json")
-    told = json.loads(path.read_text(encoding="utf-8"))
-    assert [Row.model_validate(row) for row in told["tables"]["terms"]["rows"]] == list(result.table("terms").rows)
-    assert (told["job"], told["kind"], told["figures"], told["notes"]) == (
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert [Row.model_validate(row) for row in content["tables"]["terms"]["rows"]] == list(result.table("terms").rows)
+    assert (content["job"], content["kind"], content["figures"], content["notes"]) == (
         "words",
         "glossary",
         {"terms": 4},
@@ -37,18 +37,18 @@ def test_relationships_are_written_to_their_own_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("result", [glossary_result(), catalog_result()], ids=["glossary", "catalog"])
-def test_the_output_fulfils_the_schema(result: JobResult) -> None:
+def test_the_json_output_matches_the_schema(result: JobResult) -> None:
     jsonschema.Draft202012Validator.check_schema(job_result_schema())
     jsonschema.validate(result_json(result), job_result_schema())
 
 
 def test_the_schema_rejects_other_structures() -> None:
-    told = result_json(glossary_result())
-    told["tables"]["terms"]["rows"][0]["cells"]["definition"]["verdict"] = "probably"
+    content = result_json(glossary_result())
+    content["tables"]["terms"]["rows"][0]["cells"]["definition"]["verdict"] = "probably"
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(told, job_result_schema())
+        jsonschema.validate(content, job_result_schema())
 
 
-def test_the_schema_in_the_documentation_is_the_one_in_use() -> None:
+def test_the_schema_in_the_documentation_is_the_schema_in_use() -> None:
     written = (Path(__file__).parents[3] / "docs" / "schemas" / "job_result.schema.json").read_text(encoding="utf-8")
     assert json.loads(written) == job_result_schema()

@@ -1,4 +1,4 @@
-"""Outputs that cannot be written are reported with the path and the cure."""
+"""An output that cannot be written is reported with the path and advice."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from elt_llm_consumer.export.text import write_atomically
 from elt_llm_core.errors import StoreError
 
 
-def test_a_folder_with_a_zero_byte_is_reported_as_not_writable(tmp_path: Path) -> None:
+def test_an_output_folder_with_a_null_byte_is_reported_as_not_writable(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written: embedded null byte") as told:
         write_atomically(tmp_path / "a\0b" / "out.json", b"{}")
     assert "outputs.folder" in told.value.hint

@@ -49,7 +49,7 @@ def test_a_table_and_its_evidence_are_separate_files(tmp_path: Path) -> None:
     assert [first[name] for name in REVIEW_COLUMNS] == ["APPROVED", "Registrar", "'=fine"]
 
 
-def test_every_cell_has_a_line_of_evidence_even_an_absent_one(tmp_path: Path) -> None:
+def test_every_cell_has_a_line_of_evidence_even_if_the_cell_is_absent(tmp_path: Path) -> None:
     lines = rows_of(write_csv(glossary_result(), tmp_path / "words.csv")[1])
     assert list(lines[0]) == list(EVIDENCE_COLUMNS)
     board = [line for line in lines if line["key"] == "term/board"]
@@ -63,14 +63,14 @@ def test_every_cell_has_a_line_of_evidence_even_an_absent_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_no_text_becomes_a_formula_in_csv(text: str, tmp_path: Path) -> None:
+def test_text_in_csv_never_becomes_a_formula(text: str, tmp_path: Path) -> None:
     for path in write_csv(result_with(text), tmp_path / "j.csv"):
         for line in rows_of(path):
             assert not any(value[:1] in "=+-@\t\r\uff1d\uff0b\uff0d\uff20" for value in line.values() if value)
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_no_text_becomes_a_formula_in_a_workbook(text: str, tmp_path: Path) -> None:
+def test_text_in_a_workbook_never_becomes_a_formula(text: str, tmp_path: Path) -> None:
     [path] = write_xlsx(result_with(text), tmp_path / "j.xlsx")
     for sheet in openpyxl.load_workbook(path).worksheets:
         assert all(cell.data_type != "f" for row in sheet.iter_rows() for cell in row)
@@ -78,7 +78,7 @@ def test_no_text_becomes_a_formula_in_a_workbook(text: str, tmp_path: Path) -> N
 
 
 @given(st.text())
-def test_guarded_cells_can_be_read_back(text: str) -> None:
+def test_cells_that_are_guarded_against_formulas_can_be_read_back(text: str) -> None:
     printable = escape_formula(text)
     assert unescape_formula(printable) == unescape_formula(escape_formula(unescape_formula(printable)))
     assert printable[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
@@ -99,7 +99,7 @@ def test_a_workbook_has_filters_a_frozen_header_and_links_to_the_evidence(tmp_pa
     assert workbook["Evidence"].cell(target.row, EVIDENCE_COLUMNS.index("quote") + 1).value == "Five directors."
 
 
-def test_positions_in_a_model_have_columns(tmp_path: Path) -> None:
+def test_the_domain_and_subgroup_of_a_row_have_columns(tmp_path: Path) -> None:
     lines = rows_of(write_csv(catalog_result(), tmp_path / "things.csv")[0])
     assert [(line["domain"], line["subgroup"]) for line in lines][1:] == [
         ("People_and Places", "Clubs"),
@@ -108,7 +108,7 @@ def test_positions_in_a_model_have_columns(tmp_path: Path) -> None:
     ]
 
 
-def test_a_position_with_the_name_of_a_field_gets_another_column_name() -> None:
+def test_a_group_with_the_name_of_a_field_gets_another_column_name() -> None:
     cells = {"kind": found_cell("role", [evidence_of("A role.")])}
     row = Row(key="k", name="Clerk", group=("role", "inner"), cells=cells)
     table = Table(name="candidates", columns=("kind",), rows=(row,), groups=("kind",))
@@ -148,8 +148,8 @@ def test_rows_are_sorted_by_their_outermost_group_and_ungrouped_rows_are_last() 
     assert [row.key for row in group_by_domain(rows)] == ["1", "3", "2", "0", "4"]
 
 
-def test_a_text_too_long_for_a_cell_names_the_file_of_the_whole_text() -> None:
-    assert fit_cell_text("a" * 40_000).endswith("(whole in the JSON)")
+def test_a_text_that_is_too_long_for_a_cell_refers_to_the_json_file() -> None:
+    assert fit_cell_text("a" * 40_000).endswith("(full text in the JSON file)")
     assert len(fit_cell_text("a" * 40_000)) == 32_767
 
 

@@ -24,14 +24,14 @@ def test_every_requested_format_is_written_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == sorted(path.name for path in paths)
 
 
-def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_two_writes_of_a_result_give_equal_bytes(tmp_path: Path) -> None:
     outputs = OutputsSection(formats=("json", "csv", "xlsx", "purview", "openmetadata", "datahub"))
     before = {path: path.read_bytes() for path in write_outputs(glossary_result(), outputs, tmp_path, "words")}
     after = {path: path.read_bytes() for path in write_outputs(glossary_result(), outputs, tmp_path, "words")}
     assert before == after
 
 
-def test_an_existing_output_stays_if_the_new_one_cannot_be_written(tmp_path: Path) -> None:
+def test_an_existing_output_is_kept_if_the_new_output_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file where a folder is wanted")
     with pytest.raises(StoreError, match="cannot be written") as raised:
         write_atomically(tmp_path / "out" / "words.json", b"{}")

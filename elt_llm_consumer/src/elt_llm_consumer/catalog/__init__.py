@@ -1,1 +1,1 @@
-"""The catalog job: every entity with its fields from model, inventory and texts."""
+"""The catalog job: a row for every entity, with fields from model, inventory and texts."""

@@ -1,4 +1,4 @@
-"""The data that all rows of a catalog share: names, joins, definitions and texts, read once."""
+"""The data that all rows of a catalog share, read once: names, joins, definitions and texts."""
 
 import re
 from collections import defaultdict
@@ -12,7 +12,7 @@ from elt_llm_core.text.stems import stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.catalog.mentions import StatementIndex
-from elt_llm_consumer.catalog.text_fields import FieldSearcher, TextField
+from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.jobs.context import JobContext
@@ -34,9 +34,9 @@ from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
 
 _DEFINING = frozenset({"table", "list", "sentence", "reference"})
-"""Patterns of definitions that are whole statements; others are part of a rule."""
+"""Patterns of definitions that are whole statements; other definitions are part of a rule."""
 _LEAD_LENGTH = 120
-# The words before a defined term: marks, an article, and the scope of the definition.
+# The text before a defined term: punctuation, an article, and the scope of the definition.
 _LEADS_TO_TERM = re.compile(
     r"^[\W\d]{0,12}(?:(?:for|in|im|für)\s[^.;:]{1,90},\s{1,3})?(?:(?:the|an?|der|die|das|ein|eine)\s{1,3})?\W{0,6}$",
     re.IGNORECASE,
@@ -53,7 +53,7 @@ class CatalogTerm:
 
 
 class CatalogIndex:
-    """Entities, fact sheets and terms, the joins between them, and the fields that are read for each."""
+    """Entities, fact sheets and terms, the joins between them, and the fields that are read for each row."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -75,41 +75,41 @@ class CatalogIndex:
         }
 
     def is_deeper(self, name: str) -> bool:
-        """Whether the job file asks for twice as much about a name."""
+        """Whether the job file requests twice as many results for a name."""
         return Names([]).key(name) in self._deeper
 
     @cached_property
     def definitions(self) -> Sequence[Definition]:
-        """Every definition in the texts."""
+        """Return every definition in the texts."""
         return find_definitions(self.context.corpus, self.context.file.spec.glossary)
 
     @cached_property
     def aliases(self) -> Aliases:
-        """Other names from the configuration, the inventory and the texts."""
+        """Return the aliases from the configuration, the inventory and the texts."""
         columns = self.context.file.spec.sources.alias_columns
         return collect_aliases(self.context.aliases, self.sheets.values(), columns, self.definitions)
 
     @cached_property
     def names(self) -> Names:
-        """The names of the model with their aliases."""
+        """Return the names of the model with their aliases."""
         return Names([one.name for one in self.drawn.values()], self.aliases)
 
     @cached_property
     def to_sheets(self) -> JoinResult:
-        """Entities of the whole model joined to fact sheets."""
+        """Join the entities of the whole model to fact sheets."""
         right = fact_sheet_items(self.sheets.values(), self.context.file.spec.sources.alias_columns)
         return join_names(entity_items(self.drawn.values()), right, self.names, self.section.least_likeness)
 
     @cached_property
     def to_terms(self) -> JoinResult:
-        """Entities of the selected types joined to defined terms, by the keys of `terms`."""
+        """Join the entities of the selected types to defined terms, by the keys of `terms`."""
         types = self.section.entity_types
         drawn = [one for one in self.drawn.values() if not types or one.type in types]
         return join_names(entity_items(drawn), self._named_terms, self.names, self.section.least_likeness)
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:
-        """Terms without an entity joined to fact sheets that are not in the model."""
+        """Join terms without an entity to fact sheets that are not in the model."""
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
@@ -118,12 +118,12 @@ class CatalogIndex:
 
     @cached_property
     def terms_alone(self) -> tuple[CatalogTerm, ...]:
-        """Terms without an entity, by name."""
+        """Return the terms without an entity, by name."""
         return tuple(self.terms[key] for key in self.to_terms.right_alone if key in self.terms)
 
     @cached_property
     def statements(self) -> StatementIndex:
-        """The statements of the texts about entities, and about terms without an entity."""
+        """Return the statements of the texts about entities, and about terms without an entity."""
         names = [one.name for one in self.drawn.values()] + [one.name for one in self.terms_alone]
         records = [(name, *(f"{name} {word}" for word in self.section.record_words)) for name in dict.fromkeys(names)]
         return StatementIndex(
@@ -132,21 +132,21 @@ class CatalogIndex:
 
     @cached_property
     def text_fields(self) -> Mapping[str, TextField]:
-        """The fields that are read from the texts, by name."""
-        searcher = FieldSearcher(self.context.engine, self.context.engines, self.statements)
+        """Return the fields that are read from the texts, by name."""
+        default, engines = self.context.engine, self.context.engines
         return {
-            name: TextField(field, self.section, self.statements, searcher, self._defining)
+            name: TextField(field, self.section, self.statements, engines.get(field.profile, default), self._defining)
             for name, field in self.fields.items()
             if field.kind == "text"
         }
 
     def sheet_of(self, joined: JoinPair | None) -> FactSheet | None:
-        """The fact sheet of a join."""
+        """Return the fact sheet of a join; None without a join."""
         return self.sheets[joined.right] if joined else None
 
     @cached_property
     def _defining(self) -> frozenset[int]:
-        """The numbers of statements that define a term, and so are no rule about what they name."""
+        """Return the numbers of statements that only define a term, and so are no rules about other names."""
         found = (
             statement.number
             for one in (definition.evidence for definition in self.definitions if definition.pattern in _DEFINING)
@@ -164,7 +164,7 @@ class CatalogIndex:
         return [known[key] for key in self.terms]
 
     def _terms(self) -> dict[str, CatalogTerm]:
-        """Terms by key, each by its first spelling with a capital, or its last."""
+        """Return the terms by key, with their first capitalised spelling or else their last spelling."""
         found: dict[str, list[Definition]] = defaultdict(list)
         names: dict[str, str] = {}
         for definition in self.definitions:
@@ -180,7 +180,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Whether a defined word occurs everywhere, such as "must", and so would collect the rules of all others."""
+    """Whether a defined word, such as "must", is so common that it would collect the rules of other terms."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

@@ -1,4 +1,4 @@
-"""The catalog job: a row for each entity, for each defined term without an entity, and for each relationship."""
+"""The catalog job makes a row for each entity, each term without an entity, and each relationship."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ _LEADING_COLUMNS = ("source", "handbook_term", "inventory_match", "proposed_doma
 
 
 class CatalogJob:
-    """Joins model, inventory and texts, and reads the fields of each entity from the texts."""
+    """Join model, inventory and texts, and read the fields of each entity from the texts."""
 
     kind = "catalog"
 
     def __init__(self, context: JobContext) -> None:
-        """Raises UsageError if the job names no enterprise model."""
+        """Prepare the job. Raises UsageError if it names no enterprise model."""
         if context.model is None:
             raise UsageError(
-                "A catalog job needs an enterprise model, and the job names none.",
-                hint="Ingest one, and name its collection under sources: model in the job file.",
+                "A catalog job needs an enterprise model, but the job file names none.",
+                hint="Ingest a model, and set sources.model in the job file to its collection.",
             )
         self._context = context
         self._index = CatalogIndex(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Entities in the order of the model, then terms by name, then relationships."""
+        """Return entities in the order of the model, then terms by name, then relationships."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """The tables, and the number of entities that have each field."""
+        """Return the tables, and the number of entities that have each field."""
         entities = tuple(row for row in rows if "source" in row.cells)
         relationships = tuple(row for row in rows if "source" not in row.cells)
         columns = (*_LEADING_COLUMNS, *self._index.fields, "relationships")

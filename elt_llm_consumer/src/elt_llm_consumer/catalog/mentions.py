@@ -1,12 +1,12 @@
-"""Which statements are about which name: mentions, references by pronoun or short name, and headings.
+"""Find the statements about each name, by mentions of the name, pronouns, and headings.
 
-Grounding checks whether the chunks support a sentence, but not about whom: "We hold grades" is supported by the
-handbook of any other register. `FieldSubject` checks that.
+Grounding checks whether the chunks support a sentence, but not what the sentence is about: "We hold grades" is
+supported by the handbook of any other register. `FieldSubject` checks the subject.
 """
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -18,7 +18,7 @@ from elt_llm_consumer.names.names import Mention, Names
 from elt_llm_consumer.sentences.statements import TextStatement
 
 _MIN_CAPITALS, _SMALL_FOR_EACH = 3, 2
-# "may appeal", "it concerns": after these one word in small letters is a verb.
+# A word in small letters after these words is a verb: "may appeal", "it concerns".
 _BEFORE_VERB = re.compile(
     r"(?<!\w)(?:may|must|shall|should|can|cannot|could|will|would|to|it|he|she|they|we|you|who|which|not|never)\s{1,3}$",
     re.IGNORECASE,
@@ -36,28 +36,15 @@ _ARTICLE_OR_NOTHING = re.compile(
 
 
 @dataclass
-class _DocumentUsage:
-    """How one document writes a name within its sentences."""
-
-    capital: int = 0
-    small: int = 0
-
-    @property
-    def needs_capital(self) -> bool:
-        """Whether the document means the name only where it has a capital."""
-        return self.capital >= _MIN_CAPITALS and self.capital * _SMALL_FOR_EACH >= self.small
-
-
-@dataclass
 class _NameMentions:
-    """The mentions of a name by number of the statement, and its usage by document."""
-
     by_statement: dict[int, list[Mention]] = field(default_factory=lambda: defaultdict(list))
-    usage: dict[str, _DocumentUsage] = field(default_factory=lambda: defaultdict(_DocumentUsage))
+    usage: dict[str, Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )  # counts of "capital" and "small" by document
 
 
 class MentionFilter:
-    """Every mention in every statement, and which of them count."""
+    """Find every mention of a name in every statement, and decide which mentions count."""
 
     def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
         self._statements = statements
@@ -69,7 +56,7 @@ class MentionFilter:
                     self._add(statement, mention)
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """The mentions that count by number of the statement, with offsets in the document."""
+        """Return the mentions that count by statement number, with offsets in the document."""
         if name not in self._by_name:
             return {}
         found = self._by_name[name]
@@ -83,7 +70,9 @@ class MentionFilter:
         return list(dict.fromkeys(counted))
 
     def _that_count(self, number: int, found: _NameMentions) -> list[Mention]:
-        needs_capital = found.usage[self._statements[number].document.document_id].needs_capital
+        usage = found.usage[self._statements[number].document.document_id]
+        # The document means the name only where it has a capital.
+        needs_capital = usage["capital"] >= max(_MIN_CAPITALS, usage["small"] / _SMALL_FOR_EACH)
         refused: Collection[str] = {"longer name", "small letters"} if needs_capital else {"longer name"}
         return [mention for mention in found.by_statement[number] if mention.doubt not in refused]
 
@@ -94,14 +83,14 @@ class MentionFilter:
         self._by_statement[statement.number].append(placed)
         if not statement.cells and " " not in mention.written:
             usage = found.usage[statement.document.document_id]
-            usage.capital += mention.doubt in {"", "kind of it"}
-            usage.small += mention.doubt == "small letters"
+            usage["capital"] += mention.doubt in {"", "kind of it"}
+            usage["small"] += mention.doubt == "small letters"
 
 
 def pronoun_reference(
     statement: TextStatement, before: TextStatement, mentions: Iterable[Mention]
 ) -> tuple[int, int] | None:
-    """The span of "It ..." for the name that the statement before starts with, in the same paragraph."""
+    """Return the span of "It ..." for the name at the start of the statement before, in the same paragraph."""
     match = _PRONOUN.match(statement.text[statement.offset :])
     if match is None or not statement.same_paragraph or before.cells:
         return None
@@ -112,15 +101,15 @@ def pronoun_reference(
 
 
 def is_verb_use(text: str, mention: Mention) -> bool:
-    """Whether a word is a verb and no name: in small letters after "may", "it" and their like."""
+    """Whether a mention is a verb and no name: in small letters after words such as "may" and "it"."""
     before = text[max(0, mention.start - _LOOK_BACK) : mention.start]
     return mention.doubt == "small letters" and bool(_BEFORE_VERB.search(before))
 
 
 def short_name_reference(statement: TextStatement, key: Sequence[str], names: Names) -> tuple[int, int] | None:
-    """The span of the last word of a name of several: after "a Case File is opened", "The file ...".
+    """Return the span of the last word of a long name: after "a Case File is opened", "The file ...".
 
-    Only at the start of a statement, and in the same paragraph.
+    The word must start a statement in the same paragraph.
     """
     match = _SHORT_NAME.match(statement.text[statement.offset :])
     if len(key) < 2 or not statement.same_paragraph or match is None or names.key(match[1]) != tuple(key[-1:]):
@@ -130,19 +119,19 @@ def short_name_reference(statement: TextStatement, key: Sequence[str], names: Na
 
 @dataclass(frozen=True)
 class NamedStatement:
-    """A statement about a name: the spans of the mentions in the document, and whether a heading above is the name."""
+    """A statement about a name, with the spans of mentions; `under_heading` if the nearest heading is the name."""
 
     statement: TextStatement
     mentions: tuple[tuple[int, int], ...] = ()
     under_heading: bool = False
     certain: bool = True
-    """Whether one of the mentions is beyond doubt."""
+    """Whether one of the mentions certainly means the name."""
     in_chapter: bool = False
     """Whether any heading above is the name, not only the nearest."""
 
     @property
     def local_mentions(self) -> list[tuple[int, int]]:
-        """The spans of the mentions in the text of the statement."""
+        """Return the spans of the mentions in the text of the statement."""
         return [(start - self.statement.start, end - self.statement.start) for start, end in self.mentions]
 
 
@@ -163,8 +152,10 @@ class StatementIndex:
         self._under_heading, self._in_chapter = self._by_headings()
 
     def of(self, name: str) -> Sequence[NamedStatement]:
-        """The statements that name it, or are under a heading that is its name, in order."""
-        name = self._canonical.get(self.names.key(name), name)  # names with equal keys have the mentions of the first
+        """Return the statements that mention the name, or are under a heading that is the name, in order."""
+        name = self._canonical.get(
+            self.names.key(name), name
+        )  # names with equal keys share the mentions of the first name
         if name not in self._by_name:
             self._by_name[name] = self._find(name)
         return self._by_name[name]
@@ -191,23 +182,23 @@ class StatementIndex:
         ]
 
     def names_in(self, statement: TextStatement) -> list[str]:
-        """The names that a statement mentions, each once, in order."""
+        """Return the names that a statement mentions, each once, in order."""
         return self._mentions.names_in(statement.number)
 
     def within(self, collection: str, document_id: str, span: tuple[int, int]) -> list[TextStatement]:
-        """The statements of a document that lie within a span."""
+        """Return the statements of a document that lie within a span."""
         known = self._by_document.get((collection, document_id), [])
         first, last = (bisect_left(known, offset, key=lambda one: one.start) for offset in span)
         return [one for one in known[first:last] if one.end <= span[1]]
 
     def at(self, collection: str, document_id: str, span: tuple[int, int]) -> list[TextStatement]:
-        """The statements of a document that a span touches."""
+        """Return the statements of a document that a span touches."""
         known = self._by_document.get((collection, document_id), [])
         first = bisect_left(known, span[0] + 1, key=lambda one: one.end)
         return known[first : bisect_left(known, span[1], key=lambda one: one.start)]
 
     def _by_headings(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
-        """By name the statements right under a heading that is the name, and those anywhere below one."""
+        """Return by name the statements right under a heading that is the name, and all statements below it."""
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}
         by_key |= {"".join(self.names.key(name)): name for name in self.names.names}
         under: dict[str, set[int]] = defaultdict(set)
@@ -225,7 +216,7 @@ class StatementIndex:
 
 
 def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list[NamedStatement]]:
-    """The outermost heading over most statements, the first in the alphabet of several, and those under it."""
+    """Return the outermost heading over most statements, first in the alphabet, and its statements."""
     under: dict[str, list[NamedStatement]] = defaultdict(list)
     for one in statements:
         if one.statement.headings:
@@ -235,9 +226,9 @@ def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list
 
 @dataclass(frozen=True)
 class FieldSubject:
-    """One name among others: `names` knows them all, so that words of a longer name are not taken for a shorter one.
+    """The name that a field is about. `names` has all names, so that a longer name is not read as a shorter name.
 
-    `statements` is the index of the texts; without it only the words of a quote count.
+    `statements` is the index of the texts. Without the index, only the words of a quote count.
     """
 
     name: str
@@ -245,11 +236,11 @@ class FieldSubject:
     statements: StatementIndex | None = field(default=None, repr=False)
 
     def are_about(self, sentences: Sequence[GroundedSentence], kept: Sequence[bool]) -> list[bool]:
-        """For each sentence of a reply, in order, whether the quotes it rests on are about the name.
+        """Return, for each sentence of a reply, whether its quotes are about the name.
 
-        A quote is if it has the name, or is under a heading that is the name. If the sentence itself has the name, it
-        is enough that the section of the quote has it somewhere: a model soon writes a name before facts about others.
-        "It ..." refers to the start of the sentence before, if that is `kept`: else no reader could resolve it.
+        A quote is about the name if it mentions the name, or is under a heading that is the name. If the sentence
+        itself mentions the name, any mention in the section of the quote is enough, because a model often adds a name
+        to facts about other entities. "It ..." refers to the start of the sentence before, if that sentence is `kept`.
         """
         about, subject = [], False
         for sentence, stays in zip(sentences, kept, strict=True):
@@ -273,7 +264,7 @@ class FieldSubject:
         return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in quoted)
 
     def _has_name_in_section(self, quote: Quote) -> bool:
-        """Whether any heading above the quote, or another sentence of the chunk under the same ones, has the name."""
+        """Whether a heading above the quote, or another sentence of the chunk in that section, has the name."""
         chunk = quote.chunk
         if self.statements is None:
             return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))
@@ -293,6 +284,5 @@ class FieldSubject:
 
     @cached_property
     def _numbers(self) -> frozenset[int]:
-        """The numbers of the statements about the name."""
         index = self.statements
         return frozenset(one.statement.number for one in index.of(self.name)) if index else frozenset()

@@ -1,4 +1,4 @@
-"""Statements as candidates for the value of a field: rules, enumerated states, responsible persons."""
+"""Rate statements as candidates for the value of a field: rules, enumerated states, responsible persons."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _BETWEEN = re.compile(r",\s{1,3}(?:or\s{1,3}|oder\s{1,3})?|\s{1,3}(?:or|oder)\s{
 _OR = re.compile(r"\s(?:or|oder)\s")
 _MIN_ITEMS, _MAX_ITEM_WORDS = 3, 4
 _FIRST_OF_STATE = frozenset("in on at under out off with without awaiting not no auf unter außer nicht".split())  # noqa: SIM905
-# What has an article, a number or a pronoun is a thing; what has a doer or a verb of its own is an act.
+# Words with an article, a number or a pronoun name things. Words with an agent or a verb name acts.
 _NO_STATE = re.compile(
     r"[\d\"\u201c\u201d*_`]|(?:^|\s)(?:of|to|than)$|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
     r"more|less|than|ein|eine|einen|von|durch|muss|darf)(?!\w)",
@@ -38,7 +38,7 @@ _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 @dataclass(frozen=True)
 class StateList:
-    """The words text[start:end] list the states of something; its name is before `copula`."""
+    """The words text[start:end], which list the states of the name before `copula`."""
 
     copula: int
     start: int
@@ -46,10 +46,10 @@ class StateList:
 
 
 def find_states(text: str) -> list[StateList]:
-    """Every "is a, b or c" of three or more adjectives, participles or places, in order.
+    """Return every "is a, b or c" with three or more adjectives, participles or places, in order.
 
-    Things ("a grower, a miller or a baker"), frequencies, several places of one act ("sent to the ward, to the
-    clinic or to the house") and what someone does ("or refused by the clerk") are none.
+    Things ("a grower, a miller or a baker"), frequencies, several places of one act ("sent to the ward, to the clinic
+    or to the house") and acts ("or refused by the clerk") are no states.
     """
     found = []
     for copula in _COPULA.finditer(text):
@@ -69,7 +69,7 @@ def _are_states(items: list[str]) -> bool:
         return False
     if all(_FREQUENCY.match(one[-1]) or _is_plural(one) for one in words):
         return False
-    # "sent to the office, to the store or to the house": the first item has the word that the others start with.
+    # In "sent to the office, to the store or to the house" the first item has the first word of the other items.
     firsts = {one[0] for one in words[1:]}
     return not (len(firsts) == 1 and len(words[1]) > 1 and firsts <= set(words[0][1:]))
 
@@ -94,30 +94,24 @@ _NOBODY = re.compile(
 _MAX_NAME_WORDS = 8
 
 
-class ResponsibleReader:
-    """Reads the subject of sentences in which one of the listed phrases comes right before a name."""
+def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
+    """Return who is responsible for the name, by a phrase of `answers` right before the name; else "".
 
-    def __init__(self, answers: Sequence[str]) -> None:
-        self._answers = CueMatcher(answers)
-
-    def who(self, named: NamedStatement) -> str:
-        """Who answers for the name, without an article; empty if the statement does not name anybody.
-
-        "Responsible for the yearly report on Loans" makes nobody responsible for loans.
-        """
-        statement = named.statement
-        if statement.cells:
-            return ""
-        for start, end in self._answers.spans(statement.text):
-            for first, last in named.local_mentions:
-                before, after = statement.text[end : max(0, first)], statement.text[last:]
-                if first >= end and _ONLY_ARTICLES.match(before) and _NAME_ENDS.match(after):
-                    return _named_subject(statement.text[statement.offset : start])
+    "Responsible for the yearly report on Loans" makes nobody responsible for loans.
+    """
+    statement = named.statement
+    if statement.cells:
         return ""
+    for start, end in answers.spans(statement.text):
+        for first, last in named.local_mentions:
+            before, after = statement.text[end : max(0, first)], statement.text[last:]
+            if first >= end and _ONLY_ARTICLES.match(before) and _NAME_ENDS.match(after):
+                return _named_subject(statement.text[statement.offset : start])
+    return ""
 
 
 def _named_subject(subject: str) -> str:
-    """The subject of the last clause, if it is a name and no clause itself."""
+    """Return the subject of the last clause, if it is a name and no clause itself; else ""."""
     name = _ARTICLE.sub("", " ".join(_CLAUSE.split(subject)[-1].split()))
     if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
         return ""
@@ -127,55 +121,55 @@ def _named_subject(subject: str) -> str:
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
 _STATES = 0.95
 _OWN_RULE = 0.95
-"""A rule for the entity under a heading that names it: such rules keep their order."""
+"""The score of rules for the entity under a heading that names it. They keep their order."""
 _IN_ORDER = "rule for it under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
-"""The most that a second word of the field, or a chunk that the search returned, adds."""
+"""The most that a second cue, or the score of the search, adds."""
 _NEAR_WORDS, _SUBJECT_WORDS, _FIRST_WORDS = 5, 12, 3
 _MAX_STATEMENT_LENGTH = 3000
-"""Characters; a longer statement is no sentence, and too long to read as evidence."""
+"""The most characters of a statement that can be evidence."""
 _SENTENCE_WORDS = 8
-"""A table cell of fewer words names things and states nothing."""
-# "An agreement, a consent or a duty" states nothing of a consent.
+"""The fewest words of a table cell that states something."""
+# A list such as "an agreement, a consent or a duty" states nothing about the consent.
 _BESIDE = re.compile(
     r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
 )
-# "Rule 4" and D3.2 are references and no amounts.
+# References such as "Rule 4" and "D3.2" are no amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
 
 @dataclass(frozen=True)
 class FieldCandidate:
-    """A statement that may be a field's value, with a score from 0 to 1; `value` if it is not the whole statement."""
+    """A statement that may be a field's value, with a score from 0 to 1. `value` is empty for the whole statement."""
 
     statement: TextStatement
     score: float
     value: str = ""
     reasons: tuple[str, ...] = field(default=(), compare=False)
-    """What the score is made of, in words."""
+    """The reasons for the score."""
 
     @property
     def content(self) -> str:
-        """The value, or the statement on one line."""
+        """Return the value, or the statement on one line."""
         return self.value or self.statement.content
 
 
 class SentenceField:
-    """Chooses the sentences and rows that give the value of one field."""
+    """Choose the sentences and rows that give the value of one field."""
 
     def __init__(self, settings: CatalogField, rule_words: Sequence[str]) -> None:
         self._settings = settings
         self._cues = CueMatcher(settings.cues)
         self._rules = CueMatcher(rule_words)
-        self._responsible = ResponsibleReader(settings.answers)
+        self._answers = CueMatcher(settings.answers)
 
     def candidates(self, named: Sequence[NamedStatement], search_scores: Mapping[int, float]) -> list[FieldCandidate]:
-        """The candidates with the least score of the field or more, best first; `search_scores` are by number."""
+        """Return candidates that reach the least score, best first; `search_scores` are by statement number."""
         return self._ranked(named, search_scores, self._settings.least_score)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
-        """Whether the scores of a search could change which `most` candidates are taken."""
+        """Whether the scores of a search could change which `most` candidates are chosen."""
         likely = self._ranked(named, {}, self._settings.least_score - _MORE)
         return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
 
@@ -190,9 +184,8 @@ class SentenceField:
         statement = named.statement
         if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names:
             return None
-        who = self._responsible.who(named)
-        if who:
-            return FieldCandidate(statement, _STATES, who, ("answers for it",))
+        if who := _responsible(named, self._answers):
+            return FieldCandidate(statement, _STATES, who, ("responsible for it",))
         cues = self._cue_spans(named)
         if cues is None:
             return None
@@ -203,7 +196,7 @@ class SentenceField:
         return FieldCandidate(statement, round(min(score, 1.0), 4), reasons=(reason,))
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
-        """The spans of the words that show the field; None where there are none but should be."""
+        """Return the spans of the words that indicate the field; None if required words are missing."""
         statement = named.statement
         states = find_states(statement.text)
         cues = _outside_mentions(self._cues.outside_names(statement.text, statement.offset), named)
@@ -219,7 +212,7 @@ class SentenceField:
         return cues
 
     def _lifecycle_spans(self, cues: list[Span], named: NamedStatement, states: Sequence[StateList]) -> list[Span]:
-        """Mentions of lifecycle events of the entity itself, and the list of its states."""
+        """Return the mentions of lifecycle events of the entity itself, and the list of its states."""
         statement = named.statement
         if statement.cells or not named.mentions:
             return cues
@@ -234,7 +227,7 @@ class SentenceField:
         ]
 
     def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
-        """The score of how plainly a statement gives the field for the entity, and the reason in words."""
+        """Score how directly a statement gives the field for the entity, and return the score with its reason."""
         statement = named.statement
         if self._settings.states and _states_of(named):
             return _STATES, "its states"
@@ -257,13 +250,13 @@ class SentenceField:
 
 
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
-    """The cues that are not part of the name itself: a "Vetting Certificate" is no certificate of anything."""
+    """Return the cues that are not part of the name: a "Vetting Certificate" is no certificate of a thing."""
     own = named.local_mentions
     return [(start, end) for start, end in cues if all(end <= first or start >= last for first, last in own)]
 
 
 def _states_of(named: NamedStatement) -> StateList | None:
-    """The states that are listed of the entity: it is their subject, not what their subject has or is in."""
+    """Return the listed states of the entity, if the entity itself is their subject."""
     statement = named.statement
     lists = find_states(statement.text)
     for start, end in named.local_mentions:
@@ -277,19 +270,18 @@ def _states_of(named: NamedStatement) -> StateList | None:
 
 
 def _figures(statement: TextStatement) -> list[Span]:
-    """Amounts, times and dates, which alone can make a rule, as in "is sent by 10.00 p.m."."""
+    """Return the spans of amounts, times and dates, which alone can make a rule: "is sent by 10.00 p.m."."""
     figures = _FIGURE.finditer(statement.text)
     return [match.span() for match in figures if match.start() >= statement.offset and not match[1]]
 
 
 def _has_cue_in_long_cell(statement: TextStatement, cues: Sequence[Span]) -> bool:
-    """Whether a cue is in a cell that is long enough to state something."""
     long = [cell for cell in statement.cells if len(cell.text.split()) >= _SENTENCE_WORDS]
     return any(cell.start <= statement.start + start < cell.end for cell in long for start, _ in cues)
 
 
 def _mention_score(statement: TextStatement, mention: Span, cues: Sequence[Span]) -> float:
-    """The score of a mention in its sentence: before the verb, near a cue, or elsewhere."""
+    """Return the score of a mention by its position: before the verb, near a cue, or elsewhere."""
     text, start = statement.text, statement.offset
     verb = min((at for at, _ in finite_verbs().spans(text) if at >= start), default=None)
     before = text[start : mention[0]]

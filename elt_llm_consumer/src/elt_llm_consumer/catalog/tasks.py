@@ -1,4 +1,4 @@
-"""Rows of the catalog: entities, defined terms with a proposed domain, and relationships."""
+"""Make the rows of the catalog: entities, defined terms with a proposed domain, and relationships."""
 
 import math
 from collections import defaultdict
@@ -23,30 +23,30 @@ from elt_llm_consumer.names.names import Names
 
 
 def model_field(source: ModelSource, entity: Entity, column: str) -> Cell:
-    """A property of an entity in the model: its id, name, type, domain or diagram."""
+    """Return a property of an entity in the model: its id, name, type, domain or diagram."""
     value = str(getattr(entity, column, ""))
     if not value:
-        return absent_cell("The model has none.")
-    return source_cell(value, source.of_entity(entity, value), "As the model is drawn.")
+        return absent_cell("The model has no value.")
+    return source_cell(value, source.of_entity(entity, value), "The model has this value.")
 
 
 def inventory_field(
     source: InventorySource | None, sheet: FactSheet | None, join: JoinPair | None, column: str
 ) -> Cell:
-    """A column of the fact sheet that an entity was joined to."""
+    """Return a column of the fact sheet that an entity was joined to."""
     if source is None:
         return absent_cell("No inventory was read.")
     if sheet is None or join is None:
-        return absent_cell("It is not in the inventory.")
+        return absent_cell("The inventory does not contain the entity.")
     value = fact_sheet_value(sheet, column)
     if not value:
-        return absent_cell("The inventory has none.")
-    cell = source_cell(value, source.of_fact_sheet(sheet, value, join.score), "As the inventory has it.")
+        return absent_cell("The inventory has no value.")
+    cell = source_cell(value, source.of_fact_sheet(sheet, value, join.score), "The inventory has this value.")
     return cell if join.by == "id" else cell.model_copy(update={"note": join.reason})
 
 
 def fact_sheet_value(sheet: FactSheet, column: str) -> str:
-    """A value of a fact sheet by the name of a column, in any case; relations by their kind; empty if there is none."""
+    """Return a value of a fact sheet by the name of a column or relation, in any case; empty without a value."""
     own = {"description", "status", "quality", "level", "parent", "name", "type", "display_name", "fact_sheet_id"}
     if column.casefold() in own:
         return " ".join(str(getattr(sheet, column.casefold()) or "").split())
@@ -56,20 +56,20 @@ def fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """A cell with evidence; without evidence, as its document is missing, a cell inferred from the source itself."""
+    """Return a cell with evidence, or else a cell inferred from the source, whose document is missing."""
     if evidence:
         return found_cell(value, evidence)
     return Cell(value=value, verdict="inferred", confidence=1.0, note=note)
 
 
 _VARIANT_RATIO = 85
-"""Percent of shared words from which two definitions are variants of one."""
+"""The least similarity, in percent, of two variants of one definition."""
 
 
 def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
-    """The definition of the term that an entity was joined to; a conflict if several differ.
+    """Return the definition of the term that an entity was joined to; a conflict if several differ.
 
-    Those that only spell out an abbreviation or refer elsewhere define nothing.
+    Definitions that only spell out an abbreviation or refer to another place are ignored.
     """
     defining = [one for one in definitions if not one.refers_to and one.pattern != "abbreviation" and " " in one.text]
     if not defining:
@@ -85,7 +85,7 @@ def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -
             verdict="conflict",
             evidence=tuple(one.evidence.model_copy(update={"about": one.text}) for one in different),
             confidence=min(one.evidence.score for one in different),
-            note=" ".join(filter(None, ["The texts define it differently.", note])),
+            note=" ".join(filter(None, ["The texts give different definitions.", note])),
         )
     score = join.score if join is not None else 1.0
     sure = round(min(score, max(one.evidence.score for one in defining)), 4)
@@ -101,7 +101,7 @@ _PLACES = 3
 
 @dataclass(frozen=True)
 class DomainProposal:
-    """The domain, empty if unknown, and the cells that explain it."""
+    """The proposed domain of a term, empty if unknown, and the cells that explain the proposal."""
 
     domain: str
     cells: Mapping[str, Cell]
@@ -109,7 +109,7 @@ class DomainProposal:
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """`count` votes for a domain; their `weight` is lower, the more statements name the entity."""
+    """Votes for a domain. The more statements name the entity, the lower is their `weight`."""
 
     domain: str
     entity: str
@@ -119,10 +119,11 @@ class _DomainVotes:
 
 
 def propose_domain(index: CatalogIndex, term: CatalogTerm) -> DomainProposal:
-    """The domain of the entities in the name and definition of a term (three votes each) and in its other statements.
+    """Propose a domain for a term by the entities that its name, definition and statements mention.
 
-    An existing domain needs half of the weight and three votes. Else it is the domain in the title over most
-    statements of the term, or a new one, if there are three statements, and half of them or more are under the title.
+    Entities in the name and definition have three votes each. An existing domain needs half of the weight and three
+    votes. Otherwise the domain is the title over most statements of the term, if there are at least three statements
+    and half of them are under that title. The title may name a new domain.
     """
     named = index.statements.of(term.name)
     votes = list(_votes(index, term, named))
@@ -137,7 +138,7 @@ def propose_domain(index: CatalogIndex, term: CatalogTerm) -> DomainProposal:
     title, under = most_common_heading(named)
     if len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
         return _propose_by_heading(index, title, under, len(named))
-    reason = "Too few statements name it with entities of one domain, or under one title."
+    reason = "Too few statements name the term with entities of one domain, or under one title."
     unknown = Cell(value="unknown", verdict="inferred", confidence=1.0, note=reason)
     return DomainProposal("", {"proposed_domain": absent_cell(reason), "domain_status": unknown})
 
@@ -146,7 +147,7 @@ def _propose_by_entities(domain: str, share: float, votes: Sequence[_DomainVotes
     entities = list(dict.fromkeys(vote.entity for vote in votes))
     evidence = tuple(dict.fromkeys(vote.evidence for vote in votes))[:_PLACES]
     named = ", ".join(entities[:_PLACES])
-    reason = f"It is named with {named} of this domain ({share:.0%} of what it is named with)."
+    reason = f"The texts name the term with {named} of this domain ({share:.0%} of the votes)."
     return _proposal(domain, "existing", evidence, share, reason)
 
 
@@ -154,7 +155,7 @@ def _propose_by_heading(index: CatalogIndex, title: str, under: Sequence[NamedSt
     places = [one.statement for one in under[:_PLACES]]
     evidence = [one.document.evidence(one.start, one.end, 0.5) for one in places]
     share = len(under) / total
-    reason = f"{len(under)} of {total} statements about it are under '{title}'."
+    reason = f"{len(under)} of {total} statements about the term are under '{title}'."
     domains = Names(sorted({one.domain for one in index.drawn.values() if one.domain}))
     named = domains.mentions(title)
     return _proposal(
@@ -193,12 +194,12 @@ def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatemen
             yield from (vote(one, _IN_STATEMENT, evidence) for one in others if one in domains)
 
 
-_NOT_IN_MODEL = "The model does not draw it."
+_NOT_IN_MODEL = "The model does not contain the term."
 
 
 @dataclass(frozen=True)
 class GatheredFields:
-    """The cells of a row without a model, the facts of those a model may write, and its prompts."""
+    """The cells of a row without a language model, and the facts and prompts of fields that a model may write."""
 
     cells: Mapping[str, Cell]
     facts: Mapping[str, FieldFacts] = field(repr=False)
@@ -206,8 +207,6 @@ class GatheredFields:
 
 
 class _CatalogTask(RowTask):
-    """A row of an entity or a term, with the fields from model, inventory and texts."""
-
     table = "entities"
 
     def __init__(
@@ -217,7 +216,7 @@ class _CatalogTask(RowTask):
         self._index, self._writer = index, writer
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """The row; the model's text is checked against the chunks in its prompt."""
+        """Return the row. The model's text is checked against the chunks in its prompt."""
         gathered: GatheredFields = material.gathered
         cells = dict(gathered.cells)
         if ask is not None and self._writer is not None:
@@ -234,7 +233,7 @@ class _CatalogTask(RowTask):
         entity: Entity | None,
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
-        """The material with the fields between `before` and `after`, in the order of the settings."""
+        """Return the material with the fields between `before` and `after`, in the order of the settings."""
         index = self._index
         facts = {
             name: text.facts(self.name, deeper=index.is_deeper(self.name), with_chunks=self._writer is not None)
@@ -263,7 +262,6 @@ class _CatalogTask(RowTask):
         return RowMaterial(inputs, tuple(prompts.values()), GatheredFields(cells, facts, prompts))
 
     def _source_field(self, settings: CatalogField, entity: Entity | None, to_sheet: JoinPair | None) -> Cell:
-        """A field of the model or the inventory."""
         context = self._index.context
         if settings.kind == "inventory":
             return inventory_field(context.inventory, self._index.sheet_of(to_sheet), to_sheet, settings.column)
@@ -273,14 +271,14 @@ class _CatalogTask(RowTask):
 
 
 class EntityTask(_CatalogTask):
-    """An entity of the model."""
+    """The row of an entity of the model."""
 
     def __init__(self, index: CatalogIndex, writer: FieldWriter | None, entity: Entity) -> None:
         super().__init__(index, writer, entity.id, entity.name, (entity.domain, entity.subgroup))
         self._entity = entity
 
     def material(self) -> RowMaterial:
-        """The cells of the entity from model, inventory and texts."""
+        """Return the cells of the entity from model, inventory and texts."""
         index, entity = self._index, self._entity
         to_sheet, to_term = index.to_sheets.of_left(entity.id), index.to_terms.of_left(entity.id)
         term = index.terms.get(to_term.right) if to_term else None
@@ -296,19 +294,19 @@ class EntityTask(_CatalogTask):
         model = self._index.context.model
         in_model = model.of_entity(self._entity) if model else ()
         if term is not None:
-            note = "It is drawn, and the texts define it."
+            note = "The model contains the entity, and the texts define it."
             return source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
         named = [one for one in self._index.statements.of(self.name) if one.mentions]
         if not named:
-            return source_cell("MODEL_ONLY", in_model, "It is drawn, and the texts do not name it.")
+            return source_cell("MODEL_ONLY", in_model, "The model contains the entity, but the texts do not name it.")
         best = next((one for one in named if one.certain), named[0])
         mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else 0.6)
-        return source_cell("BOTH", (*in_model, mention), "It is drawn, and the texts name it.")
+        return source_cell("BOTH", (*in_model, mention), "The model contains the entity, and the texts name it.")
 
     def _defined_term(self, term: CatalogTerm | None, joined: JoinPair | None) -> Cell:
         if term is None or joined is None:
             near = [one for one in self._index.to_terms.near if one.left == self.key]
-            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No defined term is the same.")
+            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No defined term matches the entity.")
         evidence: Evidence = term.definitions[0].evidence
         return Cell(value=term.name, verdict="found", evidence=(evidence,), confidence=joined.score, note=joined.reason)
 
@@ -316,8 +314,10 @@ class EntityTask(_CatalogTask):
         inventory = self._index.context.inventory
         if sheet is None or joined is None or inventory is None:
             near = [one for one in self._index.to_sheets.near if one.left == self.key]
-            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No fact sheet is the same.")
-        cell = source_cell(sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), "As the inventory has it.")
+            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No fact sheet matches the entity.")
+        cell = source_cell(
+            sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), "The inventory has this value."
+        )
         return cell.model_copy(update={"note": joined.reason, "confidence": joined.score})
 
     def _relationships(self) -> Cell:
@@ -328,13 +328,13 @@ class EntityTask(_CatalogTask):
             if self.key in {one.source.entity_id, one.target.entity_id}
         ]
         if model is None or not ends:
-            return absent_cell("The model draws none.")
+            return absent_cell("The model has no value.")
         evidence = [place for one in ends for place in model.of_relationship(one, one.sentence)]
-        return source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, "As the model is drawn.")
+        return source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, "The model has this value.")
 
 
 class CatalogTermTask(_CatalogTask):
-    """A term that the texts define and the model lacks, with the domain it may belong to."""
+    """The row of a term that the texts define and the model lacks, with a proposed domain."""
 
     def __init__(self, index: CatalogIndex, writer: FieldWriter | None, term: CatalogTerm) -> None:
         self._term, self._proposal = term, propose_domain(index, term)
@@ -342,11 +342,13 @@ class CatalogTermTask(_CatalogTask):
         super().__init__(index, writer, f"term/{term.key}", term.name, (domain, "") if domain else ())
 
     def material(self) -> RowMaterial:
-        """The cells of the term from inventory and texts."""
+        """Return the cells of the term from inventory and texts."""
         term, evidence = self._term, [self._term.definitions[0].evidence]
         before = {
-            "source": source_cell("HANDBOOK_ONLY", evidence, "The texts define it, and nobody drew it."),
-            "handbook_term": source_cell(term.name, evidence, "The texts define it."),
+            "source": source_cell(
+                "HANDBOOK_ONLY", evidence, "The texts define the term, but the model does not contain it."
+            ),
+            "handbook_term": source_cell(term.name, evidence, "The texts define the term."),
             **self._proposal.cells,
         }
         to_sheet = self._index.terms_to_sheets.of_left(term.key)
@@ -355,7 +357,7 @@ class CatalogTermTask(_CatalogTask):
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
-    """The contents of a cell without its scores, which change with documents that the cell has nothing to do with."""
+    """Return a cell without its scores, which unrelated documents change."""
     places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 
@@ -366,7 +368,7 @@ _NEAR_CHARACTERS = 80
 
 
 class RelationshipTask(RowTask):
-    """A line between two entities of the model. No model is asked about it."""
+    """The row of a line between two entities of the model. No language model is used."""
 
     table = "relationships"
 
@@ -377,7 +379,7 @@ class RelationshipTask(RowTask):
         self.group = (source.domain, source.subgroup) if source else ()
 
     def material(self) -> RowMaterial:
-        """The cells from the model, and the sentences that name both ends."""
+        """Return the cells from the model, and the sentences that name both ends."""
         drawn = self._relationship
         cells = {
             "source_entity": self._drawn(drawn.source.name),
@@ -392,15 +394,15 @@ class RelationshipTask(RowTask):
         return RowMaterial({"name": self.name, "cells": contents}, (), cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """The row as it was gathered."""
+        """Return the row with the gathered cells."""
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
     def _drawn(self, value: str) -> Cell:
         model = self._index.context.model
         if not value or model is None:
-            return absent_cell("The model draws none.")
+            return absent_cell("The model has no value.")
         return source_cell(
-            value, model.of_relationship(self._relationship, self._relationship.sentence), "As it is drawn."
+            value, model.of_relationship(self._relationship, self._relationship.sentence), "The model has this value."
         )
 
     def _in_the_texts(self) -> Cell:
@@ -413,17 +415,17 @@ class RelationshipTask(RowTask):
         ]
         best = sorted(both, key=lambda it: (-it[0], it[1].number))[: self._index.section.relationship_sentences]
         if not best:
-            return absent_cell("No sentence of the texts names both.")
+            return absent_cell("No sentence of the texts names both entities.")
         texts = tuple(one.content if one.cells else " ".join(one.text.split()) for _, one in best)
         evidence = [
             one.document.evidence(one.start, one.end, score, text)
             for (score, one), text in zip(best, texts, strict=True)
         ]
-        return found_cell(texts, evidence, method="extractive", note="Sentences that name both ends.")
+        return found_cell(texts, evidence, method="extractive", note="Sentences that name both entities.")
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:
-    """Higher if both are beyond doubt, and if they are close together."""
+    """Return a score that is higher if both mentions are certain, and if they are close together."""
     base = _BOTH_SURE if one.certain and other.certain else _ONE_UNSURE
     apart = min(max(a, c) - min(b, d) for a, b in one.mentions for c, d in other.mentions)
     return round(base + (_NEAR if apart <= _NEAR_CHARACTERS else 0), 4)

@@ -1,4 +1,4 @@
-"""Fields of an entity from the texts: from sentences, from tables, and from a search."""
+"""Read fields of an entity from the texts: from sentences, from tables, and from a search."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,41 +19,16 @@ _DEEPER = 2
 
 @dataclass(frozen=True)
 class FieldSearchResult:
-    """The chunks of a search, best first; by number, the statements in them with the score of their chunk, 0 to 1."""
+    """The chunks of a search, best first, and the scores (0 to 1) of the statements in them by number."""
 
     chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
     scores: Mapping[int, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
-NO_SEARCH_RESULT = FieldSearchResult()
-
-
-class FieldSearcher:
-    """Searches for the question of a field about an entity; without an engine or a question it returns no chunks."""
-
-    def __init__(self, engine: Engine | None, by_profile: Mapping[str, Engine], statements: StatementIndex) -> None:
-        """`by_profile` has the engines of fields that are searched for with a profile of their own."""
-        self._engine, self._by_profile, self._statements = engine, by_profile, statements
-
-    def search(self, settings: CatalogField, name: str, *, deeper: bool) -> FieldSearchResult:
-        """Return the chunks of the search. Raises RetrievalError if the whole search fails."""
-        engine = self._by_profile.get(settings.profile, self._engine)
-        if engine is None or not settings.question:
-            return NO_SEARCH_RESULT
-        question = settings.question.replace("{entity}", name)
-        found = engine.search(question, top_k=settings.top_k * (_DEEPER if deeper else 1))
-        scores: dict[int, float] = {}
-        for chunk in found.chunks:
-            for statement in self._statements.within(chunk.collection, chunk.source_id, chunk.span):
-                score = max(0.0, min(1.0, chunk.score))
-                scores[statement.number] = max(score, scores.get(statement.number, 0.0))
-        return FieldSearchResult(found.chunks, scores, found.notes if found.failed else ())
-
-
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
-"""Enough to appear beside sentences, but not as the value of the whole."""
+"""The score of a row about a kind of the entity, which is shown only beside sentences."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -62,7 +37,7 @@ NameKey = tuple[str, ...]
 
 
 class TableField:
-    """Finds the values of one field in tables whose columns have its headers."""
+    """Find the values of one field in tables whose columns have the headers of the field."""
 
     def __init__(self, headers: Sequence[str], statements: StatementIndex, record_words: Sequence[str]) -> None:
         self._names = names = statements.names
@@ -77,7 +52,7 @@ class TableField:
         ]
 
     def candidates(self, name: str) -> list[FieldCandidate]:
-        """The values of rows about a name, best first."""
+        """Return the values of rows about a name, best first."""
         keys = self._keys(name)
         found = []
         for statement, value in self._rows:
@@ -88,7 +63,7 @@ class TableField:
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
     def kinds(self, name: str) -> list[FieldCandidate]:
-        """The values of rows about kinds of the named: "Adult case files" under "Case File", with their names.
+        """Return the values of rows about kinds of a name, such as "Adult case files" for "Case File".
 
         A kind that has a name of its own is another entity.
         """
@@ -103,7 +78,7 @@ class TableField:
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
-        """The people and bodies that answer for a name, such as an office with the name in its duties."""
+        """Return people and bodies that are responsible for a name, such as an office with the name in its duties."""
         keys = self._keys(name)
         found = []
         for statement, duties in self._rows:
@@ -133,7 +108,7 @@ class TableField:
 
 
 def _subject(cells: Sequence[TableCell]) -> TableCell:
-    """The first cell that names the subject of the row: not its number."""
+    """Return the first cell that names the subject of the row, which is not the row's number."""
     return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
 
 
@@ -142,58 +117,69 @@ def _is_kind(key: NameKey, own: NameKey) -> bool:
 
 
 _BESIDE_TABLE = 0.85
-"""Where a table has the value, a sentence is added only if it is plainly about the entity."""
+"""The least score of a sentence that is added to a value from a table."""
 _SAME_RANK = 0.11
-"""Rows whose scores differ by no more may contradict each other; a weaker one does not."""
+"""The largest difference between the scores of rows that can contradict each other."""
 
 
 @dataclass(frozen=True)
 class FieldFacts:
-    """What the texts give for one field: the cell without a model, and the chunks a model may write from."""
+    """The facts for one field from the texts: a quoted cell, and the chunks that a language model may write from."""
 
     cell: Cell
     chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
 
 
 class TextField:
-    """Reads one field, of any entity, from the texts; safe to use from several threads."""
+    """Read one field of any entity from the texts; safe to use from several threads."""
 
     def __init__(
         self,
         settings: CatalogField,
         section: CatalogSection,
         statements: StatementIndex,
-        searcher: FieldSearcher,
-        defining: Collection[int],
+        engine: Engine | None,
+        defining: Collection[int],  # numbers of statements that only define terms
     ) -> None:
-        """`defining` are the numbers of statements that only define terms."""
         self.settings = settings
-        self._statements, self._searcher = statements, searcher
+        self._statements, self._engine = statements, engine
         self._defining = frozenset() if settings.definitions else frozenset(defining)
         self._sentences = SentenceField(settings, section.rule_words)
         self._table = TableField(settings.headers, statements, section.record_words)
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """The facts about `name`; `deeper` searches for twice as much. Raises RetrievalError."""
+        """Return the facts about `name`; `deeper` searches for twice as many chunks. Raises RetrievalError."""
         named = [one for one in self._statements.of(name) if self._counts(one)]
         most = self.settings.at_most * (_DEEPER if deeper else 1)
         values = self._table.candidates(name)
         kinds = [] if values or most <= 1 else self._table.kinds(name)
         if not named and not values and not kinds:
-            nothing = "The texts do not name it." if self._statements.statements else "No texts were read."
+            nothing = "The texts do not name the entity." if self._statements.statements else "No texts were read."
             return FieldFacts(absent_cell(nothing))
         if values and most <= 1:
             return FieldFacts(_table_cell(values))
         needed = with_chunks or self._sentences.depends_on_search(named, most)
-        search = self._searcher.search(self.settings, name, deeper=deeper) if named and needed else NO_SEARCH_RESULT
+        search = self._search(name, deeper=deeper) if named and needed else FieldSearchResult()
         sentences = [*self._sentences.candidates(named, search.scores), *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _combined_cell(values, sentences, most, " ".join(search.notes))
         return FieldFacts(cell, _chunks(sentences[:most], search) if with_chunks else ())
 
+    def _search(self, name: str, *, deeper: bool) -> FieldSearchResult:
+        if self._engine is None or not self.settings.question:
+            return FieldSearchResult()
+        question = self.settings.question.replace("{entity}", name)
+        found = self._engine.search(question, top_k=self.settings.top_k * (_DEEPER if deeper else 1))
+        scores: dict[int, float] = {}
+        for chunk in found.chunks:
+            for statement in self._statements.within(chunk.collection, chunk.source_id, chunk.span):
+                score = max(0.0, min(1.0, chunk.score))
+                scores[statement.number] = max(score, scores.get(statement.number, 0.0))
+        return FieldSearchResult(found.chunks, scores, found.notes if found.failed else ())
+
     def _counts(self, named: NamedStatement) -> bool:
-        """Whether a statement does more than define; a list of states may look like a definition, "A Loan is ..."."""
+        """Whether a statement does more than define. A list of states may look like a definition: "A Loan is ..."."""
         statement = named.statement
         defines = statement.number in self._defining
         return not defines or (self.settings.states and bool(find_states(statement.text)))
@@ -206,14 +192,14 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
     sure = [one for one in sentences if not values or one.score >= _BESIDE_TABLE]
     best = [*_distinct_candidates(values)[:1], *_distinct_candidates(sure)][:most]
     if not best:
-        return with_note(absent_cell("The texts name it, but state nothing of this."), note)
+        return with_note(absent_cell("The texts name the entity, but do not give this field."), note)
     contents = tuple(candidate.content for candidate in best)
     evidence = [_evidence(candidate, candidate.content if len(best) > 1 else "") for candidate in best]
     return found_cell(contents if most > 1 else contents[0], evidence, method="extractive", note=note)
 
 
 def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
-    """The value of the surest rows; a conflict if equally sure ones differ."""
+    """Return the value of the rows with the highest scores; a conflict if rows of similar score differ."""
     rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
     different = _distinct_candidates(rank)
     if len(different) > 1:
@@ -228,7 +214,7 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
 
 
 def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCandidate]:
-    """The first candidate of each content."""
+    """Return the first candidate of each content."""
     seen: dict[str, FieldCandidate] = {}
     for one in candidates:
         seen.setdefault(one.content.casefold().rstrip(" .;"), one)
@@ -241,13 +227,13 @@ def _evidence(candidate: FieldCandidate, about: str = "") -> Evidence:
 
 
 def _chunks(best: Sequence[FieldCandidate], search: FieldSearchResult) -> tuple[RetrievedChunk, ...]:
-    """The chunks of the search, and the best statements that are in none of them."""
+    """Return the chunks of the search, and the best statements that none of these chunks contains."""
     apart = [one.statement for one in best if one.statement.number not in search.scores]
     return (*(statement_chunk(one.document, one.start, one.end, one.headings) for one in apart), *search.chunks)
 
 
 def statement_chunk(document: CorpusDocument, start: int, end: int, headings: Iterable[str] = ()) -> RetrievedChunk:
-    """The words text[start:end] of a document as a chunk."""
+    """Return text[start:end] of a document as a chunk."""
     return RetrievedChunk(
         node_id=f"{document.document_id}:{start}:{end}",
         collection=document.collection,

@@ -1,4 +1,4 @@
-"""Fields that a language model writes from numbered chunks; each sentence is checked against them."""
+"""Write fields with a language model from numbered chunks, and check each sentence against the chunks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +26,12 @@ from elt_llm_consumer.sentences.claims import check_word_overlap, makes_claim, s
 
 _PROMPT = files("elt_llm_consumer.catalog").joinpath("field_prompt.txt").read_text(encoding="utf-8")
 _SURE = 0.85
-"""From this score on a sentence is plainly about the entity, whatever a model that finds nothing replies."""
+"""The least score of a sentence that is kept even if the model replies that it found nothing."""
 
 
 @dataclass(frozen=True)
 class FieldWriter:
-    """Asks a model for fields, and checks its text against the chunks in the prompt. `model` is its name."""
+    """Request fields from a model, and check its text against the chunks in the prompt. `model` is its name."""
 
     corpus: Corpus
     embedding: EmbeddingModel
@@ -42,9 +42,9 @@ class FieldWriter:
     def prompt(
         self, name: str, field: str, settings: CatalogField, forms: Sequence[str], facts: FieldFacts
     ) -> tuple[str, FieldFacts]:
-        """The prompt, and the facts with the chunks in it: the best that fit whole into the model's window.
+        """Return the prompt, and the facts with its chunks: the best chunks that fit whole into the model's window.
 
-        The prompt is empty without chunks to write from, and where the value is in a table as it is.
+        The prompt is empty without chunks, and where a table has the value.
         """
         if not settings.prompt or not facts.chunks:
             return "", facts
@@ -61,11 +61,10 @@ class FieldWriter:
         return _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
-        """The sentences of the model that the chunks support; the quoted cell if it wrote nothing usable.
+        """Return the sentences of the model that the chunks support, or the quoted cell if the reply is unusable.
 
-        The cell is only inferred if the quotes of a sentence are not about the topic.
-
-        Raises ModelError and its kin as `ask` does, but for an unusable reply.
+        If the quotes of a sentence are not about the topic, the cell is only inferred. Raises the errors of `ask`,
+        except for an unusable reply.
         """
         try:
             reply = ask(prompt)
@@ -89,7 +88,7 @@ class FieldWriter:
         kept = list(compress(sentences, stays))
         if not kept:
             heading = "The model wrote a heading, or words without a verb, which claim nothing."
-            return with_note(facts.cell, heading if any(empty) else "The chunks do not support what the model wrote.")
+            return with_note(facts.cell, heading if any(empty) else "The chunks do not support the text of the model.")
         off_topic = sum(not is_about for is_about in compress(topic.are_about(sentences, stays), stays))
         partly = sum(one.verdict == "partly" for one in kept)
         counts = {
@@ -97,7 +96,7 @@ class FieldWriter:
             - sum(supported),
             "Headings and words without a verb left out": sum(empty),
             "Sentences supported in part": partly,
-            "Sentences whose quotes are not about it": off_topic,
+            "Sentences whose quotes are not about the entity": off_topic,
         }
         return Cell(
             value=" ".join(one.text for one in kept),
@@ -110,7 +109,7 @@ class FieldWriter:
         )
 
     def _makes_claim(self, sentence: GroundedSentence) -> bool:
-        """Whether a sentence claims anything; a heading over one of its quotes, or within the same chunk, does not."""
+        """Whether a sentence claims anything. A heading over a quote or within the same chunk claims nothing."""
         titles: list[str] = []
         for quote in sentence.quotes:
             document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
@@ -133,7 +132,7 @@ class FieldWriter:
 
 
 def field_writer(context: JobContext) -> FieldWriter | None:
-    """The writer with the model of a job; None if the job has no model."""
+    """Return the writer with the model of a job; None if the job has no model."""
     if context.llm is None:
         return None
     tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()

@@ -1,1 +1,1 @@
-"""How well the texts cover a model: statements about each entity, and gaps on either side."""
+"""Measure how well the texts cover a model: statements about each entity, and gaps on either side."""

@@ -1,5 +1,6 @@
-"""Gaps: entities that the texts never name, and defined terms and rules without an entity."""
+"""Find gaps: entities that the texts never name, and defined terms and rules without an entity."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -27,7 +28,7 @@ def gap_table(
     defined: Mapping[str, Sequence[Definition]],
     classes: Mapping[str, Cell],
 ) -> Table:
-    """Build a row per entity and per defined term without one. `classes` are coverage cells by entity id."""
+    """Build a row per entity, and per term without an entity. `classes` are coverage cells by entity id."""
     rows = [_entity_row(context, one, joined.of_left(one.id), defined, classes[one.id]) for one in entities]
     rows += [_term_row(key, defined[key]) for key in joined.right_alone]
     return Table(name="gaps", columns=GAP_COLUMNS, rows=group_by_domain(rows))
@@ -67,8 +68,8 @@ def _term_row(key: str, definitions: Sequence[Definition]) -> Row:
     at = tuple(one.evidence for one in definitions)
     term = definitions[0].term
     cells = {
-        "gap": _gap_cell(HANDBOOK_ONLY, at, "No entity of the model has this name or an alias of it."),
-        "in_model": absent_cell("No entity of the model has this name or an alias of it."),
+        "gap": _gap_cell(HANDBOOK_ONLY, at, "No entity of the model has this name or one of its aliases."),
+        "in_model": absent_cell("No entity of the model has this name or one of its aliases."),
         "in_handbook": found_cell(term, at),
     }
     return Row(key=f"term/{key}", name=term, cells=cells)
@@ -83,31 +84,24 @@ def _gap_cell(gap: str, evidence: Sequence[Evidence], note: str) -> Cell:
 RULE_COLUMNS = ("rule", "section", "terms", "nearest_entity")
 
 
-class RuleFinder:
-    """Recognizes rules among statements; definitions, which only fix the meaning of a word, are not rules."""
-
-    def __init__(self, rules: RuleWords, definitions: Sequence[Definition]) -> None:
-        self._rules = rules
-        self._defining: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        for it in (one.evidence for one in definitions):
-            self._defining.setdefault((it.collection, it.document_id), []).append(it.span)
-
-    def is_rule(self, document: CorpusDocument, start: int, end: int) -> bool:
-        """Whether text[start:end] of a document is a rule."""
-        spans = self._defining.get((document.collection, document.document_id), ())
-        return self._rules.is_rule(document.text[start:end]) and not any(
-            begin < end and start < stop for begin, stop in spans
-        )
-
-
 def rules_table(
-    context: JobContext, entities: Sequence[Entity], names: Names, terms: Names, rules: RuleFinder
+    context: JobContext,
+    entities: Sequence[Entity],
+    names: Names,
+    terms: Names,
+    rules: RuleWords,
+    definitions: Sequence[Definition],
 ) -> Table:
     """Build a row for each rule without an entity: its text, its defined terms, and the nearest entity."""
+    defining: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for one in definitions:
+        defining[one.evidence.collection, one.evidence.document_id].append(one.evidence.span)
+    # Definitions only fix the meaning of a word and so are not rules.
     found_rules = [
         (document, start, end)
         for document in context.corpus.documents
         for start, end in _rules_naming_no_entity(context, document, names, rules)
+        if not any(first < end and start < last for first, last in defining[document.collection, document.document_id])
     ]
     nearest = _nearest(context, [document.text[start:end] for document, start, end in found_rules], entities)
     rows = [_row(*rule, terms, near) for rule, near in zip(found_rules, nearest, strict=True)]
@@ -115,7 +109,7 @@ def rules_table(
 
 
 def _rules_naming_no_entity(
-    context: JobContext, document: CorpusDocument, names: Names, rules: RuleFinder
+    context: JobContext, document: CorpusDocument, names: Names, rules: RuleWords
 ) -> Iterator[tuple[int, int]]:
     least = context.file.spec.coverage.least_rule_words
     for piece in document.pieces:
@@ -123,7 +117,7 @@ def _rules_naming_no_entity(
             continue
         if len(words(piece.text)) < least or names.mentions(piece.text):
             continue
-        if rules.is_rule(document, piece.start, piece.end):
+        if rules.is_rule(document.text[piece.start : piece.end]):
             yield piece.start, piece.end
 
 
@@ -133,7 +127,7 @@ def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tup
     cells = {
         "rule": found_cell(" ".join(evidence.quote.split()), [evidence]),
         "section": found_cell(evidence.section, [evidence]) if evidence.section else absent_cell(),
-        "terms": found_cell(named, [evidence]) if named else absent_cell("It contains no defined term."),
+        "terms": found_cell(named, [evidence]) if named else absent_cell("The rule contains no defined term."),
         "nearest_entity": Cell(value=near[0], verdict="inferred", confidence=near[1]) if near else absent_cell(),
     }
     path = document.outline.section_path(start)
@@ -143,11 +137,11 @@ def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tup
 
 
 def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entity]) -> list[tuple[str, float] | None]:
-    """The entity with the most similar name for each text, with the cosine; None without a similar one."""
+    """Return the entity with the most similar name and the cosine for each text; None without a similar entity."""
     if not texts or not entities:
         return [None] * len(texts)
     questions = np.stack([context.embedding.embed_question(entity.name) for entity in entities])
-    # The first words state what a rule is about, so a long rule may be truncated.
+    # A long rule may be truncated, because its first words state its subject.
     similar = embed_truncated(texts, context.embedding) @ questions.T
     best = similar.argmax(axis=1)
     scores = np.clip(similar[np.arange(len(texts)), best], 0, 1)

@@ -1,4 +1,4 @@
-"""The coverage job: how well the texts cover each entity of the model, and the gaps on either side."""
+"""The coverage job measures how well the texts cover each entity of the model, and finds gaps on either side."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from elt_llm_core.enterprise import Entity
 from elt_llm_core.errors import UsageError
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, RuleFinder, gap_table, rules_table
+from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, gap_table, rules_table
 from elt_llm_consumer.coverage.measure import (
     COVERAGE_CLASSES,
     CoverageMeasure,
@@ -51,23 +51,15 @@ COVERAGE_COLUMNS = (
 
 @dataclass(frozen=True)
 class EntityStatements:
-    """All statements about one entity."""
+    """All statements, headings and definitions about one entity."""
 
     statements: Sequence[MentionStatement]
     headings: Sequence[MentionStatement]
     definitions: Sequence[Definition]
 
 
-@dataclass(frozen=True)
-class _CoverageFacts:
-    measured: CoverageMeasure
-    evidence: tuple[Evidence, ...]
-    defined_at: tuple[Evidence, ...]
-    scores: tuple[float, ...]
-
-
 class CoverageTask(RowTask):
-    """Measures one entity and classifies its coverage, without a language model."""
+    """Measure one entity and classify its coverage, without a language model."""
 
     table = "coverage"
 
@@ -78,53 +70,49 @@ class CoverageTask(RowTask):
         self.group = tuple(filter(None, (entity.domain, entity.subgroup)))
 
     def material(self) -> RowMaterial:
-        """The counts, the quotes and the scores of the chunks found."""
-        found = self._found
+        """Return the finished cells, with the counts, quotes and scores that they depend on."""
+        found, section = self._found, self._section
         measured = measure_statements(
             found.statements, len(found.headings), self._rules, defined=bool(found.definitions)
         )
+        evidence, scores = self._evidence(), self._scores()
         defined_at = tuple(definition.evidence for definition in found.definitions)
-        gathered = _CoverageFacts(measured, self._evidence(), defined_at, self._scores())
         inputs: dict[str, Any] = {
             "entity": self._entity.to_json(),
             "measured": measured.__dict__,
-            "evidence": [place.to_json() for place in (*gathered.defined_at, *gathered.evidence)],
-            "scores": list(gathered.scores),
-            "thresholds": self._section.thresholds.model_dump(mode="json"),
+            "evidence": [place.to_json() for place in (*defined_at, *evidence)],
+            "scores": list(scores),
+            "thresholds": section.thresholds.model_dump(mode="json"),
         }
-        return RowMaterial(inputs, gathered=gathered)
-
-    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """The coverage class with its evidence and measure."""
-        it: _CoverageFacts = material.gathered
-        measured = it.measured
         of_model = self._context.model.of_entity(self._entity) if self._context.model else ()
-        kind = found_cell(self._entity.type, of_model) if self._entity.type and of_model else absent_cell()
         cells = {
-            "coverage": self._class(it),
-            "type": kind,
-            "defined": found_cell("yes", it.defined_at) if it.defined_at else absent_cell("No definition was found."),
+            "coverage": self._class(measured, (*defined_at[:1], *evidence), scores),
+            "type": found_cell(self._entity.type, of_model) if self._entity.type and of_model else absent_cell(),
+            "defined": found_cell("yes", defined_at) if defined_at else absent_cell("No definition was found."),
             "rules": _count_cell(measured.rules),
             "statements": _count_cell(measured.statements),
             "sections": _count_cell(measured.sections),
-            "chunks_found": _count_cell(len(it.scores)),
-            "best_score": _count_cell(max(it.scores, default=0.0)),
-            "mean_score": _count_cell(round(sum(it.scores) / len(it.scores), 4) if it.scores else 0.0),
+            "chunks_found": _count_cell(len(scores)),
+            "best_score": _count_cell(max(scores, default=0.0)),
+            "mean_score": _count_cell(round(sum(scores) / len(scores), 4) if scores else 0.0),
         }
-        return Row(key=self.key, name=self.name, group=self.group, cells=cells)
+        return RowMaterial(inputs, gathered=cells)
 
-    def _class(self, it: _CoverageFacts) -> Cell:
-        name = coverage_class(it.measured, self._section.thresholds)
-        evidence = (*it.defined_at[:1], *it.evidence)
+    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
+        """Return the row with the gathered cells."""
+        return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
+
+    def _class(self, measured: CoverageMeasure, evidence: Sequence[Evidence], scores: Sequence[float]) -> Cell:
+        name = coverage_class(measured, self._section.thresholds)
         if name == "ABSENT" or not evidence:
             note = "Neither the name nor an alias appears in the texts."
-            if it.scores:
-                note += f" {len(it.scores)} chunks are similar, the nearest with cosine {max(it.scores):.2f}."
+            if scores:
+                note += f" {len(scores)} chunks are similar, the nearest with cosine {max(scores):.2f}."
             return Cell(value=name, verdict="inferred", confidence=1.0, note=note)
-        return found_cell(name, evidence, confidence=1.0, note=it.measured.reason)
+        return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        """Order: rules before other statements, certain before uncertain, one per section before a second."""
+        """Return rules before other statements, certain before uncertain, one per section before a second."""
         statements = self._found.statements or self._found.headings
         seen: dict[str, int] = {}
         ranked = []
@@ -135,7 +123,7 @@ class CoverageTask(RowTask):
         return tuple(item[4].evidence(item[4].weight) for item in ranked[: self._section.evidence])
 
     def _scores(self) -> tuple[float, ...]:
-        """Cosines of the chunks found for the name that reach the threshold, best first."""
+        """Return the cosines of the chunks found for the name that reach the threshold, best first."""
         if self._context.engine is None:
             return ()
         chunks = self._context.engine.search(self._entity.name, top_k=self._section.passages).chunks
@@ -151,15 +139,15 @@ DOMAIN_COLUMNS = ("entities", *(name.lower() for name in COVERAGE_CLASSES), "sha
 
 
 class CoverageJob:
-    """Reads every text once, counts the statements about each entity, and searches for it, without a language model."""
+    """Count the statements about each entity, and search for each entity, without a language model."""
 
     kind = "coverage"
 
     def __init__(self, context: JobContext) -> None:
-        """Raises UsageError if the job names no model or no texts."""
+        """Prepare the job. Raises UsageError if it names no model or no texts."""
         if context.model is None or not context.corpus.documents:
             raise UsageError(
-                "A coverage job needs a model and texts to compare.",
+                "A coverage job needs a model and texts, but the job file names no model or no texts.",
                 hint=f"Give sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context
@@ -167,11 +155,11 @@ class CoverageJob:
         self._rules = RuleWords(self._section.rule_words, self._section.rule_openings)
 
     def tasks(self) -> Sequence[RowTask]:
-        """One task per entity, in the order of the model."""
+        """Return one task per entity, in the order of the model."""
         return [CoverageTask(self._context, one, self._statements_of(one), self._rules) for one in self._entities]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Tables: coverage, gaps, domains, rules_without_entity."""
+        """Return the tables coverage, gaps, domains and rules_without_entity."""
         known = {row.key: row for row in rows}
         measured = [one for one in self._entities if one.id in known]
         classes = {row.key: row.cells["coverage"] for row in rows}
@@ -181,7 +169,7 @@ class CoverageJob:
             Table(name="coverage", columns=COVERAGE_COLUMNS, rows=group_by_domain(known[one.id] for one in measured)),
             gaps,
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_row(*it) for it in domains)),
-            rules_table(self._context, self._entities, self._names, self._terms, RuleFinder(self._rules, self._found)),
+            rules_table(self._context, self._entities, self._names, self._terms, self._rules, self._found),
         )
         file = self._context.file
         return JobResult(
@@ -204,7 +192,6 @@ class CoverageJob:
 
     @cached_property
     def _definitions(self) -> Mapping[str, list[Definition]]:
-        """Definitions by term key."""
         found: dict[str, list[Definition]] = {}
         for one in self._found:
             found.setdefault(term_name_key(definition_names(one)[0]), []).append(one)

@@ -11,13 +11,13 @@ from elt_llm_consumer.names.mention_index import MentionStatement
 CoverageClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
 COVERAGE_CLASSES: tuple[CoverageClass, ...] = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
-# "A1.3", "12.", "(b)", "§ 4": numbered paragraphs of a rule book are rules, with any verb.
+# Numbered paragraphs of a rule book ("A1.3", "12.", "§ 4") are rules, whatever their verb.
 _NUMBERED = re.compile(r"\s{0,4}(?:§\s?)?(?:[A-Z]{1,3}[-.]?)?\d{1,3}(?:\.\d{1,3}){1,4}[.)]?\s")
 
 
 @dataclass(frozen=True)
 class CoverageMeasure:
-    """Counts for one entity. `rules` and `statements` count uncertain ones by half; `sections` contain them."""
+    """Counts for one entity. An uncertain statement or rule counts as one half."""
 
     defined: bool
     statements: float
@@ -27,7 +27,7 @@ class CoverageMeasure:
 
     @property
     def reason(self) -> str:
-        """The counts in words."""
+        """Return the counts in words."""
         parts = [
             "defined" if self.defined else "not defined",
             f"{_count_text(self.rules, 'rule')} and {_count_text(self.statements, 'statement')}"
@@ -43,7 +43,7 @@ def _count_text(number: float, one: str) -> str:
 
 
 class RuleWords:
-    """Recognizes rules among statements."""
+    """Recognise rules among statements."""
 
     def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
         self._within = _any_word_pattern(rule_words)
@@ -64,7 +64,7 @@ def _any_word_pattern(words: Sequence[str]) -> "re.Pattern[str] | None":
 
 
 def _is_rule_word(match: "re.Match[str]") -> bool:
-    """Whether a word is a rule word; a capitalized one within a statement is a name or a month: "in May"."""
+    """Whether a word is a rule word. A capitalised word within a statement is a name or a month: "in May"."""
     return match.group()[0].islower() or not match.string[: match.start()].strip()
 
 
@@ -82,7 +82,7 @@ def measure_statements(
 
 
 def coverage_class(measured: CoverageMeasure, bounds: CoverageThresholds) -> CoverageClass:
-    """Return the class; ABSENT only if no text has the name or an alias, not even in a heading."""
+    """Return the coverage class; ABSENT only if no text or heading has the name or an alias."""
     if measured.statements == 0 and measured.headings == 0 and not measured.defined:
         return "ABSENT"
     enough = bounds.strong_sections_if_defined if measured.defined else bounds.strong_sections

@@ -1,1 +1,1 @@
-"""The output formats of a job's result, one file each."""
+"""The output formats of a job's result."""

@@ -1,11 +1,11 @@
-"""CSV: a file for each table, and one with all evidence; the columns are shared with XLSX."""
+"""Write CSV: one file per table, and one file with all evidence. XLSX shares the columns."""
 
 import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
-from elt_llm_consumer.evidence import Cell, JobResult, Row, Table
+from elt_llm_consumer.evidence import JobResult, Row, Table
 from elt_llm_consumer.export.text import escape_formula, evidence_places, value_text, write_atomically
 
 REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
@@ -35,13 +35,13 @@ SheetLine = tuple[str | int | float, ...]
 
 
 def column_names(table: Table) -> tuple[str, ...]:
-    """Column names of a table: the row's identity, the review columns, and three columns per field."""
+    """Return the column names of a table: identity, review columns, and three columns per field."""
     fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
     return (*IDENTITY_COLUMNS, *_group_columns(table), *REVIEW_COLUMNS, "review_stale", *fields, "notes")
 
 
 def row_values(table: Table, row: Row) -> SheetLine:
-    """The values of one row, one per column."""
+    """Return the values of one row, one value per column."""
     groups = _group_columns(table)
     filled = (*row.group, *[""] * len(groups))[: len(groups)]
     fields = [part for column in table.columns for part in _field_values(row, column)]
@@ -52,7 +52,7 @@ def row_values(table: Table, row: Row) -> SheetLine:
 
 
 def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
-    """All evidence of all cells, one value per EVIDENCE_COLUMNS; a cell without evidence has one line."""
+    """Yield all evidence of all cells, one value per EVIDENCE_COLUMNS; one line for a cell without evidence."""
     for table in result.tables:
         for row in table.rows:
             for column in table.columns:
@@ -77,7 +77,7 @@ def _cell_lines(table: Table, row: Row, column: str) -> Iterator[SheetLine]:
 def _group_columns(table: Table) -> tuple[str, ...]:
     deepest = max((len(row.group) for row in table.rows), default=0)
     names = [*table.groups, *(f"group_{number + 1}" for number in range(len(table.groups), deepest))][:deepest]
-    return tuple(f"group: {name}" if name in table.columns else name for name in names)  # unique names
+    return tuple(f"group: {name}" if name in table.columns else name for name in names)  # column names must be unique
 
 
 def _field_values(row: Row, column: str) -> tuple[str | int | float, str, str]:
@@ -85,19 +85,15 @@ def _field_values(row: Row, column: str) -> tuple[str | int | float, str, str]:
     if cell is None:
         return "", "", ""
     value = cell.value if isinstance(cell.value, int | float) else value_text(cell.value)
-    return value, cell.verdict, _evidence_text(cell)
-
-
-def _evidence_text(cell: Cell) -> str:
-    """The locations of the evidence, and the reason unless the value was simply found."""
-    parts = (evidence_places(cell), "" if cell.verdict == "found" else cell.note)
-    return "\n".join(part for part in parts if part)
+    reason = "" if cell.verdict == "found" else cell.note
+    return value, cell.verdict, "\n".join(filter(None, (evidence_places(cell), reason)))
 
 
 def write_csv(result: JobResult, path: Path) -> list[Path]:
-    """Write `NAME.TABLE.csv` for each table and `NAME.evidence.csv`; returns their paths. `path` is NAME.csv.
+    """Write `NAME.TABLE.csv` for each table and `NAME.evidence.csv`; return their paths. `path` is NAME.csv.
 
-    RFC 4180 with UTF-8 and a byte order mark; text that a spreadsheet would run as a formula gets an apostrophe.
+    The format is RFC 4180 with UTF-8 and a byte order mark. Text that a spreadsheet would run as a formula gets an
+    apostrophe.
     """
     files = {
         table.name: (column_names(table), [row_values(table, row) for row in table.rows]) for table in result.tables
@@ -112,7 +108,7 @@ def write_csv(result: JobResult, path: Path) -> list[Path]:
 
 
 def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False, guard: bool = True) -> bytes:
-    """Encode lines as UTF-8 CSV; text is guarded against formulas unless only a program reads the file."""
+    """Encode lines as UTF-8 CSV. Text is guarded against formulas unless only a program reads the file."""
     buffer = StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     for one in lines:

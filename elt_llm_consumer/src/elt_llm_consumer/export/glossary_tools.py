@@ -9,16 +9,16 @@ from elt_llm_consumer.evidence import JobResult, ReviewStatus, Row
 from elt_llm_consumer.export.csv import csv_bytes
 from elt_llm_consumer.export.text import one_line, printable, safe_name, source_note, value_text, write_atomically
 
-_MAX_NAME_LENGTH = 200  # characters; the tools allow 256, including an appended number
+_MAX_NAME_LENGTH = 200  # characters; the tools allow 256 with an appended number
 _TABLES = ("terms", "entities")
 _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
 
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """One entry. `path` are its ancestors, outermost first; `name` is unique below it; `title` is the original name.
+    """A glossary entry. `name` is unique below `path`, its ancestors from the outermost; `title` is the full name.
 
-    `synonyms` and `related` are names from the documents; `disputed` means that its definitions contradict each other.
+    `synonyms` and `related` are names from the documents. `disputed` means that the definitions contradict each other.
     """
 
     key: str
@@ -37,9 +37,10 @@ class GlossaryTerm:
 
 
 def glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
-    """The terms, or else the entities, of the result in order; empty if it has neither.
+    """Return the terms, or else the entities, of the result in order; empty if it has neither.
 
-    `fit` removes what the tool does not allow in names. A name that then repeats below its path gets a number.
+    `fit` removes characters that the tool does not allow in names. A name that then repeats below its path gets a
+    number.
     """
     taken: set[tuple[str, ...]] = set()
     return [
@@ -52,12 +53,12 @@ def glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[Glossar
 
 
 def names_by_title(terms: list[GlossaryTerm], name_of: Callable[[GlossaryTerm], str]) -> Mapping[str, str]:
-    """Fitted names by lower-case title; the first of two equal titles wins."""
+    """Return fitted names by lower-case title. The first of two terms with equal titles is used."""
     return {term.title.casefold(): name_of(term) for term in reversed(terms)}
 
 
 def parent_paths(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
-    """All distinct ancestor paths of the terms, outermost first."""
+    """Return all distinct ancestor paths of the terms, outermost first."""
     found: dict[tuple[str, ...], None] = {}
     for term in terms:
         for depth in range(1, len(term.path) + 1):
@@ -71,7 +72,6 @@ def _path(row: Row, fit: Callable[[str], str]) -> tuple[str, ...]:
 
 
 def _fitted_name(name: str, fit: Callable[[str], str]) -> str:
-    """The fitted name, or a substitute if nothing remains."""
     fitted = safe_name(fit(name)) or "Unnamed"
     return fitted if len(fitted) <= _MAX_NAME_LENGTH else f"{fitted[:_MAX_NAME_LENGTH].rstrip()}…"
 
@@ -114,7 +114,7 @@ def _plain(text: str) -> str:
     return one_line(printable(text))
 
 
-# "Create, import, export, and manage glossary terms", Microsoft Learn (classic glossary).
+# The columns are documented in "Create, import, export, and manage glossary terms" on Microsoft Learn.
 _PURVIEW_HEADER = (
     "Name,Nick Name,Status,Definition,Acronym,Resources,Related Terms,Synonyms,Stewards,Experts,Parent Term Name"
 )
@@ -156,7 +156,7 @@ def _purview_term(term: GlossaryTerm, names: Mapping[str, str]) -> dict[str, str
     }
 
 
-# OpenMetadata's glossaryCsvDocumentation.json.
+# The columns are documented in OpenMetadata's glossaryCsvDocumentation.json.
 _OPENMETADATA_HEADER = (
     "parent,name*,displayName,description,synonyms,relatedTerms,references,tags,reviewers,owner,glossaryStatus,color,"
     "iconURL,extension"

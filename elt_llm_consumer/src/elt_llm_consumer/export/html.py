@@ -1,4 +1,4 @@
-"""HTML: one page that loads nothing, with search, filters, the evidence of every cell, a heat map and a graph."""
+"""Write HTML: one page that loads nothing, with search, filters, evidence of every cell, a heat map and a graph."""
 
 import hashlib
 import json
@@ -12,9 +12,9 @@ from elt_llm_consumer.evidence import JobResult, Row, Table
 from elt_llm_consumer.export.text import printable, rows_by_group, value_text, write_atomically
 
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
-"""Columns that may name an end of a relationship."""
+"""Columns that may name the source or the target of a relationship."""
 _COLUMNS = 4
-_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # drawing units, as below
+_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # in drawing units, as the constants below
 _BOX_GAP, _MARGIN = 60, 20
 _LEFT = 90  # space for lines that bend out of the first column
 
@@ -22,7 +22,7 @@ _LEFT = 90  # space for lines that bend out of the first column
 def relationship_graph(result: JobResult) -> dict[str, Any] | None:
     """Lay out nodes, domains and edges; None without relationships.
 
-    Entities named only by relationships are in a box without a name. Equal results give equal drawings.
+    Entities that only relationships name are in a box without a name. Equal results give equal drawings.
     """
     edges = [row for table in result.tables if table.name == "relationships" for row in table.rows]
     edges = [row for row in edges if all(_end_name(row, end) for end in _END_COLUMNS)]
@@ -40,7 +40,6 @@ def _end_name(row: Row, end: str) -> str:
 
 
 def _names_by_domain(result: JobResult, edges: Sequence[Row]) -> Mapping[str, list[str]]:
-    """Entity names by domain."""
     known = {row.name: row.group[0] if row.group else "" for table in result.tables for row in table.rows}
     found: dict[str, list[str]] = {}
     for name in sorted({_end_name(row, end) for row in edges for end in _END_COLUMNS}):
@@ -49,7 +48,7 @@ def _names_by_domain(result: JobResult, edges: Sequence[Row]) -> Mapping[str, li
 
 
 def _layout_boxes(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int, int]:
-    """Lay out nodes and boxes: each box goes to the first of the shortest columns."""
+    """Lay out nodes and boxes. Each box goes to the first of the shortest columns."""
     columns = [_MARGIN] * min(_COLUMNS, len(domains))
     nodes: list[dict[str, Any]] = []
     boxes: list[dict[str, Any]] = []
@@ -70,7 +69,7 @@ CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
 
 def heat_map(result: JobResult) -> dict[str, Any] | None:
-    """Counts and shares, 0 to 1, for each domain; None if no table has domains."""
+    """Return counts and shares (0 to 1) for each domain; None if no table has domains."""
     for table in result.tables:
         if table.name != "relationships" and any(row.group for row in table.rows):
             return _domain_counts(table)
@@ -85,7 +84,7 @@ def _domain_counts(table: Table) -> dict[str, Any]:
             return CLASS_COLUMN in row.cells and value_text(row.cells[CLASS_COLUMN].value) == name
         return name in row.cells and row.cells[name].verdict == "found"
 
-    # A field that is never found is always inferred; a row of zeros would look like a gap.
+    # A field that is never found is always inferred, and its zeros would look like gaps.
     found = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
     columns = list(CLASSES) if by_class else found
     lines: list[dict[str, Any]] = []
@@ -118,7 +117,10 @@ def html_report(result: JobResult) -> str:
     return frame.render(
         title=f"{result.kind.capitalize()}: {printable(result.job)}",
         subtitle=printable(result.description),
-        figures=[(name.replace("_", " "), _figure_text(value)) for name, value in result.figures.items()],
+        figures=[
+            (name.replace("_", " "), f"{value:.3g}" if isinstance(value, float) else str(value))
+            for name, value in result.figures.items()
+        ],
         notes=[printable(note) for note in result.notes],
         script=Markup(script),  # noqa: S704 - a file of this package
         style=Markup(style),  # noqa: S704 - our own file
@@ -129,13 +131,9 @@ def html_report(result: JobResult) -> str:
 
 
 def _script_safe_json(value: dict[str, Any]) -> str:
-    """JSON without characters that could open or close markup."""
+    """Return JSON without characters that could open or close markup."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _figure_text(value: float | str) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _read_part(name: str) -> str:

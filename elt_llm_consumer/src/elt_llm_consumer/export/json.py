@@ -1,4 +1,4 @@
-"""JSON: the whole result, entities nested by domain, with its JSON Schema (`docs/schemas/job_result.schema.json`)."""
+"""Write JSON: the whole result, entities nested by domain, with its schema `docs/schemas/job_result.schema.json`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,14 @@ def job_result_schema() -> dict[str, Any]:
     """Return the JSON Schema, with rows as in `elt_llm_consumer.evidence`."""
     row = Row.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = row.pop("$defs")
-    definitions |= {"Row": row, "Subgroup": _subgroup_schema(), "Domain": _domain_schema(), "Table": _table_schema()}
+    subgroup = {**_TEXT, "description": "Empty for rows of the domain itself."}
+    domain = {**_TEXT, "description": "Empty for rows without a domain."}
+    definitions |= {
+        "Row": row,
+        "Subgroup": _closed_object({"name": subgroup, "entities": _list_of(_reference("Row"))}),
+        "Domain": _closed_object({"name": domain, "subgroups": _list_of(_reference("Subgroup"))}),
+        "Table": _table_schema(),
+    }
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Result of a batch job",
@@ -32,16 +39,6 @@ def job_result_schema() -> dict[str, Any]:
         "tables": {"type": "object", "additionalProperties": _reference("Table")},
     }
     return {**about, **_closed_object(properties), "$defs": dict(sorted(definitions.items()))}
-
-
-def _subgroup_schema() -> dict[str, Any]:
-    name = {**_TEXT, "description": "Empty for rows of the domain itself."}
-    return _closed_object({"name": name, "entities": _list_of(_reference("Row"))})
-
-
-def _domain_schema() -> dict[str, Any]:
-    name = {**_TEXT, "description": "Empty for rows without a domain."}
-    return _closed_object({"name": name, "subgroups": _list_of(_reference("Subgroup"))})
 
 
 def _table_schema() -> dict[str, Any]:
@@ -82,7 +79,7 @@ def write_json(result: JobResult, path: Path) -> list[Path]:
 
 
 def result_json(result: JobResult, *, only: str = "") -> dict[str, Any]:
-    """The result as JSON: a table with grouped rows has `domains`, any other has `rows`."""
+    """Return the result as JSON values. A table with grouped rows has `domains`, any other table has `rows`."""
     return {
         "format": FORMAT_VERSION,
         "job": result.job,
@@ -95,7 +92,7 @@ def result_json(result: JobResult, *, only: str = "") -> dict[str, Any]:
 
 
 def json_text(value: Mapping[str, Any]) -> bytes:
-    """JSON with two spaces per level, keys in order, UTF-8, and a final line break."""
+    """Return JSON with two spaces per level, keys in order, UTF-8, and a final line break."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
@@ -103,12 +100,14 @@ def _table(table: Table) -> dict[str, Any]:
     head: dict[str, Any] = {"columns": list(table.columns)}
     if not any(row.group for row in table.rows):
         return {**head, "rows": _rows(table.rows)}
-    return {**head, "domains": [_domain(name, rows) for name, rows in rows_by_group(table.rows, 0).items()]}
-
-
-def _domain(name: str, rows: Sequence[Row]) -> dict[str, Any]:
-    subgroups = rows_by_group(rows, 1).items()
-    return {"name": name, "subgroups": [{"name": inner, "entities": _rows(found)} for inner, found in subgroups]}
+    domains = [
+        {
+            "name": name,
+            "subgroups": [{"name": inner, "entities": _rows(found)} for inner, found in rows_by_group(rows, 1).items()],
+        }
+        for name, rows in rows_by_group(table.rows, 0).items()
+    ]
+    return {**head, "domains": domains}
 
 
 def _rows(rows: Sequence[Row]) -> list[dict[str, Any]]:

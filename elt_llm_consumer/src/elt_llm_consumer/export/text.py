@@ -1,4 +1,4 @@
-"""Values as text for sheets and other programs, and atomic file writes."""
+"""Convert values to text for sheets and other programs, and write files atomically."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from elt_llm_consumer.evidence import Cell, Evidence, Row, Value
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` beside `path`, flush it to disk, and rename it to `path`.
 
-    Readers see the old or the new file, even after a crash. Raises StoreError with path and cure.
+    Readers see the old or the new file, even after a crash. Raises StoreError with the path and advice.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -26,18 +26,18 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
         sync_file(path.parent)
-    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
+    except (OSError, ValueError) as error:  # a path with a null byte raises ValueError
         with suppress(OSError, ValueError):
             beside.unlink(missing_ok=True)
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise StoreError(
             f"{str(path).replace(chr(0), '?')} cannot be written: {reason}.",
-            hint="Choose another outputs.folder in the job file, or free space there; finished rows are kept.",
+            hint="Choose another outputs.folder in the job file, or free space there; finished rows are not lost.",
         ) from error
 
 
 def rows_by_group(rows: Iterable[Row], depth: int) -> dict[str, list[Row]]:
-    """Return the rows by the group name at a depth, in order of first appearance; the name is empty without a group."""
+    """Return the rows by the group name at a depth, in order of first appearance; "" is the name of no group."""
     grouped: dict[str, list[Row]] = {}
     for row in rows:
         grouped.setdefault(row.group[depth] if len(row.group) > depth else "", []).append(row)
@@ -47,39 +47,39 @@ def rows_by_group(rows: Iterable[Row], depth: int) -> dict[str, list[Row]]:
 # Characters that start a formula or command in spreadsheets, including full-width forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _NOT_PRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
-# Characters that programs skip first: spaces and invisible ones.
+# Spaces and invisible characters, which programs skip at the start of a cell.
 _INVISIBLE = " \u00a0\u200b\u200c\u200d\u2060\ufeff"
 FORMULA_ESCAPE = "'"
 
 
 def value_text(value: Value, between: str = "\n") -> str:
-    """A value as text: empty for None, several joined by `between`."""
+    """Return a value as text, with several values joined by `between`; empty for None."""
     if value is None:
         return ""
     return between.join(value) if isinstance(value, tuple) else str(value)
 
 
 def printable(text: str) -> str:
-    """Text with characters that XML and terminals do not allow replaced by U+FFFD."""
+    """Replace characters that XML and terminals do not allow by U+FFFD."""
     return _NOT_PRINTABLE.sub("\ufffd", text)
 
 
 def escape_formula(text: str) -> str:
     """Prefix text that a spreadsheet would run as a formula with an apostrophe.
 
-    See OWASP, "CSV Injection". `unescape_formula` removes the apostrophe.
+    OWASP describes this attack under "CSV Injection". `unescape_formula` removes the apostrophe.
     """
     text = printable(text)
     return FORMULA_ESCAPE + text if _is_formula(text) else text
 
 
 def unescape_formula(text: str) -> str:
-    """The text before `escape_formula`, apart from replaced characters."""
+    """Return the text before `escape_formula`, apart from replaced characters."""
     return text[1:] if text[:1] == FORMULA_ESCAPE and _is_formula(text[1:]) else text
 
 
 def safe_name(text: str) -> str:
-    """A name for import files: on one line, and without a first character that would need an apostrophe.
+    """Return a name for import files: one line, and no first character that would need an apostrophe.
 
     With an apostrophe in its own cell but not within a path, a name would differ from itself.
     """
@@ -92,16 +92,16 @@ def _is_formula(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Text with each run of white space replaced by one space."""
+    """Replace each run of white space by one space."""
     return " ".join(text.split())
 
 
 def evidence_places(cell: Cell) -> str:
-    """The distinct locations of a cell's evidence, joined by "; "."""
+    """Return the distinct locations of a cell's evidence, joined by "; "."""
     return "; ".join(dict.fromkeys(evidence.place for evidence in cell.evidence))
 
 
 def source_note(evidence: tuple[Evidence, ...]) -> str:
-    """A note such as "Source: handbook.pdf, page 8; policy.md"; empty without evidence."""
+    """Return a note such as "Source: handbook.pdf, page 8; policy.md"; empty without evidence."""
     listed = "; ".join(dict.fromkeys(place.place for place in evidence))
     return f"Source: {listed}" if listed else ""

@@ -26,7 +26,6 @@ def write_outputs(result: JobResult, outputs: OutputsSection, folder: Path, name
 
 
 def _writers(outputs: OutputsSection) -> Mapping[OutputFormat, tuple[str, Callable[[JobResult, Path], list[Path]]]]:
-    """File suffix and writer by format."""
     glossary = outputs.glossary_name
     return {
         "json": (".json", write_json),

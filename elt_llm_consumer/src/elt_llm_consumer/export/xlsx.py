@@ -1,4 +1,4 @@
-"""XLSX: one sheet per table, with links to a sheet with all evidence."""
+"""Write XLSX: one sheet per table, with links to a sheet with all evidence."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 _MAX_CELL_LENGTH = 32_767  # characters per cell
-_CUT_NOTE = " … (whole in the JSON)"
-_MAX_LINKS = 65_000  # per sheet; Excel allows 65,530
+_CUT_NOTE = " … (full text in the JSON file)"
+_MAX_LINKS = 65_000  # links per sheet; Excel allows 65,530
 _SHEET_NAME = 31
 _EVIDENCE = "Evidence"
 _WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30}
 _WIDE, _MIDDLE, _NARROW = 45, 24, 12  # characters
-_LONG, _SHORT = 60, 16  # bounds, in characters of the longest value, for this column width
+_LONG, _SHORT = 60, 16  # lengths of the longest value, in characters, from which or up to which a column has this width
 _HIDDEN = ("table", "key")
-"""Columns for reading a sheet back, not for people."""
-_ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points: show four lines of a row with long texts
+"""Hidden columns, by which `elt-llm review import` recognises a row."""
+_ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points; enough for four lines of a long text
 _COLOURS = {"found": "#E2F0D9", "inferred": "#FFF2CC", "absent": "#EDEDED", "conflict": "#F8CBAD"}
 _CREATED = datetime(2000, 1, 1)  # noqa: DTZ001 - the same in every file, and a sheet knows no zone
 
@@ -65,14 +65,12 @@ def write_xlsx(result: JobResult, path: Path) -> list[Path]:
 
 
 class _Sheets:
-    """Formats the sheets of one workbook alike."""
-
     def __init__(self, workbook: "Workbook") -> None:
         self._workbook = workbook
         self._head: Format = workbook.add_format(
             {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#D9E2F3"}
         )
-        # quote_prefix: text stays text after somebody edits the cell.
+        # With quote_prefix, text stays text after somebody edits the cell.
         self._text: Format = workbook.add_format({"text_wrap": True, "valign": "top", "quote_prefix": True})
         self._number: Format = workbook.add_format({"valign": "top"})
         self.link: Format = workbook.add_format(
@@ -114,13 +112,13 @@ class _Sheets:
 
 
 def fit_cell_text(text: str) -> str:
-    """Truncate text to the cell limit with a note where the full text is."""
+    """Truncate text to the cell limit, with a note that the JSON file has the full text."""
     text = printable(text)
     return text if len(text) <= _MAX_CELL_LENGTH else text[: _MAX_CELL_LENGTH - len(_CUT_NOTE)] + _CUT_NOTE
 
 
 def _first_lines(evidence: Sequence[SheetLine]) -> dict[tuple[str, str, str], int]:
-    """The first evidence line, from 1, of each table, key and field."""
+    """Return the number of the first evidence line, from 1, of each table, key and field."""
     found: dict[tuple[str, str, str], int] = {}
     for number, values in enumerate(evidence, start=2):
         found.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
@@ -156,7 +154,7 @@ def _width(title: str, longest: int) -> int:
 
 
 def _outline(sheet: str, title: str) -> dict[str, int | bool]:
-    """Outline level of a column: columns for reading back are hidden, those beside a value can be collapsed."""
+    """Return the outline of a column: identity columns are hidden, verdicts and evidence can be collapsed."""
     if sheet != _EVIDENCE and title in _HIDDEN:
         return {"hidden": True}
     return {"level": 1} if title.endswith((": verdict", ": evidence")) else {}

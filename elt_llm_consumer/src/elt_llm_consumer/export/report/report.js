@@ -4,11 +4,11 @@ const panel = document.getElementById("panel");
 const tabs = document.getElementById("tabs");
 const VERDICTS = ["found", "inferred", "absent", "conflict"];
 const MOST_SHOWN = 300;
-const TELLING = ["definition", "formal_definition", "inventory_description", "description", "domain_context"];
-const HOW = { rule: "by rule", extractive: "quoted", llm: "written by a language model", curated: "put there by a reviewer" };
-const SHORT = 20; // characters of a value that its note explains
+const DESCRIPTIVE = ["definition", "formal_definition", "inventory_description", "description", "domain_context"];
+const HOW = { rule: "by rule", extractive: "quoted", llm: "written by a language model", curated: "entered by a reviewer" };
+const SHORT = 20; // most characters of a value that is shown with its note
 
-// Text is only ever put in as text: nothing a document says can become a part of this page.
+// Document text is inserted only as text, so that it cannot become markup or script of this page.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -61,11 +61,11 @@ function fieldOf(name, cell) {
   if (cell.verdict === "absent" && !cell.evidence.length && !cell.curation) return absentField(name, cell);
   const how = [HOW[cell.method], cell.model, `confidence ${cell.confidence.toFixed(2)}`];
   if (cell.curation) how.push(`by ${cell.curation.by}, ${cell.curation.at}`);
-  const told = make("div", {}, make("p", {}, make("span", { class: `badge ${cell.verdict}` }, cell.verdict),
+  const detail = make("div", {}, make("p", {}, make("span", { class: `badge ${cell.verdict}` }, cell.verdict),
     listed(cell.value)), make("div", { class: "how" }, how.filter(Boolean).join(" · ")));
-  if (cell.note) told.append(make("div", { class: "how" }, cell.note));
-  if (cell.evidence.length) told.append(make("ul", { class: "places" }, ...cell.evidence.map(placeButton)));
-  return make("div", { class: "field" }, make("h3", {}, titled(name)), told);
+  if (cell.note) detail.append(make("div", { class: "how" }, cell.note));
+  if (cell.evidence.length) detail.append(make("ul", { class: "places" }, ...cell.evidence.map(placeButton)));
+  return make("div", { class: "field" }, make("h3", {}, titled(name)), detail);
 }
 
 function reviewOf(row) {
@@ -81,7 +81,7 @@ function bodyOf(table, row) {
 }
 
 function preview(table, row) {
-  const cells = [...TELLING, ...table.columns].map((name) => row.cells[name]);
+  const cells = [...DESCRIPTIVE, ...table.columns].map((name) => row.cells[name]);
   const first = cells.find((cell) => cell && cell.verdict !== "absent" && shown(cell.value) !== row.name);
   if (!first) return "";
   const value = shown(first.value);
@@ -169,8 +169,8 @@ function heatView(heat) {
         show(heat.table, { ...place, ...what });
       },
     }, heat.by === "verdict" ? `${Math.round(cell.share * 100)} %` : String(cell.count))))));
-  const told = heat.by === "verdict" ? "For how many entities the documents say something of each field; what was only inferred is not counted." : "Entities by class.";
-  return make("div", { class: "scroll" }, make("p", { class: "soft" }, `${told} A click lists them.`),
+  const caption = heat.by === "verdict" ? "Share of entities for which the documents give each field. Inferred values are not counted." : "Entities by class.";
+  return make("div", { class: "scroll" }, make("p", { class: "soft" }, `${caption} Click a number to list its entities.`),
     make("table", { class: "heat" }, make("thead", {}, head), make("tbody", {}, ...lines)));
 }
 
@@ -206,7 +206,7 @@ function graphView(graph) {
     picture.append(dot);
     return dot;
   });
-  return make("div", {}, make("p", { class: "soft" }, "Choose an entity to see what it is related to."),
+  return make("div", {}, make("p", { class: "soft" }, "Choose an entity to see its relationships."),
     make("div", { class: "scroll" }, picture), make("div", { class: "related" }, list));
 }
 
