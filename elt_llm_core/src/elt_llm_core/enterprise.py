@@ -88,10 +88,7 @@ class Relationship(EnterpriseRecord):
 
 
 class EnterpriseModel(EnterpriseRecord):
-    """The enterprise model of one file.
-
-    Entities are ordered by domain, subgroup, type and name. Relationships are ordered by the names of their ends.
-    """
+    """The model of a file. Entities are sorted by domain, subgroup, type and name, relationships by their ends."""
 
     entities: tuple[Entity, ...] = ()
     relationships: tuple[Relationship, ...] = ()
@@ -258,10 +255,7 @@ def _distances(links: _Links, start: str, most: int) -> dict[str, int]:
 
 
 def _simple_paths(links: _Links, start: str, away: dict[str, int], longest: int) -> Iterator[tuple[str, ...]]:
-    """Yield the simple paths to the entity with distance 0 in `away`, shortest first.
-
-    The search is best first: the priority of a partial path is the least length that a complete path from it can have.
-    """
+    """Yield the simple paths to the entity at distance 0 in `away`, shortest first, by a best-first search."""
     waiting: list[tuple[int, tuple[str, ...]]] = [(away[start], (start,))] if start in away else []
     while waiting:
         _, path = heapq.heappop(waiting)

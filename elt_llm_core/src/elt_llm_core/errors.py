@@ -31,10 +31,7 @@ from typing import ClassVar
 
 
 class EltError(Exception):
-    """A failure with a known cure.
-
-    `str(error)` is one sentence. `hint` is the command or change that cures the failure, or empty.
-    """
+    """A failure. `str(error)` is one sentence, and `hint` is the command or change that cures it, or empty."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
@@ -82,10 +79,7 @@ class FingerprintMismatch(StoreError):
 
 
 class CorruptIndex(StoreError):
-    """A file of a published generation is missing or damaged.
-
-    `elt-llm verify` rebuilds the generation from the store.
-    """
+    """A file of a published generation is missing or damaged. `elt-llm verify` rebuilds the generation."""
 
 
 class IngestError(EltError):

@@ -71,10 +71,7 @@ def failpoint(name: Failpoint) -> Iterator[None]:
 
 
 def _trigger(place: str) -> None:
-    """Interrupt this process as the environment variable plans for a failpoint.
-
-    The variable has the form PLACE:COUNT:ACTION, and the action happens at the COUNT-th call for the place.
-    """
+    """Interrupt this process at the COUNT-th call if the variable plans PLACE:COUNT:ACTION."""
     plan = os.environ.get(FAILPOINT_VARIABLE, "")
     if not plan.startswith(f"{place}:"):
         return

@@ -140,10 +140,7 @@ def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> C
 
 
 def _read_small_tables(path: Path) -> None:
-    """Read the tables that Chroma reads on opening, because invalid text in them would abort the process.
-
-    Raises CorruptIndex if a table is damaged.
-    """
+    """Read the tables that Chroma reads on opening, where invalid text would abort the process."""
     import pysqlite3.dbapi2 as sqlite
 
     connection = sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
@@ -158,10 +155,7 @@ def _read_small_tables(path: Path) -> None:
 
 @contextmanager
 def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
-    """Yield a client and close it if the block fails.
-
-    Chroma caches one system per path, even a broken one.
-    """
+    """Yield a client and close it if the block fails, because Chroma caches even a broken system per path."""
     with _chroma_failures(f"{action} {folder}"):
         client = _connect(folder)
         try:
@@ -172,10 +166,7 @@ def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
 
 
 def _connect(folder: Path) -> ClientAPI:
-    """Create a client.
-
-    A client that could not start is removed from the cache of Chroma, which would return it half-initialised next time.
-    """
+    """Create a client. If it cannot start, remove it from the cache of Chroma, which would return it again."""
     path = str(folder)
     try:
         return chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
@@ -276,10 +267,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Return whether a node found itself, and the share of its neighbours that were found.
-
-    `cosines` are the cosines of the node to every node.
-    """
+    """Return whether a node found itself and the share of its neighbours found; `cosines` are those to all nodes."""
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))

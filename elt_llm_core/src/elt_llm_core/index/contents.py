@@ -22,11 +22,7 @@ IDS_NAME, VECTORS_NAME, FIELDS_NAME = "ids.npy", "vectors.npy", "fields"
 
 @dataclass(frozen=True)
 class GenerationArrays:
-    """The node ids, vectors and fields of a generation, one row per node.
-
-    `ids` are sorted ASCII, shape (n,). `vectors` are float32, shape (n, dimension), rows of length 1. Each field has
-    shape (n,).
-    """
+    """The rows of all nodes: sorted `ids`, `vectors` of shape (n, dimension) and length 1, `fields` of shape (n,)."""
 
     ids: NDArray[np.bytes_]
     vectors: NDArray[np.float32]
@@ -49,10 +45,7 @@ class GenerationArrays:
     def exact_search(
         self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id.
-
-        `mask`, shape (n,), selects the rows to search.
-        """
+        """Return positions and cosines of the `top_k` nearest rows in `mask`, shape (n,), best first, ties by id."""
         cosines = self.vectors @ vector.astype(np.float32)
         if mask is not None:
             cosines = np.where(mask, cosines, -np.inf).astype(np.float32)
@@ -136,11 +129,7 @@ class GenerationContents:
         return [node.node_id for node in self.nodes]
 
     def arrays(self) -> GenerationArrays:
-        """Return the arrays of these contents.
-
-        The field `document` numbers the versions of the generation from 0. The field `page` is 0 for nodes without a
-        page.
-        """
+        """Return the arrays. `document` numbers the versions from 0. `page` is 0 for nodes without a page."""
         place = {version: number for number, version in enumerate(self.versions)}
         return GenerationArrays(
             ids=np.array([node.node_id.encode() for node in self.nodes], dtype="S36"),
@@ -163,10 +152,7 @@ def read_contents(
 
 
 def node_stems(store: Store, contents: GenerationContents, tokeniser: KeywordTokeniser) -> list[list[str]]:
-    """Return the stems of each node, in the order of the nodes.
-
-    Stored stems are used if the same tokeniser made them. Otherwise the stems are computed again.
-    """
+    """Return the stems of each node in order. Stems that another tokeniser stored are computed again."""
     stored = store.nodes.stems_of_versions(contents.versions)
     present = tokeniser.fingerprint
     lists: list[list[str]] = []
@@ -177,10 +163,7 @@ def node_stems(store: Store, contents: GenerationContents, tokeniser: KeywordTok
 
 
 def collection_hash(store: Store, contents: GenerationContents) -> bytes:
-    """Return a sha256 over the sorted nodes: id, context, text, metadata with span, vector.
-
-    Equal contents have equal hashes.
-    """
+    """Return a sha256 over the sorted nodes: id, context, text, metadata with span, vector."""
     texts = store.nodes.contents_of_versions(contents.versions)
     digest = hashlib.sha256()
     for node_id, vector in zip(contents.ids, contents.vectors, strict=True):
@@ -204,10 +187,7 @@ def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) 
 
 
 def read_artefacts(directory: Path, name: str) -> dict[str, Any]:
-    """Return the artefacts of one name by document id, ordered by id.
-
-    Raises CorruptIndex if a file cannot be read.
-    """
+    """Return the artefacts of one name, ordered by document id. Raises CorruptIndex if a file is damaged."""
     return {path.stem: read_json(path) for path in sorted((directory / ARTEFACTS_FOLDER / name).glob("*.json"))}
 
 

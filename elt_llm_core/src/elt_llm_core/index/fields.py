@@ -40,10 +40,7 @@ class FilterField:
     rows: NDArray[np.int64] | None = None
 
     def having(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a mask, shape (nodes,), of the nodes with at least one chosen value.
-
-        `chosen` has one bool per value.
-        """
+        """Return a mask, shape (nodes,), of the nodes with a chosen value. `chosen` has one bool per value."""
         hits: NDArray[np.bool_] = np.append(chosen, False)[
             self.codes
         ]  # the code -1 (no value) selects the False at the end
@@ -108,10 +105,7 @@ def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
 
 
 def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Open the fields of a generation. `arrays` are its arrays `document` and `page`.
-
-    Raises CorruptIndex if the index of the fields cannot be read.
-    """
+    """Open the fields. `arrays` are the arrays `document` and `page`. Raises CorruptIndex if the index is damaged."""
     folder = directory / FILTERS_FOLDER
     readers: dict[str, Callable[[], FilterField]] = {"page": partial(_page_field, arrays["page"])}
     if not folder.is_dir():
@@ -147,10 +141,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
-    """Build all fields except `page`, which is stored as an array.
-
-    `documents`, shape (nodes,), is the document of each node.
-    """
+    """Build all fields except `page`. `documents`, shape (nodes,), is the document number of each node."""
     described = document_rows(store.database, contents.versions)
     by_id = node_rows(store.database, contents.versions)
     nodes = [by_id[node_id] for node_id in contents.ids]
@@ -168,10 +159,7 @@ def build_fields(store: Store, contents: GenerationContents, documents: NDArray[
 
 
 def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
-    """Build the fields that identify a document.
-
-    Of several identical documents one is indexed, with the ids, paths and titles of all.
-    """
+    """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
     same: dict[tuple[bytes, str], list[DocumentRow]] = defaultdict(list)
     for document in documents:
         same[document.bytes_key].append(document)

@@ -108,10 +108,7 @@ def write_keyword_index(directory: Path, index: KeywordIndex) -> None:
 
 
 def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) -> KeywordIndex:
-    """Open the index of a generation. Large index files are memory-mapped.
-
-    Raises CorruptIndex if the index cannot be read.
-    """
+    """Open the index of a generation, memory-mapped if it is large. Raises CorruptIndex if it cannot be read."""
     folder = directory / BM25_FOLDER
     if not folder.exists():
         return KeywordIndex(None, tokeniser, size)

@@ -61,10 +61,7 @@ class Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Return a text that is unique for each published state.
-
-    Generation numbers alone are not unique, because they restart when a collection is dropped.
-    """
+    """Return a text that is unique for each published state, because numbers restart after a drop."""
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
@@ -78,10 +75,7 @@ def file_hashes(directory: Path) -> dict[str, str]:
 
 
 def damaged_files(directory: Path, passport_text: str) -> list[str]:
-    """Return the differences from the passport in the store as 'name: reason', ordered by name.
-
-    The list is empty if no file is damaged.
-    """
+    """Return the differences from the stored passport as 'name: reason'; empty if no file is damaged."""
     found: list[str] = []
     here = directory / PASSPORT_NAME
     if not here.is_file() or here.read_bytes() != passport_text.encode():

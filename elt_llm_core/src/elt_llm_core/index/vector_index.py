@@ -38,10 +38,7 @@ class _ReadOnlyVectorStore(BasePydanticVectorStore):
 
 
 class ExactVectorStore(_ReadOnlyVectorStore):
-    """A vector store that compares the query with every vector of a generation.
-
-    Searching 100,000 vectors of 384 numbers takes about 8 ms.
-    """
+    """A vector store that compares a query with all vectors: 100,000 of 384 numbers take about 8 ms."""
 
     _arrays: GenerationArrays = PrivateAttr()
 
@@ -148,10 +145,7 @@ class VectorIndexPool(Closeable):
 
 
 class PooledVectorStore(_ReadOnlyVectorStore):
-    """A vector store that searches with Chroma, which is opened on first use.
-
-    If Chroma fails, the search is exact, and `notes` reports the failure.
-    """
+    """A vector store that searches with Chroma. If Chroma fails, it searches exactly and reports a note."""
 
     _indexes: VectorIndexPool = PrivateAttr()
     _folder: Path = PrivateAttr()

@@ -75,11 +75,7 @@ class CrossEncoder:
         return self._relevance(logits)
 
     def _relevance(self, logits: NDArray[np.float64]) -> float:
-        """Return the relevance score of the logits.
-
-        A single logit is the score. Of the two logits of a classifier, the first means irrelevant and the second
-        relevant.
-        """
+        """Return the single logit, or the difference of the two logits of a classifier (relevant - irrelevant)."""
         if logits.size not in {1, 2}:
             raise ModelError(
                 f"The model in {self.folder} returns {logits.size} numbers for a pair; a cross-encoder returns one",

@@ -86,10 +86,7 @@ class EmbeddedMiniLm(EmbeddingModel):
             return np.stack(list(pool.map(lambda sequence: _embed_sequence(session, sequence), sequences)))
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question, shape (384,).
-
-        A question above the token limit is truncated to its first tokens.
-        """
+        """Return the vector of a question, shape (384,). Text above the token limit is ignored."""
         ids = self._token_ids(text)
         if not ids:
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
@@ -134,10 +131,7 @@ class EmbeddedMiniLm(EmbeddingModel):
 
 
 def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
-    """Return a tokenizer without padding from the text of a tokenizer.json.
-
-    Pairs of texts are truncated to `limit` tokens, if it is given.
-    """
+    """Return a tokenizer from the text of its tokenizer.json. It truncates text pairs to `limit` tokens, if given."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(content)

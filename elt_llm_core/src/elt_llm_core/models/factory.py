@@ -48,10 +48,7 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
 
 @dataclass(frozen=True)
 class LlmChoice:
-    """A language model, or None if answers are extracted from the chunks.
-
-    `note` explains why the provider `auto` uses no model. It is empty otherwise.
-    """
+    """A language model, or None for extractive answers. `note` explains why the provider `auto` uses no model."""
 
     llm: "LLM | None"
     note: str = ""
@@ -93,10 +90,7 @@ def choose_llm(settings: Settings) -> LlmChoice:
 
 
 def is_model_available(settings: Settings) -> bool:
-    """Return whether the provider `auto` would use a language model now.
-
-    Contacts Ollama, for at most `ollama.connect_timeout` seconds per request.
-    """
+    """Return whether `auto` would use a model. Waits at most `ollama.connect_timeout` seconds per request."""
     return not _ollama_problem(settings)
 
 

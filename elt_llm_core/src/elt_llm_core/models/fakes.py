@@ -103,10 +103,7 @@ class FakeEmbedding(EmbeddingModel):
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """A response with the token counts and the finish reason that a server would report.
-
-    `finish` is stop, length or cut off.
-    """
+    """A response with token counts and a finish reason. `finish` is stop, length or cut off."""
 
     text: str
     finish: str = "stop"

@@ -113,10 +113,7 @@ _ENDING = ".gguf"
 
 
 class LlamaCppLlm(ServedLlm, CustomLLM):
-    """A language model in this process that uses the chat template of its GGUF file.
-
-    The file is loaded once, at first use. Answers are generated one at a time.
-    """
+    """A language model in this process, loaded at first use. It writes one answer at a time."""
 
     _settings: Settings = PrivateAttr()
     _path: Path = PrivateAttr()

@@ -32,10 +32,7 @@ class OllamaModel:
 
 
 def describe_ollama(settings: Settings, model: str) -> ModelServer:
-    """Return the description of the Ollama server in the settings.
-
-    Raises SettingsError for an address outside the local network unless remote models are allowed.
-    """
+    """Describe the Ollama server of the settings. Raises SettingsError for an address that is not allowed."""
     chosen = settings.ollama
     return ModelServer(
         name="Ollama",
@@ -91,10 +88,7 @@ class OllamaServer(JsonServer):
         return positive_number(info, key)
 
     def loaded_window(self) -> int | None:
-        """Return the context window of the loaded model.
-
-        Ollama reports `context_length` since July 2025. Older servers give None.
-        """
+        """Return the context window of the loaded model; None for servers older than July 2025."""
         patience = self._settings.ollama.connect_timeout
         with OllamaServer(self._settings, self.described.model, patience=patience) as server:
             try:

@@ -48,10 +48,7 @@ class OllamaLlm(ServedLlm, Ollama):
 
 
 def create_ollama_llm(settings: Settings) -> OllamaLlm:
-    """Create the language model of the settings without a request to the server.
-
-    Raises SettingsError for a model or address that is not allowed.
-    """
+    """Create the model without a request. Raises SettingsError for a model or address that is not allowed."""
     model = settings.llm.model or settings.ollama.llm_model
     if is_cloud_model(model):
         check_hosted_model(model, allow_remote=settings.network.allow_remote_models)

@@ -121,10 +121,7 @@ _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
 
 
 class OpenAiLikeEmbedding(ServerEmbedding):
-    """An embedding model behind /v1/embeddings.
-
-    Its digest covers the entry of the model in the server's list, which often has the name alone.
-    """
+    """An embedding model behind /v1/embeddings. Its digest covers its entry in the server's list of models."""
 
     _openai: OpenAiLikeServer = PrivateAttr()
     _declared_context: int = PrivateAttr()
@@ -161,10 +158,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
 
 
 def create_openai_like_llm(settings: Settings) -> "LLM":
-    """Create the language model of the settings without a request.
-
-    Raises SettingsError if no model is set or the address is not allowed, and ModelError without the extra openai-like.
-    """
+    """Create the model without a request. Raises SettingsError, or ModelError if the extra is not installed."""
     model = settings.llm.model or settings.openai_like.llm_model
     server = describe_openai_like(settings, model, "openai_like.llm_model")
     # The class is defined here because its base class is in an optional extra.

@@ -169,10 +169,7 @@ def to_model_error(error: Exception, server: ModelServer) -> EltError:
 
 
 def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
-    """Return the error for an HTTP status and the message of the server.
-
-    Ollama uses the status -1 for an error within an answer.
-    """
+    """Return the error for an HTTP status and message. Ollama uses the status -1 within an answer."""
     lowered, text = message.lower(), f"{server} reports: {_shorten(message, server)}"
     if status == HTTPStatus.NOT_FOUND:
         return ModelMissing(f"{server} does not have the model '{server.model}'", hint=server.fetch)

@@ -77,10 +77,7 @@ def check_vectors(
 
 
 def check_same_vectors(vectors: NDArray[np.float32], known: NDArray[np.float32], server: ModelServer) -> None:
-    """Raise UnusableReply if the vectors differ from the known vectors of the same texts.
-
-    Both arrays have one vector of length 1 per row.
-    """
+    """Raise UnusableReply if unit vectors, one per row, differ from the known vectors of the same texts."""
     if float(np.min(np.sum(vectors * known, axis=1))) < _MIN_SIMILARITY:
         raise UnusableReply(
             f"{server} embedded a known text differently than before: the order is wrong, or its model changed",
@@ -148,10 +145,7 @@ class ServerEmbedding(EmbeddingModel):
         return self._server_facts()[0]
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), dimension).
-
-        Raises PromptTooLong for a chunk above the token limit.
-        """
+        """Return the vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong above the limit."""
         for text in texts:
             self._check_text(text)
         prefixed = [self._text_prefix + text for text in texts]

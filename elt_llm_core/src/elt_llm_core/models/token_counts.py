@@ -151,10 +151,7 @@ _FILLER = "x"  # a token in every vocabulary
 
 
 class PromptVerifier:
-    """A check that a server reads prompts whole, which remembers the longest verified prompt.
-
-    Several threads may share one object.
-    """
+    """A thread-safe check that a server reads prompts whole. It remembers the longest verified prompt."""
 
     def __init__(self, server: JsonServer) -> None:
         self._server = server

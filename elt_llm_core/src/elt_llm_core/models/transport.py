@@ -26,10 +26,7 @@ _CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.co
 
 
 class CancellableConnection:
-    """The connection of one request.
-
-    Closing the connection is the only way to make a server stop computing.
-    """
+    """The connection of one request. Closing the connection is the only way to make a server stop computing."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,10 +66,7 @@ _CURRENT_CONNECTION: ContextVar[CancellableConnection | None] = ContextVar("conn
 
 
 def attach_connection(request: httpx.Request) -> None:
-    """Give a request its own connection, which the current `CancellableConnection` can close.
-
-    This function is a request hook of clients.
-    """
+    """Give a request its own connection, which can be cancelled. This is a request hook of clients."""
     connection = _CURRENT_CONNECTION.get()
     if connection is not None:
         request.headers["Connection"] = "close"
@@ -232,10 +226,7 @@ def client_options(
 
 
 def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
-    """Return the result of one blocking request. Raises a ModelError if the request fails.
-
-    The request may take three times `patience` seconds.
-    """
+    """Return the result of a blocking request of at most three times `patience` seconds. Raises a ModelError."""
 
     def results() -> Iterator[Result]:
         yield call()
@@ -268,10 +259,7 @@ class JsonServer(Closeable):
 
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return the tokens of messages as the server counts them; None if the server does not count.
-
-        The request writes as few tokens as possible.
-        """
+        """Return the server's count of tokens in the messages, with a minimal answer; None if it does not count."""
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the JSON object of the reply. Raises a ModelError for every other reply."""

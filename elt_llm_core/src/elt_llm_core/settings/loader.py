@@ -217,10 +217,7 @@ def find_settings_file(working_directory: Path) -> Path | None:
 
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
-    """Read a YAML file as a model. Messages name the file relative to the folder `shown_from`.
-
-    Raises SettingsError for a mistake in the file.
-    """
+    """Read a YAML file as a model. Messages name it relative to `shown_from`. Raises SettingsError for a mistake."""
     shown_as = shown_path(path, shown_from)
     document = read_yaml(path, shown_as)
     return validate_model(model, document.value, document.origins, shown_as)
@@ -310,10 +307,7 @@ def shown_path(path: Path, start: Path) -> str:
 
 
 def find_yaml_file(given: str, folder: Path, working_directory: Path) -> Path:
-    """Return `folder`/NAME.yaml for a bare name, else the path.
-
-    Raises UsageError with the nearest name, or with all names.
-    """
+    """Return `folder`/NAME.yaml for a bare name, else the path. Raises UsageError that suggests a name."""
     named = folder / f"{given}.yaml"
     if Path(given).name == given and named.is_file():
         return named

@@ -42,10 +42,7 @@ BUILT_IN_PROFILES: Mapping[str, Profile] = MappingProxyType(
 
 
 def load_profile(name: str, loaded: LoadedSettings) -> Profile:
-    """Load the profile of `config/profiles/NAME.yaml`, else the built-in profile of this name.
-
-    Raises UsageError if neither exists.
-    """
+    """Load `config/profiles/NAME.yaml`, else the built-in profile NAME. Raises UsageError if both are missing."""
     if not re.fullmatch(r"[\w-]+", name):
         raise UsageError(f"{name!r} cannot be a profile's name: letters, digits, - and _ only")
     path = loaded.config_dir / "profiles" / f"{name}.yaml"

@@ -21,10 +21,7 @@ _WIDTH = 110
 
 
 def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return every section and key of the settings as YAML.
-
-    Keys are comments, except those in `given`, a mapping of sections to keys and values.
-    """
+    """Return all settings as YAML. Keys are comments, except those in `given` (section -> key -> value)."""
     parts = [_HEADER]
     for name, field in Settings.model_fields.items():
         section = section_model(field.annotation)

@@ -14,10 +14,7 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A mapping that was read from a file.
-
-    `origins` gives the file and line of each key and list item. List items are named by their position.
-    """
+    """A mapping read from a file. `origins` gives the file and line of each key and numbered list item."""
 
     value: dict[str, Any]
     origins: dict[Location, str]

@@ -13,10 +13,7 @@ MIN_WORDS = 10
 
 
 def detect_language(text: str) -> str:
-    """Return the code of the language with the most stopwords in the first part of the text.
-
-    Returns "en" if no language is likely.
-    """
+    """Return the code of the language with the most stopwords at the start of the text; "en" when unsure."""
     sample = text[:SAMPLE_CHARACTERS]
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):

@@ -39,18 +39,12 @@ THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case without diacritics, with one kind of quote and dash.
-
-    The text is normalised to NFKC, so its length may change.
-    """
+    """Normalise the text (NFKC): lower case, no diacritics, one kind of quote and dash. Its length may change."""
     return without_diacritics(lower(text))
 
 
 def words(text: str) -> list[str]:
-    """Return the folded words in order.
-
-    Codes such as c++, v1.2.3, a3.1, u-21 and 12.3 remain whole. 1,000 becomes 1000.
-    """
+    """Return the folded words in order. Codes such as c++, v1.2.3 and u-21 remain whole, and 1,000 becomes 1000."""
     return split_words(fold(text))
 
 

@@ -82,10 +82,7 @@ class MarkedTerms:
 
     @staticmethod
     def from_json(value: Any, length: int) -> "MarkedTerms":
-        """Read the JSON of `to_json` for a text of `length` characters.
-
-        Spans outside the text are dropped.
-        """
+        """Read the JSON of `to_json` for a text of `length` characters. Spans outside the text are dropped."""
         spans = value if isinstance(value, dict) else {}
         return MarkedTerms(
             _valid_offsets(spans.get("definitions"), 4, length),
@@ -94,10 +91,7 @@ class MarkedTerms:
         )
 
     def cut(self, start: int, end: int) -> "MarkedTerms":
-        """Return the spans within text[start:end], relative to `start`.
-
-        Spans that cross `start` or `end` are dropped.
-        """
+        """Return the spans within text[start:end], relative to `start`. Spans that cross an end are dropped."""
 
         def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
             return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]

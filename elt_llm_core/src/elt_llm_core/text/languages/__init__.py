@@ -107,10 +107,7 @@ def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False
 
 
 def numbers(name: str, *, folded: bool = False) -> Mapping[str, float]:
-    """Return the values of the table `name` (numbers, ordinals or scales) by spelling.
-
-    The table is the union over the languages with sentence rules.
-    """
+    """Return the values of the table `name` by spelling, joined over the languages with sentence rules."""
     tables: list[Mapping[str, float]] = [getattr(load_language(code), name) for code in rule_languages()]
     return {fold(word) if folded else word: value for table in tables for word, value in table.items()}
 
@@ -123,10 +120,7 @@ def month_numbers(codes: Iterable[str] | None = None, *, folded: bool = False) -
 
 
 def month_names(codes: Iterable[str] | None = None, *, folded: bool = False) -> frozenset[str]:
-    """Return the full names of the months, without abbreviations.
-
-    By default the names of all languages with sentence rules are returned.
-    """
+    """Return the full names of the months, by default in all languages with sentence rules."""
     names = (forms[0] for code in codes or rule_languages() for forms in load_language(code).months)
     return frozenset(fold(name) if folded else name for name in names)
 
