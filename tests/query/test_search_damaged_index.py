@@ -15,9 +15,10 @@ from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_query.search import SearchResult, search_once
+from elt_llm_query.search import SearchResult
 from numpy.typing import NDArray
 from processes.command_line import CommandLine
+from retrieval.searching import search_once
 from stored.filtered_library import fill
 from stored.folders import write_files
 from stored.shelf import writing

@@ -6,8 +6,8 @@ import pytest
 from elt_llm_core.errors import ModelError, RetrievalError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
-from elt_llm_query.search import search_once
 from numpy.typing import NDArray
+from retrieval.searching import search_once
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {

@@ -10,9 +10,10 @@ from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import blend_matches, divide_by_maximum, min_max
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.search import SearchPipeline, SearchResult, search_once
+from elt_llm_query.search import SearchPipeline, SearchResult
 from numpy.typing import NDArray
 from pydantic import Field
+from retrieval.searching import search_once
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {

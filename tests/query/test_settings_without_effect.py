@@ -10,6 +10,6 @@ def test_defaults_and_settings_that_work_are_not_mentioned() -> None:
 def test_every_idle_setting_is_named() -> None:
     settings = Settings(query=QuerySettings(system_prompt="Be brief."), answer=AnswerSettings(strict=True))
     assert settings_without_effect(settings, writes=False) == [
-        "Set, but without effect while no language model is in use: query.system_prompt, answer.strict."
+        "These settings have no effect while no language model is in use: query.system_prompt, answer.strict."
     ]
     assert settings_without_effect(settings, writes=True) == []

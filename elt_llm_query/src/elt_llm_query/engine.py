@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -52,18 +52,12 @@ if TYPE_CHECKING:
     from elt_llm_query.synthesis.prompts import Prompts
 
 
-@dataclass(frozen=True)
-class OpenGenerations:
-    """Pinned generations in the order of their names, with notes on collections that were left out or are empty."""
-
-    generations: tuple[Generation, ...]
-    notes: tuple[str, ...]
-
-
 def open_generations(
     store: Store, names: Sequence[str], models: Sequence[EmbeddingModel], opened: ExitStack
-) -> OpenGenerations:
-    """Open these collections; they are closed with `opened`, and share a pool of open vector indexes.
+) -> tuple[list[Generation], list[str]]:
+    """Return the pinned generations in the order of `names`, and notes on collections left out or empty.
+
+    The generations are closed with `opened` and share a pool of open vector indexes.
 
     Raises the first failure if no collection can be opened; and always UnknownCollection, StoreError, and
     FingerprintMismatch if none of `models`, of which there is at least one, made the vectors of a collection.
@@ -87,62 +81,57 @@ def open_generations(
         raise failures[0]
     empty = [one.collection for one in generations if not one.ids]
     notes += [f"Collection '{name}' has no chunks. Run: elt-llm ingest PATH -c {name}" for name in empty]
-    return OpenGenerations(tuple(generations), tuple(notes))
+    return generations, notes
 
 
 def expand_collection_names(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The named collections and those that match a prefix, each once, in that order.
+    """Return the named collections, then the known collections whose names start with a prefix, each once.
 
-    Raises UsageError if there is none.
+    Raises UsageError if there is no such collection.
     """
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
     names = list(dict.fromkeys([*collections, *matched]))
     if not names:
         raise UsageError(
             "No collection is named." if not prefixes else f"No collection starts with {' or '.join(prefixes)}.",
-            hint=f"Add -c NAME. There are: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
+            hint=f"Add -c NAME. Known collections: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
         )
     return names
 
 
-# Settings of a model that writes; without one answers are quoted from the chunks.
+# Only a language model uses these settings. Without a language model, answers are quotes from the chunks.
 _WRITING_KEYS = {
-    "llm": ("model", "temperature", "top_p", "answer_language"),
-    "query": ("use_lost_in_middle", "system_prompt"),
-    "answer": (
-        "strategy",
-        "by_collection",
-        "strict",
-        "max_reasoning_steps",
-        "branches",
-        "reflect_steps",
-        "further_steps",
-    ),
+    "llm": "model temperature top_p answer_language",
+    "query": "use_lost_in_middle system_prompt",
+    "answer": "strategy by_collection strict max_reasoning_steps branches reflect_steps further_steps",
 }
 
 
 def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
-    """A sentence with the keys that are set but unused; none if there are no such keys.
+    """Return one sentence that lists the settings which are set but unused, or an empty list.
 
-    `writes`: whether a language model is in use.
+    `writes` is true if a language model is in use.
     """
     defaults = Settings()
     idle = [
         f"{section}.{key}"
         for section, keys in _WRITING_KEYS.items()
-        for key in keys
+        for key in keys.split()
         if getattr(getattr(settings, section), key) != getattr(getattr(defaults, section), key)
     ]
     if writes or not idle:
         return []
-    return [f"Set, but without effect while no language model is in use: {', '.join(idle)}."]
+    return [f"These settings have no effect while no language model is in use: {', '.join(idle)}."]
 
 
 EXTRACTIVE = "extractive"
 
 
 class Engine(Closeable):
-    """Answers questions over pinned generations. May be used from many threads; close it to release the pins."""
+    """An engine that answers questions over pinned generations.
+
+    Many threads may share one engine. Closing the engine releases the pins.
+    """
 
     def __init__(  # noqa: PLR0913 - all but the first three have defaults
         self,
@@ -158,21 +147,26 @@ class Engine(Closeable):
         without_model: str = "",
         calibration: Calibration = NOT_CALIBRATED,
     ) -> None:
-        """`embedding` is a model, or one per fingerprint, the first for answers. Every result has the `notes`.
+        """Build the search pipeline and the answerers.
 
-        `llm` writes the answers with `prompts` (default: the shipped ones); without it the documents are quoted, and
-        results have the note `without_model`, which explains why there is none.
-        `calibration` has the weights that decide whether to answer; the first result has its notes.
+        `embedding` is one model, or one model for each fingerprint; the first embeds sentences of answers.
+        `llm` writes the answers with `prompts`, by default the shipped prompts. Without `llm`, answers quote the
+        documents. `calibration` has the weights that decide whether to answer.
+        Every result has the `notes` and the note `without_model`, which says why there is no language model. Only the
+        first result has the notes of the calibration.
         """
         models = _as_models(embedding)
         self._resources = ExitStack()
         self._notes = tuple(notes)
         self._calibration, self._first_notes = calibration, calibration.notes
-        self._generations = tuple(generations)
+        self.generations = tuple(generations)
+        """The searched generations, which are pinned until the engine is closed."""
         self._settings = settings
-        self._llm, self._without_model = llm, without_model
+        self.llm = llm
+        """The language model that writes, if any."""
+        self._without_model = without_model
         self._pipeline = self._resources.enter_context(
-            SearchPipeline(self._generations, models, settings, caches=caches, llm=llm, aliases=aliases)
+            SearchPipeline(self.generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
         terms, weights = TermWeights(self._weight, self._is_known), calibration.weights
@@ -190,10 +184,10 @@ class Engine(Closeable):
         explain: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """The chunks for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
+        """Return the chunks for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
-        `elt_llm_query.retrieve.filters` documents the conditions; `strategy` defaults to the settings. `explain` adds a
-        stage with the outcome of each candidate. A model that helps to search checks `cancelled`.
+        `elt_llm_query.retrieve.filters` documents the conditions. `strategy` defaults to the settings. `explain` adds a
+        stage with the outcome of each candidate. A model call of the search stops once `cancelled` returns True.
         Raises UsageError, RetrievalError.
         """
         found = self._pipeline.search(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
@@ -202,7 +196,7 @@ class Engine(Closeable):
             return found
         from elt_llm_query.shape.explain import explain_stage
 
-        return replace(found, stages=(*found.stages, explain_stage(found.stages, found.chunks, self._generations)))
+        return replace(found, stages=(*found.stages, explain_stage(found.stages, found.chunks, self.generations)))
 
     def ask(
         self,
@@ -215,18 +209,18 @@ class Engine(Closeable):
         listen: Listener = ignore_events,
         cancelled: Callable[[], bool] | None = None,
     ) -> QueryResult:
-        """The answer to a question, with citations; or the statement that the documents do not hold one.
+        """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every condition of `where` are used. `history` are earlier questions with their answers,
-        for a model that writes. `listen` receives the sources and the answer as it is written, in this thread;
-        once `cancelled` returns True the answer ends with what is written.
+        Only chunks that fulfil every condition of `where` are used. `history` has earlier questions with their answers,
+        which only a language model reads. This thread calls `listen` with the sources and with each part of the answer.
+        Once `cancelled` returns True, the answer ends after the part that is already written.
 
         Raises UsageError for an empty question and invalid filters, RetrievalError if the search failed, ModelError and
-        ResponseGenerationError if the model that writes failed.
+        ResponseGenerationError if the language model failed.
         """
         started = time.perf_counter()
         found = self.search(question, where=where, strategy=strategy, explain=explain, cancelled=cancelled)
-        # Collections that are read whole are in the order of their documents; the answer reads the best chunks first.
+        # Chunks of a collection that is read whole are in document order; the answerer needs the best chunks first.
         chunks: Sequence[RetrievedChunk] = found.chunks
         if self._settings.query.full_context_max_chunks:
             chunks = sorted(chunks, key=lambda chunk: -chunk.score)
@@ -245,19 +239,9 @@ class Engine(Closeable):
         return result
 
     @property
-    def generations(self) -> tuple[Generation, ...]:
-        """The generations it searches, pinned until it is closed."""
-        return self._generations
-
-    @property
-    def llm(self) -> "LLM | None":
-        """The language model that writes, if any."""
-        return self._llm
-
-    @property
     def cache_counts(self) -> dict[str, CacheCounts]:
-        """Hits, misses and size of each cache by its name."""
-        return self._pipeline.cache_counts
+        """The hits, misses and size of each cache by the name of the cache."""
+        return self._pipeline.caches.counts
 
     def own(self, resources: ExitStack) -> Self:
         """Close these resources together with the engine."""
@@ -265,7 +249,7 @@ class Engine(Closeable):
         return self
 
     def close(self) -> None:
-        """Release threads, pins and what was passed to `own`."""
+        """Release the threads, the pins and the resources passed to `own`."""
         self._resources.close()
 
     def _create_writer(
@@ -275,7 +259,7 @@ class Engine(Closeable):
         from elt_llm_query.synthesis.prompts import load_prompts
 
         prompts = prompts or load_prompts(None)
-        return IterativeAnswerer(llm, self._pipeline, self._generations, extractive, self._settings, prompts)
+        return IterativeAnswerer(llm, self._pipeline, self.generations, extractive, self._settings, prompts)
 
     def _quote(self, request: AnswerRequest, log: StageLog, listen: Listener) -> Answer:
         with log.stage("answer") as stage:
@@ -309,8 +293,8 @@ class Engine(Closeable):
             metadata={
                 "model": self._writer.model if self._writer else EXTRACTIVE,
                 "calibration": self._calibration.state,
-                "generations": {one.collection: one.number for one in self._generations},
-                **({"budget": traced_budget(found.stages)} if len(self._generations) > 1 else {}),
+                "generations": {one.collection: one.number for one in self.generations},
+                **({"budget": traced_budget(found.stages)} if len(self.generations) > 1 else {}),
                 **({"cached": False} if writes else {}),
             },
             trace=Trace(stages=(*found.stages, *log.stages)),
@@ -318,18 +302,18 @@ class Engine(Closeable):
         )
 
     def _located(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
-        """The citations with page and section of the quotes, which may differ from those at the start of the chunk."""
-        for generation in self._generations:
+        """Return citations with the page and section of each quote, which may differ from those of its chunk."""
+        for generation in self.generations:
             cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
             citations = add_locations(citations, generation.outlines(cited)) if cited else citations
         return tuple(citations)
 
     def _frequency(self, stem: str) -> int:
-        return sum(generation.keyword.document_frequency(stem) for generation in self._generations)
+        return sum(generation.keyword.document_frequency(stem) for generation in self.generations)
 
     def _weight(self, stem: str) -> float:
-        """Inverse document frequency over all searched collections, as in BM25; 0 or more."""
-        total, frequency = sum(generation.size for generation in self._generations), self._frequency(stem)
+        """Return the inverse document frequency of a stem over all collections, as in BM25; 0 or more."""
+        total, frequency = sum(generation.size for generation in self.generations), self._frequency(stem)
         return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
 
     def _is_known(self, stem: str) -> bool:
@@ -348,11 +332,12 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     aliases: Aliases = NO_ALIASES,
     prompts: "Prompts | None" = None,
 ) -> Engine:
-    """Open everything needed to search these collections and those whose names start with `prefixes`.
+    """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
-    Of several collections the damaged ones are left out, as long as one can be searched, and every result has a note.
-    `embedding`, `caches` and `llm` default to those of the settings. Several embeddings are for collections built with
-    different ones. Engines may share caches. `aliases` are alternative names, `prompts` those of a model that writes.
+    Damaged collections are left out if another collection can be searched, and every result has a note about them.
+    `embedding`, `caches` and `llm` default to those of the settings. Collections that were built with different
+    embedding models need several embeddings. Engines may share caches. `aliases` are alternative names to search for,
+    and `prompts` are the prompts of the language model.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
@@ -360,21 +345,21 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
         store = opened.enter_context(open_store(data_dir))
         names = expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
         models = _as_models(embedding or create_embedding(settings))
-        found = open_generations(store, names, models, opened)
+        generations, notes = open_generations(store, names, models, opened)
         settings = with_models_dir(settings, data_dir)
         chosen = LlmChoice(llm) if llm else choose_llm(settings)
         opened.callback(close_if_possible, None if llm else chosen.llm)
         return Engine(
-            found.generations,
+            generations,
             models,
             settings,
             caches=caches,
             llm=chosen.llm,
             aliases=aliases,
             prompts=prompts,
-            notes=found.notes,
+            notes=notes,
             without_model=chosen.note,
-            calibration=read_calibration(data_dir, found.generations, settings),
+            calibration=read_calibration(data_dir, generations, settings),
         ).own(opened.pop_all())
 
 
@@ -385,14 +370,14 @@ def _as_models(embedding: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence
 def query_collection(
     question: str, collection: str, *, settings: Settings | None = None, data_dir: Path | None = None
 ) -> QueryResult:
-    """Ask one collection. Settings and data directory default to those that the command would use."""
+    """Answer a question from one collection; settings and data directory default to those of the command line."""
     return query_collections(question, [collection], settings=settings, data_dir=data_dir)
 
 
 def query_collections(
     question: str, collections: Sequence[str], *, settings: Settings | None = None, data_dir: Path | None = None
 ) -> QueryResult:
-    """Ask several collections together: one ranking over all of them, one answer."""
+    """Answer a question from several collections, which share one ranking."""
     loaded = load_settings(None, os.environ, Path.cwd())
     aliases = load_aliases(loaded)
     with open_engine(settings or loaded.settings, data_dir or loaded.data_dir, collections, aliases=aliases) as engine:

@@ -6,7 +6,7 @@ passes, and `SearchPass.run` is one of them: route, embed, retrieve, fuse, reran
 
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from elt_llm_core.utilities import Closeable
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import RerankResult, applied_weight
 from elt_llm_query.rerank.reranker import ModelSources, Reranker, reranker_identity
-from elt_llm_query.retrieve.cache import CacheCounts, QueryCaches, create_caches
+from elt_llm_query.retrieve.cache import QueryCaches
 from elt_llm_query.retrieve.filters import Condition, FilterMasks, Mask, condition_masks, parse_conditions
 from elt_llm_query.retrieve.fusion import adapted_dense_weight
 from elt_llm_query.retrieve.pools import (
@@ -67,7 +67,7 @@ _EXAMPLE = "Ask in words, such as: elt-llm ask 'Who approves leave?'"
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The chunks for one question, best first, with the trace of the search."""
+    """The chunks for one question, best first, and the trace of the search."""
 
     chunks: tuple[RetrievedChunk, ...]
     stages: tuple[TraceStage, ...]
@@ -75,30 +75,17 @@ class SearchResult:
     searched_for: str = ""
     """The question with its spelling corrected."""
     failed: bool = False
-    """Whether something failed, as the notes report: such a result is not cached, because a retry may succeed."""
-
-
-@dataclass(frozen=True)
-class SearchContext:
-    """What all questions of a pipeline share. `embed` may cache the vectors of questions."""
-
-    collections: tuple[OpenCollection, ...]
-    reranker: Reranker
-    query: QuerySettings
-    router: CollectionRouter
-    analyser: QuestionAnalyser
-    embed: Callable[[EmbeddingModel, str], Vector]
-    cache_counts: Callable[[], CacheCounts]
+    """Whether a part of the search failed. A failed result is not cached, because a retry may succeed."""
 
 
 class SearchPipeline(Closeable):
-    """Searches pinned generations. Everything is built once, here; searching builds and changes nothing.
+    """A search over pinned generations. Retrievers, reranker and strategies are built once and serve many threads.
 
-    One object may be used from many threads. `embeddings` has a model for each fingerprint among the generations;
-    FingerprintMismatch is raised if one is missing. `caches` may be shared with other pipelines: cached values are
-    keyed by generations, settings and models. Unset, the pipeline has its own, as configured. `llm` is for rerankers
-    and strategies that use a model; ModelError or SettingsError is raised for a reranker without its model. `aliases`
-    are alternative names to search for.
+    `embeddings` has a model for each fingerprint among the generations. Several pipelines may share `caches`, whose
+    keys contain the generations, settings and models; by default the pipeline has its own caches. `llm` is for
+    rerankers and strategies that call a language model. `aliases` are alternative names to search for.
+    Raises FingerprintMismatch if a fingerprint has no model, and ModelError or SettingsError if the model of the
+    reranker is missing.
     """
 
     def __init__(
@@ -112,28 +99,20 @@ class SearchPipeline(Closeable):
         caches: QueryCaches[SearchResult] | None = None,
         aliases: Aliases = NO_ALIASES,
     ) -> None:
-        query = self._query = settings.query
-        self.caches = caches or create_caches(query)
+        query = self.query = settings.query
+        self.caches = caches or QueryCaches(query.cache_size, query.cache_ttl)
         threads = max(1, min(MOST_THREADS, 2 * len(generations)))
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="retrieval")
-        self._collections = open_collections(generations, embeddings, query, self._executor)
+        self.collections = open_collections(generations, embeddings, query, self._executor)
         make = make_reranker or partial(create_reranker, sources=ModelSources.of(settings, llm))
-        self._reranker = make(query)
+        self.reranker = make(query)
         self._strategies: dict[str, Strategy] = {name: create_strategy(name, query, llm) for name in STRATEGIES}
-        self._analyser = QuestionAnalyser(generations, query, aliases)
-        self._context = SearchContext(
-            self._collections,
-            self._reranker,
-            query,
-            CollectionRouter(self._collections, query.route_above, query.route_to),
-            self._analyser,
-            self.caches.vectors.embed,
-            lambda: self.caches.vectors.counts,
-        )
-        self._shaper = ChunkShaper(self._collections, query, settings.llm.max_context_tokens)
+        self.analyser = QuestionAnalyser(generations, query, aliases)
+        self.router = CollectionRouter(self.collections, query.route_above, query.route_to)
+        self._shaper = ChunkShaper(self.collections, query, settings.llm.max_context_tokens)
         states = tuple((one.identity, *one.notes) for one in generations)
-        self.key: Hashable = (states, settings.model_dump_json(), aliases, *reranker_identity(self._reranker))
-        """Everything but the question that a result depends on: equal for pipelines with the same results."""
+        self.key: Hashable = (states, settings.model_dump_json(), aliases, *reranker_identity(self.reranker))
+        """A cache key that is equal for two pipelines if they return equal results for every question."""
 
     def search(
         self,
@@ -144,25 +123,27 @@ class SearchPipeline(Closeable):
         strategy: StrategyName | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """The chunks for a question, at most top_k, that fulfil all conditions of `where`.
+        """Return at most `top_k` chunks for a question that fulfil all conditions of `where`, best first.
 
-        `top_k` and `strategy` default to the settings. A model that helps to search is stopped once `cancelled` returns
-        True, and the result is not cached. Raises UsageError for a question without words, an unknown strategy and
-        invalid filters, RetrievalError if no retriever of any collection worked.
+        `top_k` and `strategy` default to the settings. Once `cancelled` returns True, model calls of the search stop,
+        and the result is not cached. Raises UsageError for a question without words, an unknown strategy and invalid
+        filters, RetrievalError if every retriever of every collection failed.
         """
         conditions = parse_conditions(where)
-        chosen = self._strategy(strategy or self._query.strategy)
+        chosen = self._strategy(strategy or self.query.strategy)
         log = StageLog()
         with log.stage(UnderstandDetails.stage) as stage:
             text = normalise_question(question)
             key = (self.key, chosen.name, text, top_k, conditions)
             cached = self.caches.results.get(key)
-            cache = {"hit": cached is not None, **self.caches.results.counts.as_dict()}
-            known = cached or self._analyser.analyse(text, conditions, partial(self._allowed_masks, conditions))
+            cache = {"hit": cached is not None, **asdict(self.caches.results.counts)}
+            known = cached or self.analyser.analyse(text, conditions, partial(self._allowed_masks, conditions))
             details = UnderstandDetails.of(known.stages[0]) if isinstance(known, SearchResult) else known.details()
             stage.record(0, replace(details, question=text, strategy=chosen.name, cache=cache))
         if isinstance(known, SearchResult):
-            return _replayed(known, log)
+            # The stages after the first come from the cached search, so they took no time in this search.
+            before = tuple(stage.model_copy(update={"took_ms": 0.0}) for stage in known.stages[1:])
+            return replace(known, stages=(*log.stages, *before))
         result = self._search(known, chosen, top_k, conditions, log, cancelled)
         if not result.failed:
             self.caches.results.put(key, result)
@@ -177,16 +158,16 @@ class SearchPipeline(Closeable):
         log: StageLog,
         cancelled: Callable[[], bool] | None,
     ) -> SearchResult:
-        limits = self._filter(analysis, conditions, log)
-        passes = SearchPass(self._context, limits, log, cancelled)
+        query, limits = self.query, self._filter(analysis, conditions, log)
+        passes = SearchPass(self, limits, log, cancelled)
         reranked = strategy.search(QueryVariant(analysis.text), passes)
         with log.stage(ShapeDetails.stage) as stage:
-            most = top_k or self._default_top_k
+            most = top_k or (query.similarity_top_k if self.reranker.name == "none" else query.reranker_top_k)
             shaped = self._shaper.shape(reranked.candidates, most, stage, to_read=top_k is None, limits=limits)
         notes = (
             *analysis.notes,
-            *(note for one in self._collections for note in one.generation.notes),
-            *self._reranker.notes,
+            *(note for one in self.collections for note in one.generation.notes),
+            *self.reranker.notes,
             *strategy.notes,
             *passes.notes,
             *passes.failures,
@@ -200,30 +181,21 @@ class SearchPipeline(Closeable):
         )
 
     def _filter(self, analysis: QuestionAnalysis, conditions: Sequence[Condition], log: StageLog) -> FilterMasks | None:
-        """The nodes that fulfil the conditions and those that the question suggests; None without conditions."""
-        suggested = analysis.suggested if self._query.filters_from_question == "apply" else ()
+        """Return masks of the nodes that fulfil the given and the suggested conditions; None without conditions."""
+        suggested = analysis.suggested if self.query.filters_from_question == "apply" else ()
         if not conditions and not suggested:
             return None
         with log.stage(FilterDetails.stage) as stage:
-            limits, applied = apply_filters(conditions, suggested, [one.generation for one in self._collections])
-            left = {one.name: int(mask.sum()) for one, mask in zip(self._collections, limits.masks, strict=True)}
-            of_all = {one.name: len(one.generation.ids) for one in self._collections}
+            limits, applied = apply_filters(conditions, suggested, [one.generation for one in self.collections])
+            left = {one.name: int(mask.sum()) for one, mask in zip(self.collections, limits.masks, strict=True)}
+            of_all = {one.name: len(one.generation.ids) for one in self.collections}
             stage.record(sum(left.values()), FilterDetails(where=list(map(str, applied)), left=left, of_all=of_all))
         return limits
 
     @property
-    def cache_counts(self) -> dict[str, CacheCounts]:
-        """Hits, misses and size of each cache by its name."""
-        return self.caches.counts
-
-    @property
     def most_candidates(self) -> int:
-        """The most chunks that the retrievers can return together."""
-        return 2 * self._query.retriever_top_k * max(1, len(self._collections))
-
-    @property
-    def _default_top_k(self) -> int:
-        return self._query.similarity_top_k if self._reranker.name == "none" else self._query.reranker_top_k
+        """The greatest number of chunks that the retrievers of all collections can return together."""
+        return 2 * self.query.retriever_top_k * max(1, len(self.collections))
 
     def _strategy(self, name: str) -> Strategy:
         strategy = self._strategies.get(name)
@@ -234,25 +206,25 @@ class SearchPipeline(Closeable):
         return strategy
 
     def _allowed_masks(self, conditions: Sequence[Condition]) -> Sequence[Mask] | None:
-        return condition_masks(conditions, [one.generation for one in self._collections]).masks if conditions else None
+        return condition_masks(conditions, [one.generation for one in self.collections]).masks if conditions else None
 
     def close(self) -> None:
-        """Stop the threads; the generations and the models belong to the caller."""
+        """Stop the retrieval threads. The caller closes the generations and the models."""
         self._executor.shutdown(wait=True)
 
 
 class SearchPass:
-    """Runs the passes of one question; each records its stages in the log. Not to be shared between questions."""
+    """A runner of the search passes of one question. Each pass records its stages in the log."""
 
     def __init__(
         self,
-        context: SearchContext,
+        pipeline: SearchPipeline,
         limits: FilterMasks | None,
         log: StageLog,
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        """`cancelled` returns True if nobody waits any more; models that help to search check it."""
-        self._context = context
+        """Set up the passes of one question; model calls stop once `cancelled` returns True."""
+        self._pipeline = pipeline
         self._masks = limits.masks if limits else None
         self.log = log
         self.cancelled = cancelled
@@ -260,11 +232,11 @@ class SearchPass:
         self._notes: list[str] = []
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
-        """Run one pass: all candidates of the retrievers, reranked by the text of the variant.
+        """Return all candidates of the retrievers, reranked by the text of the variant.
 
-        Raises RetrievalError if no retriever of any collection worked.
+        Raises RetrievalError if every retriever of every collection failed.
         """
-        variant = self._context.analyser.complete(variant)
+        variant = self._pipeline.analyser.complete(variant)
         collections, masks = self._route(variant)
         vectors = self._embed(variant, retrievers, collections)
         results = self._retrieve(variant, retrievers, vectors, collections, masks)
@@ -273,29 +245,29 @@ class SearchPass:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out so far, in sentences."""
+        """Sentences about collections that the passes so far did not search."""
         return tuple(dict.fromkeys(self._notes))
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What failed so far, in sentences; a question with failures is searched again the next time."""
+        """Sentences about failures of the passes so far. A result with failures is not cached."""
         return tuple(dict.fromkeys(self._failures))
 
     @property
     def collections(self) -> tuple[OpenCollection, ...]:
-        """The collections that may be searched; of many, each pass searches the best."""
-        return self._context.collections
+        """The collections of the pipeline. If there are many, each pass searches only the best collections."""
+        return self._pipeline.collections
 
     def report_failure(self, sentence: str) -> None:
-        """Record that something failed and was left out, so that the result is not cached."""
+        """Record a sentence about a failure, so that the result is not cached."""
         self._failures.append(sentence)
 
     def _route(self, variant: QueryVariant) -> tuple[tuple[OpenCollection, ...], tuple[Mask, ...] | None]:
-        """The collections of this pass with their masks: all, or the best of many, which a stage records."""
+        """Return the collections to search in this pass, with their masks, and record the choice in a stage."""
         started = perf_counter()
-        route = self._context.router.route(variant, self._masks)
+        route = self._pipeline.router.route(variant, self._masks)
         if route is None:
-            return self._context.collections, self._masks
+            return self._pipeline.collections, self._masks
         with self.log.stage(RouteDetails.stage, started) as stage:
             details = RouteDetails(
                 question=variant.text,
@@ -305,14 +277,17 @@ class SearchPass:
             )
             stage.record(len(route.searched), details)
         self._notes += [route.note] if route.note else []
-        chosen = tuple(self._context.collections[index] for index in route.searched)
+        chosen = tuple(self._pipeline.collections[index] for index in route.searched)
         return chosen, tuple(self._masks[index] for index in route.searched) if self._masks else None
 
     def _embed(
         self, variant: QueryVariant, retrievers: RetrieverChoice, collections: Sequence[OpenCollection]
     ) -> dict[bytes, Vector]:
-        """One vector per embedding model. Without any, the keywords may still be searched, else the model's error."""
-        embedded = collections if retrievers.dense or self._context.reranker.needs_vector else ()
+        """Return one vector of the question for each embedding model.
+
+        Raises RetrievalError if embedding failed and no keyword index can be searched.
+        """
+        embedded = collections if retrievers.dense or self._pipeline.reranker.needs_vector else ()
         vectors: dict[bytes, Vector] = {}
         failures: list[EltError] = []
         with self.log.stage(EmbedDetails.stage) as stage:
@@ -324,7 +299,7 @@ class SearchPass:
             details = EmbedDetails(
                 question=variant.text,
                 hypothetical_answers=list(variant.hypothetical_answers),
-                cache=self._context.cache_counts().as_dict(),
+                cache=asdict(self._pipeline.caches.counts["embeddings"]),
             )
             stage.record(len(vectors), details)
         by_keywords = retrievers.keyword and not all(one.keywords_missing for one in collections)
@@ -334,7 +309,7 @@ class SearchPass:
         return vectors
 
     def _vector(self, embedding: EmbeddingModel, variant: QueryVariant) -> Vector:
-        vector = self._context.embed(embedding, variant.text)
+        vector = self._pipeline.caches.embed(embedding, variant.text)
         if not variant.hypothetical_answers:
             return vector
         mean = np.vstack([vector, embedding.embed_texts(variant.hypothetical_answers)]).mean(axis=0)
@@ -353,7 +328,7 @@ class SearchPass:
             findable = (
                 [int(mask.sum()) for mask in masks] if masks else [len(one.generation.ids) for one in collections]
             )
-            limits = retriever_budgets(findable, self._context.query)
+            limits = retriever_budgets(findable, self._pipeline.query)
             results = retrieve_from_collections(variant, retrievers, collections, vectors, masks, limits)
             counts = [len(one.hits.dense) + len(one.hits.keyword) for one in results]
             details = RetrieveDetails(
@@ -380,9 +355,9 @@ class SearchPass:
     ) -> list[Pool]:
         with self.log.stage(FuseDetails.stage) as stage:
             pools = fuse_collections(variant, retrievers, results, vectors)
-            weight = adapted_dense_weight(self._context.query.dense_weight, variant.likeness)
+            weight = adapted_dense_weight(self._pipeline.query.dense_weight, variant.likeness)
             details = FuseDetails(
-                method=self._context.query.fusion,
+                method=self._pipeline.query.fusion,
                 weights={"dense": weight, "keyword": 1.0 - weight} if retrievers == BOTH_RETRIEVERS else None,
                 collections={
                     pool.collection.name: [(candidate.node_id, candidate.fused_score) for candidate in pool.candidates]
@@ -393,10 +368,10 @@ class SearchPass:
         return pools
 
     def _rerank(self, question: str, pools: list[Pool]) -> RerankResult:
-        """All candidates in one ranking, without those beyond the budget of a reranker that calls a model."""
-        reranker = self._context.reranker
+        """Return one ranking of all candidates, cut to its budget if the reranker calls a model."""
+        reranker = self._pipeline.reranker
         with self.log.stage(RerankDetails.stage) as stage:
-            read = cut_to_budget(pools, self._context.query) if reranker.calls_model else pools
+            read = cut_to_budget(pools, self._pipeline.query) if reranker.calls_model else pools
             reranked = reranker.rerank(question, read, self.cancelled)
             details = self._rerank_details(question, read, reranked)
             if reranker.calls_model:
@@ -406,12 +381,12 @@ class SearchPass:
         return reranked
 
     def _rerank_details(self, question: str, pools: list[Pool], reranked: RerankResult) -> RerankDetails:
-        weight = self._context.query.rerank_weight
+        weight = self._pipeline.query.rerank_weight
         if all(score is None for _, score in reranked.model_scores):
             weight = applied_weight(weight, pools, reranked.candidates)
         return RerankDetails(
             question=question,
-            method=self._context.reranker.name,
+            method=self._pipeline.reranker.name,
             weight=weight,
             ranking=[(candidate.node_id, candidate.score) for candidate in reranked.candidates],
             parts=[(candidate.node_id, candidate.parts()) for candidate in reranked.candidates],
@@ -427,7 +402,7 @@ class SearchPass:
 
 
 def _budget(pools: Sequence[Pool], read: Sequence[Pool]) -> dict[str, Any]:
-    """Details on how many candidates of each pool the reranker's model read."""
+    """Return the details on how many candidates of each pool the model of the reranker read."""
     pairs = list(zip(pools, read, strict=True))
     return {
         "budget": {
@@ -439,16 +414,8 @@ def _budget(pools: Sequence[Pool], read: Sequence[Pool]) -> dict[str, Any]:
     }
 
 
-def search_once(
-    question: str, generations: Sequence[Generation], embedding: EmbeddingModel, settings: Settings
-) -> SearchResult:
-    """Open a pipeline, search once and close it."""
-    with SearchPipeline(generations, [embedding], settings) as pipeline:
-        return pipeline.search(question)
-
-
 def normalise_question(question: str) -> str:
-    """Collapse the question's white space. Raises UsageError if nothing is left, or far too much."""
+    """Collapse the white space of a question. Raises UsageError if the question has no words or is too long."""
     text = " ".join(question.split())
     if all(category(character) in _INVISIBLE for character in text):
         raise UsageError("The question is empty.", hint=_EXAMPLE)
@@ -460,9 +427,3 @@ def normalise_question(question: str) -> str:
             hint="Ask the question alone, without the text it is about.",
         )
     return text
-
-
-def _replayed(result: SearchResult, log: StageLog) -> SearchResult:
-    """A cached result; its later stages are those of the first search, and took no time now."""
-    before = tuple(stage.model_copy(update={"took_ms": 0.0}) for stage in result.stages[1:])
-    return replace(result, stages=(*log.stages, *before))

@@ -207,10 +207,10 @@ def test_auto_notes_a_configured_model_that_cannot_be_used(tmp_path: Path) -> No
 
 def test_auto_never_uses_a_hosted_model_unless_allowed_and_no_model_is_named(tmp_path: Path) -> None:
     key = {"COHERE_API_KEY": "key"}
-    assert choose_scorer(None, ModelSources(models_dir=tmp_path), key).scorer is None
-    named = choose_scorer("mine", ModelSources(models_dir=tmp_path, allow_remote=True), key)
-    assert named.scorer is None
-    assert named.notes
+    assert choose_scorer(None, ModelSources(models_dir=tmp_path), key) == (None, ())
+    scorer, notes = choose_scorer("mine", ModelSources(models_dir=tmp_path, allow_remote=True), key)
+    assert scorer is None
+    assert notes
     assert not cohere_is_ready({})
 
 

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from elt_llm_core.settings.tree import EmbeddingSettings, QuerySettings, Setting
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import open_engine
-from elt_llm_query.retrieve.cache import LruCache, QueryCaches, QuestionVectors
+from elt_llm_query.retrieve.cache import LruCache, QueryCaches
 from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,7 +94,7 @@ def test_a_cache_of_size_0_keeps_and_counts_nothing() -> None:
     cache: LruCache[str, int] = LruCache(0)
     cache.put("a", 1)
     assert cache.get("a") is None
-    assert cache.counts.as_dict() == {"hits": 0, "misses": 0, "held": 0}
+    assert asdict(cache.counts) == {"hits": 0, "misses": 0, "held": 0}
 
 
 @given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=60))
@@ -113,7 +114,7 @@ def test_the_cache_keeps_the_last_used_values_and_counts_lookups(size: int, step
         hits, misses = hits + (key in model), misses + (key not in model)
         if key in model:
             model.move_to_end(key)
-    assert cache.counts.as_dict() == {"hits": hits, "misses": misses, "held": len(model)}
+    assert asdict(cache.counts) == {"hits": hits, "misses": misses, "held": len(model)}
 
 
 def test_many_threads_lose_no_count_and_mix_no_values() -> None:
@@ -132,13 +133,14 @@ def test_many_threads_lose_no_count_and_mix_no_values() -> None:
 
 
 def test_a_question_is_embedded_once_for_each_model() -> None:
-    vectors, one, other = QuestionVectors(4), CountingModel(), CountingModel(128)
-    first = vectors.embed(one, QUESTION)
-    assert np.array_equal(first, vectors.embed(one, QUESTION))
+    caches: QueryCaches[SearchResult] = QueryCaches(4, 60)
+    one, other = CountingModel(), CountingModel(128)
+    first = caches.embed(one, QUESTION)
+    assert np.array_equal(first, caches.embed(one, QUESTION))
     assert np.array_equal(first, FakeEmbedding(256).embed_question(QUESTION))
-    assert vectors.embed(other, QUESTION).shape == (128,)
+    assert caches.embed(other, QUESTION).shape == (128,)
     assert one.questions == other.questions == [QUESTION]
-    assert vectors.counts.as_dict() == {"hits": 1, "misses": 2, "held": 2}
+    assert asdict(caches.counts["embeddings"]) == {"hits": 1, "misses": 2, "held": 2}
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 7
 
@@ -147,7 +149,7 @@ def test_a_repeated_question_is_answered_from_the_cache_and_marked_as_a_hit(make
     model = CountingModel()
     with SearchPipeline([make_generation(TEXTS)], [model], settings()) as pipeline:
         first, second = pipeline.search(QUESTION), pipeline.search(f"  {QUESTION} ")
-        assert pipeline.cache_counts["results"].as_dict() == {"hits": 1, "misses": 1, "held": 1}
+        assert asdict(pipeline.caches.counts["results"]) == {"hits": 1, "misses": 1, "held": 1}
     assert second.chunks == first.chunks
     assert second.notes == first.notes
     assert model.questions == [QUESTION]
@@ -171,7 +173,7 @@ def test_without_caches_every_search_is_repeated(make_generation: MakeGeneration
     model = CountingModel()
     with SearchPipeline([make_generation(TEXTS)], [model], settings(cache_size=0)) as pipeline:
         assert pipeline.search(QUESTION).chunks == pipeline.search(QUESTION).chunks
-        assert pipeline.cache_counts["results"].as_dict() == {"hits": 0, "misses": 0, "held": 0}
+        assert asdict(pipeline.caches.counts["results"]) == {"hits": 0, "misses": 0, "held": 0}
     assert model.questions == [QUESTION] * 2
 
 
@@ -251,6 +253,6 @@ def test_the_engine_reports_cache_counts(tmp_path: Path) -> None:
     with open_engine(FAKE, tmp_path / "data", ["ship"]) as engine:
         for _ in range(3):
             engine.search(QUESTION)
-        counts = {name: one.as_dict() for name, one in engine.cache_counts.items()}
+        counts = {name: asdict(one) for name, one in engine.cache_counts.items()}
     assert counts["results"] == {"hits": 2, "misses": 1, "held": 1}
     assert counts["embeddings"] == {"hits": 0, "misses": 1, "held": 1}

@@ -176,7 +176,7 @@ def test_a_retriever_that_ignores_the_mask_lets_no_filtered_out_chunk_through(
     rows[1]["kind"] = ["text"]
     generation = _generation(make_generation, rows)
     with SearchPipeline([generation], [embedding], Settings()) as pipeline:
-        pipeline._collections[0].retriever.dense = MasklessRetriever(generation, embedding, 50)
+        pipeline.collections[0].retriever.dense = MasklessRetriever(generation, embedding, 50)
         found = pipeline.search("card", where=["kind=text"])
     assert [chunk.node_id for chunk in found.chunks] == ["n01"]
 

@@ -80,7 +80,7 @@ def test_the_hits_of_the_retrievers_are_not_modified(executor: ThreadPoolExecuto
 def test_the_failure_of_one_retriever_is_recorded_and_the_other_is_used(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     retriever = HybridRetriever("c", broken, FixedRetriever({"b": 3.0}), executor=executor)
-    results = retriever.collect(retriever.start(QueryBundle("question")))
+    results = retriever.start(QueryBundle("question"))()
     assert [(name, str(failure)) for name, failure in results.failures] == [("dense", "damaged")]
     assert [one.node_id for one in retriever.candidates("question")] == ["b"]
 

@@ -8,11 +8,12 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import TraceStage
 from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_query.retrieve.query_variant import AlternativeNames
-from elt_llm_query.search import SearchResult, search_once
+from elt_llm_query.search import SearchResult
 from elt_llm_query.shape.explain import MatchedTerms, QuestionTerms, explain_stage, trace_outcomes
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from retrieval.searching import search_once
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {

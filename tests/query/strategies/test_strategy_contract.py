@@ -100,7 +100,7 @@ def test_a_failing_model_adds_a_note_and_the_search_still_works(
     with SearchPipeline([make_generation(TEXTS)], [embedding], Settings(), llm=llm) as pipeline:
         found = pipeline.search(QUESTIONS[0], strategy=name)
         pipeline.search(QUESTIONS[0], strategy=name)
-        kept = pipeline.cache_counts["results"].held
+        kept = pipeline.caches.counts["results"].held
     assert found.chunks
     failed = any("did not help to search" in note for note in found.notes)
     assert failed == bool(llm.prompts)

@@ -9,7 +9,6 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_query.search import SearchPipeline
 from elt_llm_query.understanding.spelling import (
-    SpellingCorrection,
     SpellingCorrector,
     apply_corrections,
     edit_distance,
@@ -49,7 +48,7 @@ def speller(make_generation: MakeGeneration) -> SpellingCorrector:
 def test_a_mistyped_word_is_corrected_to_one_of_the_documents(
     speller: SpellingCorrector, question: str, typed: str, meant: str
 ) -> None:
-    assert SpellingCorrection(typed, meant) in speller.corrections(question, "en")
+    assert speller.corrections(question, "en")[typed] == meant
 
 
 @pytest.mark.parametrize(
@@ -66,27 +65,27 @@ def test_a_mistyped_word_is_corrected_to_one_of_the_documents(
     ],
 )
 def test_real_words_names_codes_and_quotations_are_not_corrected(speller: SpellingCorrector, question: str) -> None:
-    assert speller.corrections(question, "en") == ()
+    assert speller.corrections(question, "en") == {}
 
 
 def test_of_two_equally_likely_words_neither_is_used(make_generation: MakeGeneration) -> None:
     speller = SpellingCorrector(
         [make_generation({"a": "gallant horses", "b": "gallons of water"})], ["en"], frozenset()
     )
-    assert speller.corrections("how many gallont of it are there", "en") == ()
+    assert speller.corrections("how many gallont of it are there", "en") == {}
 
 
 def test_a_word_that_any_collection_has_is_not_corrected(make_generation: MakeGeneration) -> None:
     other = make_generation({"x": "presidnet is a trade name"}, "trade")
     speller = SpellingCorrector([make_generation(TEXTS), other], ["en"], frozenset())
-    assert speller.corrections("Who is the presidnet of the council?", "en") == ()
+    assert speller.corrections("Who is the presidnet of the council?", "en") == {}
 
 
 def test_no_correction_uses_a_word_of_filtered_out_chunks(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     mask = np.array([node_id not in ("n1", "n2") for node_id in generation.ids])
     speller = SpellingCorrector([generation], ["en"], frozenset())
-    assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [mask]) == ()
+    assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [mask]) == {}
 
 
 def test_a_correction_is_searched_noted_and_traced(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
@@ -101,7 +100,7 @@ def test_a_correction_is_searched_noted_and_traced(make_generation: MakeGenerati
 
 
 def test_only_whole_words_are_replaced() -> None:
-    made = [SpellingCorrection("certifcate", "certificate")]
+    made = {"certifcate": "certificate"}
     assert apply_corrections("a certifcate, certifcate-2", made) == "a certificate, certifcate-2"
 
 

@@ -1,4 +1,4 @@
-"""Rerankers; `create_reranker` builds the one that the settings name."""
+"""Rerankers. `create_reranker` builds the reranker that the settings name."""
 
 import os
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def create_reranker(query: "QuerySettings", sources: ModelSources = NO_MODELS) -> Reranker:
-    """Build the reranker that the settings name; `use_reranker: false` is the same as none.
+    """Build the reranker that the settings name; with `use_reranker: false` the fused order is kept.
 
-    Raises ModelError for a missing or damaged model, SettingsError for one that cannot or must not be used.
+    Raises ModelError for a missing or damaged model, SettingsError for a model that the settings do not allow.
     """
     scorer: ChunkScorer
     match query.reranker_strategy if query.use_reranker else "none":
@@ -38,8 +38,8 @@ def create_reranker(query: "QuerySettings", sources: ModelSources = NO_MODELS) -
         case "auto":
             from elt_llm_query.rerank.scorers import choose_scorer
 
-            choice = choose_scorer(query.reranker_model, sources, os.environ)
-            if choice.scorer is None:
-                return EmbeddingReranker(query.rerank_weight, notes=choice.notes)
-            scorer = choice.scorer
+            chosen, notes = choose_scorer(query.reranker_model, sources, os.environ)
+            if chosen is None:
+                return EmbeddingReranker(query.rerank_weight, notes=notes)
+            scorer = chosen
     return ModelReranker(scorer, query.rerank_weight)

@@ -1,8 +1,8 @@
-"""The embedding reranker: completes the cosine and keyword score of every candidate and ranks by their blend.
+"""The embedding reranker computes the cosine and keyword score of every candidate and ranks by a weighted mean.
 
-The weight of cosines is adapted to each question: if few chunks match much better by their words, words count more than
-if many chunks match about equally; docs/decisions compares the alternatives. The best candidates are also matched
-with the question word by word. Sources: Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval",
+The weight of cosines is adapted to each question: keyword scores count more if few chunks have much higher keyword
+scores than the rest. docs/decisions compares the alternatives. The best candidates are also matched with the question
+word by word. Sources: Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval",
 ACM TOIS 2023 (convex combination of scaled scores); Lucene's coordination factor (a chunk with more of the question's
 words is better than one with one of them often); Metzler and Croft, "A Markov Random Field Model for Term
 Dependencies", SIGIR 2005 (words that follow each other in the question and in the chunk).
@@ -22,16 +22,16 @@ from elt_llm_query.retrieve.query_variant import replace_alternatives, score_wit
 
 Scores = NDArray[np.float64]
 Cancelled = Callable[[], bool]
-"""Returns True if nobody waits for the result any more."""
+"""A function that returns True if nobody waits for the result any more."""
 
 ORDER_SHARE = 0.8
 """Weight of the order of the words relative to their scaled score, whose weight is 1."""
 CURVE = 0.7
-"""Power that brings scores to the level of those of cosine and keywords alone, by which answers are judged."""
+"""Power that makes scores comparable with scores of cosine and keywords alone, for which confidence is calibrated."""
 
 
 def min_max(scores: ArrayLike) -> Scores:
-    """Scale scores to 0..1 over the list; scores that are all equal become 1."""
+    """Scale scores linearly to 0..1; if all scores are equal, each becomes 1."""
     values = np.asarray(scores, dtype=np.float64)
     if values.size == 0:
         return values
@@ -40,21 +40,21 @@ def min_max(scores: ArrayLike) -> Scores:
 
 
 def divide_by_maximum(scores: ArrayLike) -> Scores:
-    """Divide scores of 0 or more by the greatest; all 0 stay 0."""
+    """Divide scores of 0 or more by the greatest score; scores that are all 0 do not change."""
     values = np.asarray(scores, dtype=np.float64)
     greatest = values.max(initial=0.0)
     return values / greatest if greatest > 0 else np.zeros_like(values)
 
 
 def blend_scaled(reranked: Scores, keyword: Scores, weight: float | Scores) -> Scores:
-    """Weight x reranked + (1 - weight) x keyword, for lists within 0..1; the result is within 0..1 too."""
+    """Return weight x reranked + (1 - weight) x keyword; scores and results are within 0..1."""
     return np.clip(weight * reranked + (1.0 - weight) * keyword, 0.0, 1.0)
 
 
 def blend_matches(cosines: Scores, keyword: Scores, order: Scores, weight: float) -> Scores:
-    """Cosines by `weight`, scaled keyword scores and order by 1 and ORDER_SHARE times the rest, then the CURVE.
+    """Return the weighted mean of cosines, keyword scores and word order, raised to the power CURVE.
 
-    All are within 0..1, and so is the result.
+    The weights are `weight`, 1 - `weight`, and ORDER_SHARE x (1 - `weight`). Scores and results are within 0..1.
     """
     rest = 1.0 - weight
     whole = weight + rest * (1.0 + ORDER_SHARE)
@@ -63,7 +63,7 @@ def blend_matches(cosines: Scores, keyword: Scores, order: Scores, weight: float
 
 
 def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> list[Scores]:
-    """Scale cosines to 0..1 over all pools of one embedding model; zeros for a pool without any."""
+    """Scale cosines to 0..1 over all pools of one embedding model; a pool without cosines gets zeros."""
     scaled = [np.zeros(len(pool.candidates)) for pool in pools]
     members: dict[bytes, list[int]] = defaultdict(list)
     for index, pool in enumerate(pools):
@@ -77,9 +77,9 @@ def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> li
 
 
 def scale_keywords(pools: Sequence[Pool], scores: Sequence[Scores]) -> list[Scores]:
-    """Keyword scores as a share of what is attainable in their collection, the greatest scaled to 1.
+    """Divide keyword scores by the greatest attainable score of their collection, then scale the greatest share to 1.
 
-    They are BM25, or BM25 x coverage, which cannot exceed it. For one collection that is score / greatest score.
+    `scores` are BM25 or BM25 x coverage. For one collection, the result is score / greatest score.
     """
     if not pools:
         return []
@@ -100,14 +100,14 @@ LONGEST_WHOLE = 40  # characters: longer words are not split into parts
 
 @dataclass(frozen=True, slots=True)
 class TermMatch:
-    """The weighted shares of the question's words, and of its neighbouring pairs, that a chunk has; 0 to 1 each."""
+    """The weighted shares of the question's words and of its neighbouring word pairs in a chunk, 0 to 1 each."""
 
     coverage: float
     order: float
 
 
 class QuestionMatcher:
-    """Compares chunks with one question. Words are stems; `weights` has one above 0 for each stem of the question."""
+    """A matcher of chunks with one question, by stems. `weights` has a positive weight for each question stem."""
 
     def __init__(self, question_stems: Sequence[str], weights: Mapping[str, float]) -> None:
         self._weights = weights
@@ -127,17 +127,17 @@ class QuestionMatcher:
                         self._wholes[stem[start:end]].add(stem)
 
     def match(self, stems: Sequence[str]) -> TermMatch:
-        """Match one chunk, its stems in the order of its words."""
+        """Match one chunk; `stems` are its stems in the order of its words."""
         if not self._total:
             return TermMatch(0.0, 0.0)
         matched = self.matched(stems)
         weights = (weight for stem, weight in self._weights.items() if stem in matched)
         coverage = min(1.0, sum(weights) / self._total)
-        # A question of one word has no order: it is in order wherever it occurs.
+        # A question of one word has no word pairs, so its coverage counts as order too.
         return TermMatch(coverage, self._order(stems) if self._pairs else coverage)
 
     def matched(self, stems: Sequence[str]) -> set[str]:
-        """The question's stems that a chunk has; a compound counts for its part and a part for its compound."""
+        """Return the question's stems in a chunk. A compound matches its parts, and a part matches its compound."""
         present = set(stems)
         matched = self._weights.keys() & present
         for part in self._wholes.keys() & present:
@@ -155,20 +155,21 @@ class QuestionMatcher:
         return min(1.0, sum(weight for pair, weight in self._pairs.items() if pair in matched) / self._pairs_total)
 
 
-HEAD_SIZE = 30  # candidates of all collections together; more cost time and change no figure
+HEAD_SIZE = 30  # candidates of all collections together; more take longer and change no metric
 
 
 def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
-    """Per pool the indexes of those among the HEAD_SIZE best of all pools, ties with the last included."""
+    """Return per pool the indexes of the HEAD_SIZE best candidates of all pools, including ties with the last one."""
     joined = np.concatenate([*scores, np.zeros(0)])
     least = np.partition(joined, -HEAD_SIZE)[-HEAD_SIZE] if len(joined) > HEAD_SIZE else 0.0
     return [np.flatnonzero(one >= least).tolist() for one in scores]
 
 
 def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> tuple[Scores, Scores]:
-    """Coverage and order of every candidate: measured at `indexes`, elsewhere the least they can be.
+    """Return coverage and order of every candidate, exact at `indexes` and lower bounds elsewhere.
 
-    No word adds more to a BM25 score than its weight, so its share of what is attainable is a share that is covered.
+    The lower bound of coverage is the keyword score divided by the greatest attainable score, because no word adds more
+    to a BM25 score than its weight.
     """
     coverage = np.minimum(1.0, keyword_scores / (pool.attainable or 1.0))
     order = np.zeros(len(coverage))
@@ -190,9 +191,10 @@ FLATNESS_SLOPE = 0.4
 
 
 def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
-    """The weight of cosines, 0 to 1, given BM25 scores within 0..1 of all pools, the greatest 1.
+    """Return the weight of cosines, 0 to 1, for keyword scores of all pools whose greatest is 1.
 
-    weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight): from .32 to .72 if .5 is configured; 0 and 1 stay.
+    The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). A configured weight of .5 becomes .32 to
+    .72; configured weights of 0 and 1 do not change.
     """
     joined = np.concatenate([*keywords, np.zeros(FLATNESS_RANK)])
     if not joined.any():
@@ -202,7 +204,7 @@ def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
 
 
 def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> float:
-    """The weight with which the embedding reranker ranked these candidates."""
+    """Return the weight of cosines with which the embedding reranker ranked these candidates."""
     filled = [pool for pool in pools if pool.candidates]
     scores: dict[str, list[float]] = {pool.collection.name: [] for pool in filled}
     for one in candidates:
@@ -213,7 +215,7 @@ def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[Se
 
 @dataclass(frozen=True)
 class RerankResult:
-    """A ranking with notes, and each candidate's score as the reranker's model returned it."""
+    """A ranking with notes. `model_scores` has the unscaled score of the reranker's model for each node id."""
 
     candidates: list[SearchCandidate]
     notes: tuple[str, ...] = ()
@@ -222,18 +224,18 @@ class RerankResult:
 
 @dataclass(frozen=True)
 class _CompletedPool:
-    """A pool with the cosine and keyword score of every candidate; cosines are None without a question vector."""
+    """A pool with the cosine and keyword score of every candidate; `cosines` is None without a question vector."""
 
     pool: Pool
     cosines: Scores | None
     keyword_scores: Scores
 
     def weight(self, weight: float) -> float:
-        """The weight of cosines in this pool, if both kinds of scores have this one."""
+        """Return the weight of cosines in this pool; `weight` applies if the pool has both kinds of scores."""
         return 0.0 if self.cosines is None else weight if self.pool.uses_keywords else 1.0
 
     def scored(self, scores: Scores, coverage: Scores, order: Scores) -> list[SearchCandidate]:
-        """The candidates with their scores and the parts of those; None for parts that do not count."""
+        """Return the candidates with their scores; cosines and keyword metrics that are unused become None."""
         own = self.pool.candidates
         nothing = [None] * len(own)
         keyword_parts = (self.keyword_scores, coverage, order)
@@ -262,15 +264,15 @@ class _CompletedPool:
 
 
 class EmbeddingReranker:
-    """Ranks by cosine, words and their order; no model is called.
+    """A reranker by cosine, keyword score and word order, which calls no model.
 
-    The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7: C is the cosine
-    scaled to 0..1 over the candidates, K = BM25 x coverage divided by its greatest; coverage and O (order) are those
-    of `TermMatch`. The weight is the configured one, shifted by `adapt_weight`.
-    A candidate of one retriever is scored by the other as well: its cosine from the stored vectors, its BM25 score
-    from the keyword index, 0 if it matches nothing. If the strategy does not use keywords, the cosine decides alone;
-    if the question could not be embedded, the keywords do. `retrieve/pools` explains what is scaled together when
-    several collections are searched.
+    The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7. C is the cosine
+    scaled to 0..1 over the candidates. K is BM25 x coverage, divided by its greatest value. `TermMatch` defines
+    coverage and O (order). `adapt_weight` adapts the configured weight to each question.
+    Every candidate gets both scores, whichever retriever returned the candidate: its cosine from the stored vectors,
+    its BM25 score from the keyword index. If the strategy does not use keywords, only the cosine counts. If the
+    question could not be embedded, only the keywords count. `retrieve/pools` explains the scaling over several
+    collections.
     """
 
     name = "embedding"
@@ -282,7 +284,7 @@ class EmbeddingReranker:
         self.notes = notes
 
     def rerank(self, _question: str, pools: Sequence[Pool], _cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates with all scores, best first, ties by node id."""
+        """Rank all candidates, best first; equal scores are ordered by node id."""
         completed = [_complete(pool) for pool in pools if pool.candidates]
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])

@@ -11,7 +11,7 @@ from elt_llm_query.retrieve.pools import OpenCollection, Pool
 
 
 class RerankPostprocessor(BaseNodePostprocessor):
-    """Reranks the nodes that a retriever of one collection returned. Without a question it keeps their order."""
+    """A postprocessor that reranks nodes of one collection. Without a question, the order of the nodes is kept."""
 
     _reranker: Reranker = PrivateAttr()
     _collection: OpenCollection = PrivateAttr()
@@ -23,7 +23,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
+        """Return the name under which LlamaIndex serialises the postprocessor."""
         return "RerankPostprocessor"
 
     def _postprocess_nodes(
@@ -34,7 +34,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
         question = query_bundle.query_str
         try:
             vector = self._collection.embedding.embed_question(question)
-        except EltError:  # ranked by keywords alone
+        except EltError:  # without a vector, keywords alone decide the order
             vector = None
         candidates = tuple(from_node(node, self._collection.name) for node in nodes)
         pool = Pool(self._collection, candidates, vector, question)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Reranker(Protocol):
-    """Scores every candidate of every pool from 0 to 1 and merges the pools into one ranking."""
+    """A reranker scores every candidate of every pool from 0 to 1 and merges the pools into one ranking."""
 
     @property
     def name(self) -> str:
@@ -35,23 +35,23 @@ class Reranker(Protocol):
 
     @property
     def calls_model(self) -> bool:
-        """Whether each candidate costs a model call, so that the number of candidates is limited."""
+        """Whether a model reads each candidate, so that the number of candidates must be limited."""
 
     @property
     def needs_vector(self) -> bool:
-        """Whether the question must be embedded even if only keywords are searched."""
+        """Whether the reranker needs the embedding of the question, even if only keywords are searched."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for every result with this ranking."""
+        """Notes for every search result of this reranker."""
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates, best first, ties by node id; a slow model checks `cancelled`."""
+        """Rank all candidates, best first; equal scores are ordered by node id. A slow model checks `cancelled`."""
 
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """One score per chunk, in order, on the model's own scale; None if it returned none. Greater is better."""
+    """One score per chunk, on the scale of the model, or None if the model returned no score. Greater is better."""
 
     scores: tuple[float | None, ...]
     notes: tuple[str, ...] = ()
@@ -66,22 +66,22 @@ class ChunkScorer(Protocol):
 
     @property
     def description(self) -> str:
-        """Which model is used."""
+        """The name of the model and the settings that its scores depend on."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for every result."""
+        """Notes for every search result."""
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Return as many scores as chunks. Raises ModelError if the model cannot be called.
+        """Return one score per chunk. Raises ModelError if the model cannot be called.
 
-        A slow model checks `cancelled` and returns no more scores once it is true.
+        A slow model checks `cancelled`; once `cancelled` returns True, the remaining scores are None.
         """
 
 
 @dataclass(frozen=True)
 class ModelSources:
-    """Where a reranker may get its model from."""
+    """The language model, the folder of models, and whether a hosted model is allowed."""
 
     llm: "LLM | None" = None
     models_dir: Path | None = None
@@ -89,7 +89,7 @@ class ModelSources:
 
     @classmethod
     def of(cls, settings: Settings, llm: "LLM | None" = None) -> Self:
-        """As configured, with the language model in use."""
+        """Build the sources from the settings and the language model in use."""
         return cls(llm, settings.storage.models_dir, settings.network.allow_remote_models)
 
 
@@ -97,10 +97,10 @@ NO_MODELS = ModelSources()
 
 
 class FusedOrderReranker:
-    """Keeps the order of the retrievers. With both, the score is the fused score as a share of the attainable one.
+    """A reranker that keeps the fused order. The score is the fused score as a share of the greatest possible one.
 
-    One retriever alone keeps its own measure, which is more informative than a rank: the cosine (0 if negative), or
-    the BM25 score as a share of the best.
+    If only one retriever was used, the score is its own metric: the cosine (0 if negative), or the BM25 score as a
+    share of the best BM25 score.
     """
 
     name = "none"
@@ -122,12 +122,11 @@ class FusedOrderReranker:
 
 
 class ModelReranker:
-    """Ranks by weight x min-max model score + (1 - weight) x keyword score, blended as by the embedding reranker.
+    """A reranker by weight x min-max model score + (1 - weight) x keyword score.
 
-    The model reads the chunks themselves, so its scores are scaled over the candidates of all collections together.
-    Keyword scores are those of the embedding reranker. If the strategy does not use keywords, the model decides alone.
-    A chunk without a score gets the mean of the others; if the model fails altogether, the embedding reranker ranks,
-    and a note reports it.
+    Model scores are scaled over the candidates of all collections together. Keyword scores are those of the embedding
+    reranker. If the strategy does not use keywords, the model score decides alone. A chunk without a model score gets
+    the mean score. If the model returns no scores at all, the embedding reranker ranks the chunks, and a note says so.
     """
 
     calls_model = True
@@ -146,7 +145,7 @@ class ModelReranker:
         return self.scorer.notes
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates, best first, ties by node id, with the model's scores and notes on failures."""
+        """Rank all candidates, best first; the result has the scores of the model and notes on failures."""
         candidates = [candidate for pool in pools for candidate in pool.candidates]
         if not candidates:
             return RerankResult([])
@@ -166,7 +165,7 @@ class ModelReranker:
         return RerankResult(ranked, judged.notes, by_node)
 
     def _score(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None) -> ChunkScores:
-        # What was embedded and indexed: the context of a chunk, then its text.
+        # The index and the embeddings were built from this text too: the context of a chunk, then its own text.
         nodes = [
             node
             for pool in pools
@@ -182,12 +181,12 @@ class ModelReranker:
 
 
 def reranker_identity(reranker: Reranker) -> tuple[str, ...]:
-    """Equal for rerankers of the same settings that call the same model."""
+    """Return a key that is equal for rerankers with the same name and model."""
     return (reranker.name, reranker.scorer.description) if isinstance(reranker, ModelReranker) else (reranker.name,)
 
 
 def _scaled_scores(scores: Sequence[float | None]) -> Scores:
-    """Scores scaled to 0..1; a missing one gets the mean of the others. At least one is present."""
+    """Scale scores to 0..1 and replace each missing score by the mean; at least one score is present."""
     present = np.array([score is not None for score in scores])
     known = min_max([score for score in scores if score is not None])
     scaled = np.full(len(scores), known.mean())

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ MOST_THREADS = 8
 
 
 class CrossEncoderScorer:
-    """Scores each chunk together with the question; nothing leaves the machine."""
+    """A scorer that runs a local cross-encoder; no text leaves the machine."""
 
     name = "cross-encoder"
     notes = ()
@@ -39,12 +38,12 @@ class CrossEncoderScorer:
         return f"{self._model.folder}, {self._model.token_limit} tokens"
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """The model's own scores. Raises ModelError if it fails."""
+        """Return the scores of the cross-encoder. Raises ModelError if the model fails."""
         return ChunkScores(tuple(self._model.score(question, chunks)))
 
 
 def open_cross_encoder(name: str | None, models_dir: Path | None) -> CrossEncoderScorer:
-    """Open the cross-encoder of that name or folder, else the usual one. Raises ModelError if missing or damaged."""
+    """Open the named cross-encoder, by default DEFAULT_MODEL. Raises ModelError for a missing or damaged model."""
     wanted = name or DEFAULT_MODEL
     folder = find_model_folder(wanted, models_dir)
     if folder is None:
@@ -72,10 +71,10 @@ _SCORE = re.compile(
 
 
 class LlmScorer:
-    """Scores with any language model of LlamaIndex.
+    """A scorer that asks a language model of LlamaIndex.
 
-    A chunk that the reply leaves out, scores outside the range or scores twice has no score; neither have the chunks
-    of a prompt on which the model fails.
+    A chunk has no score if the reply omits the chunk, scores the chunk twice, or has a score outside 0 to 10. All
+    chunks of a prompt have no score if the model fails.
     """
 
     name = "llm"
@@ -90,7 +89,7 @@ class LlmScorer:
         return str(self._llm.metadata.model_name)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Scores from 0 to 10, None where the reply has no usable one; the notes report how many those are."""
+        """Return scores from 0 to 10, or None without a usable score; a note has the number of missing scores."""
         gone = cancelled or (lambda: False)
         scores: list[float | None] = []
         failures: dict[str, None] = {}
@@ -104,7 +103,7 @@ class LlmScorer:
             except EltError as failure:
                 failures[f"The language model did not score chunks: {failure}"] = None
                 reply = ""
-            scores += parse_scores("" if gone() else reply, len(batch))  # a truncated reply may end within a number
+            scores += parse_scores("" if gone() else reply, len(batch))  # a cancelled reply may end within a number
         missing = sum(score is None for score in scores)
         notes = list(failures)
         if missing:
@@ -113,7 +112,7 @@ class LlmScorer:
 
 
 def scoring_prompt(question: str, chunks: Sequence[str]) -> str:
-    """One prompt for all the chunks, each numbered from 1 and cut to its first 1200 characters."""
+    """Return one prompt with all chunks, which are numbered from 1 and cut to their first 1200 characters."""
     blocks = [
         f'<passage number="{number}">\n{_OPENING.sub("(passage", chunk[:MOST_CHARACTERS])}\n</passage>'
         for number, chunk in enumerate(chunks, 1)
@@ -122,9 +121,9 @@ def scoring_prompt(question: str, chunks: Sequence[str]) -> str:
 
 
 def parse_scores(reply: str, count: int) -> list[float | None]:
-    """Parse the scores of chunks 1 to count: lines such as `1: 7`, `[1] = 7/10`, also after the tag's name, and JSON.
+    """Parse the scores of the chunks 1 to `count` from lines such as `1: 7`, `[1] = 7/10` and `passage 1: 7`, or JSON.
 
-    None for a chunk that is left out, whose score is not within 0 to 10, or that has two scores.
+    The score is None for a chunk that the reply omits or scores twice, and for a score outside 0 to 10.
     """
     scores: dict[int, set[float]] = {}
     for match in _SCORE.finditer(reply[:MOST_REPLIED]):
@@ -134,7 +133,7 @@ def parse_scores(reply: str, count: int) -> list[float | None]:
 
 
 def open_llm_scorer(llm: "LLM | None") -> LlmScorer:
-    """Build the scorer of the model in use. Raises SettingsError if there is none."""
+    """Build a scorer with the language model in use. Raises SettingsError if there is no language model."""
     if llm is None:
         raise SettingsError(
             "query.reranker_strategy is llm, but no language model is in use",
@@ -151,7 +150,7 @@ _INSTALL = "Run: uv pip install llama-index-postprocessor-cohere-rerank"
 
 
 class CohereScorer:
-    """Sends question and chunks to the service; `failures` are the errors that its client raises."""
+    """A scorer that sends question and chunks to Cohere; `failures` are the error classes of its client."""
 
     name = "cohere"
 
@@ -169,11 +168,11 @@ class CohereScorer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note that text left the machine."""
+        """A note that the question and its chunks were sent to Cohere."""
         return (f"The question and its chunks were sent to Cohere ({self._model}).",)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Relevance from 0 to 1, None for a chunk that the service left out. Raises ModelError if it fails."""
+        """Return relevance scores from 0 to 1, or None for an omitted chunk. Raises ModelError if Cohere fails."""
         nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(chunks)]
         try:
             ranked = self._postprocessor.postprocess_nodes(nodes, QueryBundle(question))
@@ -184,7 +183,7 @@ class CohereScorer:
 
 
 def cohere_is_ready(environment: Mapping[str, str]) -> bool:
-    """Whether the integration is installed and there is a key; whether the settings allow it is not checked here."""
+    """Return whether the Cohere integration is installed and the environment has a key."""
     try:
         return bool(environment.get(COHERE_KEY_VARIABLE)) and util.find_spec(_INTEGRATION) is not None
     except ModuleNotFoundError:
@@ -192,7 +191,10 @@ def cohere_is_ready(environment: Mapping[str, str]) -> bool:
 
 
 def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bool) -> CohereScorer:
-    """Build the scorer of a hosted model. Raises SettingsError if not allowed, ModelError without library or key."""
+    """Build the Cohere scorer.
+
+    Raises SettingsError if hosted models are not allowed, ModelError without library or key.
+    """
     if not allowed:
         raise SettingsError(
             "query.reranker_strategy is cohere, a hosted service, and network.allow_remote_models is false",
@@ -214,25 +216,19 @@ def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bo
     return CohereScorer(reranker, model, (ApiError, httpx.HTTPError))
 
 
-@dataclass(frozen=True)
-class ScorerChoice:
-    """The scorer to use, or None with the reason if one was configured."""
+def choose_scorer(
+    name: str | None, sources: ModelSources, environment: Mapping[str, str]
+) -> tuple[ChunkScorer | None, tuple[str, ...]]:
+    """Choose a local cross-encoder, else a hosted model; return None without either, and notes on a missing model.
 
-    scorer: ChunkScorer | None
-    notes: tuple[str, ...] = ()
-
-
-def choose_scorer(name: str | None, sources: ModelSources, environment: Mapping[str, str]) -> ScorerChoice:
-    """Choose a cross-encoder that is configured or in the folder of models, even if a hosted model is allowed.
-
-    A hosted model is chosen only if the settings allow it, its library and key are present, and no model is named:
-    a name is that of a cross-encoder, so if that is missing, a note reports it and no service replaces it.
+    A hosted model is chosen only if the settings allow hosted models, name no model, and its library and key are
+    present. A configured name always means a cross-encoder, so no hosted model replaces a missing cross-encoder.
     """
     if name is not None or find_model_folder(DEFAULT_MODEL, sources.models_dir) is not None:
         try:
-            return ScorerChoice(open_cross_encoder(name, sources.models_dir))
+            return open_cross_encoder(name, sources.models_dir), ()
         except ModelError as failure:
-            return ScorerChoice(None, (f"The chunks are ranked by cosine and keywords: {failure}.",))
+            return None, (f"The chunks are ranked by cosine and keywords: {failure}.",)
     if sources.allow_remote and cohere_is_ready(environment):
-        return ScorerChoice(open_cohere(None, environment, allowed=True))
-    return ScorerChoice(None)
+        return open_cohere(None, environment, allowed=True), ()
+    return None, ()

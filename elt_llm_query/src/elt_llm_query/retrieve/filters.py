@@ -1,14 +1,15 @@
 """Filters: parse `--where` conditions and turn them into one mask of allowed nodes per collection.
 
-A condition is `field=value`, with `!=`, `>`, `>=`, `<`, `<=`, `in` or `not in` for `=`; all conditions must hold.
+A condition is `field=value`; the operators are `=`, `!=`, `>`, `>=`, `<`, `<=`, `in` and `not in`. A chunk must fulfil
+all conditions.
 
-- Text is compared exactly; `in a,b,c` is any of them, and a value with a comma is in double quotes.
-- `section=A > B` is that section and those below it.
-- Numbers and dates compare, and `=` takes a range too: `year=2019..2021`, `modified_at=2024-01-01..2024-03-31`.
-- A date may be a year, a month, a day or a moment (UTC): `dates=2024-03` is all of March, `dates<=2024-03` all until
-  its end. A chunk that names a month only is not before or after a day within it.
-- Of a field with several values, such as topics, one must fulfil the condition; `!=` and `not in` leave out every
-  chunk that the opposite finds, and so keep those without a value.
+- Text is compared exactly. `in a,b,c` matches any of the three values. Double quotes enclose a value with a comma.
+- `section=A > B` matches that section and its subsections.
+- Numbers and dates have an order. `=` also accepts a range: `year=2019..2021`, `modified_at=2024-01-01..2024-03-31`.
+- A date is a year, a month, a day or a moment (UTC). `dates=2024-03` matches all of March; `dates<=2024-03` matches
+  everything until the end of March. A chunk that names only a month is neither before nor after a day of that month.
+- If a field has several values, such as topics, one value must fulfil the condition. `!=` and `not in` exclude the
+  chunks that `=` and `in` find, so chunks without a value remain.
 """
 
 import csv
@@ -43,7 +44,7 @@ _EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in ta
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition: the field as named by the user, and the operands, one unless the operator is in or not in."""
+    """A condition on a field. Only the operators `in` and `not in` may have several operands."""
 
     field: str
     operator: Operator
@@ -51,7 +52,7 @@ class Condition:
 
     @property
     def denies(self) -> bool:
-        """Whether nodes that have the values are left out."""
+        """Whether the condition excludes the nodes that have one of the values."""
         return self.operator in ("!=", "not in")
 
     def __str__(self) -> str:
@@ -59,16 +60,17 @@ class Condition:
 
 
 def parse_conditions(where: Sequence[str]) -> tuple[Condition, ...]:
-    """Parse conditions. Raises UsageError if one is not understood, or there are too many."""
+    """Parse conditions. Raises UsageError for a malformed condition and for too many conditions."""
     if len(where) > MOST_CONDITIONS:
         raise UsageError(f"{len(where)} filters were given; at most {MOST_CONDITIONS} are supported.")
     return tuple(map(_parse_condition, where))
 
 
 def matching_values(field: FilterField, condition: Condition) -> NDArray[np.bool_]:
-    """Which values of the field the condition names, before it is negated; shape (len(field.values),).
+    """Return a mask of the field's values that match the operands, shape (len(field.values),).
 
-    Raises UsageError if the field's type does not support the operator, or an operand is not of that type.
+    `!=` and `not in` give the same mask as `=` and `in`. Raises UsageError if the type of the field does not support
+    the operator, or an operand has another type.
     """
     chosen = np.zeros(len(field.values), dtype=bool)
     if field.type in ("text", "path"):
@@ -107,7 +109,7 @@ def _listed(value: str) -> tuple[str, ...]:
 
 
 def _text_spans(field: FilterField, operand: str) -> list[tuple[int, int]]:
-    """Index ranges of the values that equal a text or, of a path, are below it."""
+    """Return index ranges of the values that equal the operand or, in a path field, are below it."""
     values = field.values
     spans = [(bisect_left(values, operand), bisect_right(values, operand))]
     if field.type == "path":
@@ -117,7 +119,7 @@ def _text_spans(field: FilterField, operand: str) -> list[tuple[int, int]]:
 
 
 def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> list[int]:
-    """Indexes of the values of a number or date field that one operand names."""
+    """Return the indexes of the values of a number or date field that match one operand."""
     first, between, last = operand.partition("..")
     if between and condition.operator in (">", ">=", "<", "<="):
         raise UsageError(f"A range cannot be compared: {condition}", hint="Use = with a range, or >= with one value.")
@@ -141,26 +143,26 @@ def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> 
 
 
 def _date_prefixes(first: str) -> list[int]:
-    """Lengths of the year, month and day that start when `first` does, itself included; they sort right before it."""
+    """Return the lengths of the prefixes of `first` (year, month, day) that start at the same moment as `first`."""
     lengths = [length for length in (4, 7, 10) if length <= len(first)]
     return [length for length in lengths if first == first[:length] + "0000-01-01T00:00:00"[length : len(first)]]
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """The year, month or day around `last`, if such a value may be later than it, or with `before` not before it."""
+    """Return the year, month and day that contain `last` and may end later; with `before`, all of these."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 
 
 def _end_of(date: str) -> str:
-    """The last second of a year, month, day, hour or minute."""
+    """Return the last second of a year, month, day, hour or minute."""
     if len(date) == 7:
         date += f"-{monthrange(int(date[:4]), int(date[5:]))[1]}"
     return date + "0000-12-31T23:59:59"[len(date) :]
 
 
 def _equal_or_within(field: FilterField, value: FieldValue) -> tuple[int, int]:
-    """The index range of the values that equal this one or, of dates, are within it."""
+    """Return the index range of the values that equal `value` or, for dates, lie within `value`."""
     values = field.values
     before = bisect_left(values, value)
     if isinstance(value, str):
@@ -169,7 +171,7 @@ def _equal_or_within(field: FilterField, value: FieldValue) -> tuple[int, int]:
 
 
 def _of_type(field: FilterField, condition: Condition, operand: str) -> FieldValue:
-    """Convert an operand to the field's type. Raises UsageError if it is not of that type."""
+    """Convert an operand to the type of the field. Raises UsageError if the operand has another type."""
     operand = operand.strip()
     if field.type == "number":
         if not _NUMBER.fullmatch(operand):
@@ -204,14 +206,15 @@ _OTHER_NAMES = {
     "author": "authors",
     "doc": "document",
 }
-_NEAREST_AMONG = 2000  # values; comparing more takes too long
+_NEAREST_AMONG = 2000  # values that are compared; more would take too long
 
 
 @dataclass
 class FilteredQueryBundle(QueryBundle):
-    """A question for one collection with the mask of the nodes it may find, shape (nodes,); None is all.
+    """A question for one collection, with a mask of the nodes that may be returned, shape (nodes,).
 
-    `limit` is the most hits a retriever returns, if lower than its own. `vector` is that of the question.
+    A mask of None allows all nodes. `names` are names in the question with their alternatives. `limit` is the greatest
+    number of hits if it is lower than the limit of the retriever. `vector` is the embedding of the question.
     """
 
     mask: Mask | None = None
@@ -221,16 +224,17 @@ class FilteredQueryBundle(QueryBundle):
 
 
 def limited_top_k(top_k: int, question: QueryBundle) -> int:
-    """How many hits a retriever with `top_k` returns for this question."""
+    """Return the greatest number of hits for this question by a retriever with `top_k`."""
     limit = question.limit if isinstance(question, FilteredQueryBundle) else None
     return top_k if limit is None else min(top_k, limit)
 
 
 @dataclass(frozen=True)
 class FilterMasks:
-    """One mask per collection, in their order, with notes.
+    """One mask of allowed nodes for each collection, with notes.
 
-    `of_documents`: every condition is about whole documents, so the text around a remaining chunk remains too.
+    `of_documents` is true if every condition is about whole documents: then the text around an allowed chunk is
+    allowed too.
     """
 
     masks: tuple[Mask, ...]
@@ -239,18 +243,16 @@ class FilterMasks:
 
 
 def condition_masks(conditions: Sequence[Condition], generations: Sequence[Generation]) -> FilterMasks:
-    """Apply all conditions to each generation. Raises UsageError for unknown fields and wrong values."""
+    """Return masks of the nodes that fulfil all conditions. Raises UsageError for unknown fields and wrong types."""
     masks = [np.ones(len(generation.ids), dtype=bool) for generation in generations]
     notes: list[str] = []
     of_documents = True
     for condition in conditions:
         fields = _fields_of(condition, generations)
         of_documents &= condition.field == COLLECTION or not any(field and field.rows is None for field in fields)
-        named = [None if field is None else matching_values(field, condition) for field in fields]
-        masks = [
-            mask & _condition_mask(condition, field, values, len(mask))
-            for mask, field, values in zip(masks, fields, named, strict=True)
-        ]
+        for mask, field in zip(masks, fields, strict=True):
+            having = field.having(matching_values(field, condition)) if field else np.zeros(len(mask), dtype=bool)
+            np.logical_and(mask, ~having if condition.denies else having, out=mask)
         notes.extend(_unmatched_notes(condition, [field for field in fields if field is not None]))
     if conditions and not any(mask.any() for mask in masks):
         listed = " and ".join(str(condition) for condition in conditions)
@@ -258,13 +260,8 @@ def condition_masks(conditions: Sequence[Condition], generations: Sequence[Gener
     return FilterMasks(tuple(masks), tuple(notes), of_documents)
 
 
-def _condition_mask(condition: Condition, field: FilterField | None, values: Mask | None, nodes: int) -> Mask:
-    having = np.zeros(nodes, dtype=bool) if field is None or values is None else field.having(values)
-    return ~having if condition.denies else having
-
-
 def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[FilterField | None]:
-    """The field of the condition in each generation; None if a generation lacks it."""
+    """Return the field of the condition in each generation, or None for a generation without this field."""
     if condition.field == COLLECTION:
         return [single_valued(COLLECTION, "text", [one.collection] * len(one.ids)) for one in generations]
     per_generation = []
@@ -285,7 +282,7 @@ def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[
 
 
 def _unmatched_notes(condition: Condition, fields: Sequence[FilterField]) -> Iterator[str]:
-    """Notes on operands that no chunk has, all together or each, with the nearest values of text fields."""
+    """Yield notes on operands that no chunk has, with the nearest values of text fields."""
     alone = [replace(condition, operands=(operand,)) for operand in condition.operands]
     without = [one for one in alone if not any(matching_values(field, one).any() for field in fields)]
     if not without:

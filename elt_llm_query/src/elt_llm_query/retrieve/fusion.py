@@ -23,10 +23,10 @@ Ranking = list[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class SearchCandidate:
-    """A chunk that a retriever returned. Ranks count from 1 and are None if that retriever did not return it.
+    """A chunk that a retriever returned. Ranks count from 1; a rank is None if that retriever did not return the chunk.
 
-    `coverage` and `order` are the shares of the question's words, and of their order, that the chunk has, 0 to 1.
-    `fused_score` is on the scale of the fusion; `score` is the current score, 0 to 1.
+    `coverage` (0 to 1) is the weighted share of the question's words in the chunk; `order` (0 to 1) is the share of
+    neighbouring word pairs. `fused_score` is on the scale of the fusion. `score` is the latest score, 0 to 1.
     """
 
     node_id: str
@@ -41,7 +41,7 @@ class SearchCandidate:
     order: float | None = None
 
     def parts(self) -> ScoreParts:
-        """The collection and the figures that a reranker computes the score from."""
+        """Return the collection and the metrics from which a reranker computes the score."""
         return {
             "collection": self.collection,
             "cosine": self.cosine,
@@ -54,7 +54,7 @@ class SearchCandidate:
 def join_rankings(
     collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float
 ) -> list[SearchCandidate]:
-    """Candidates in fused order with their ranks in both rankings; `scale` turns a fused score into 0 to 1."""
+    """Return candidates in fused order with the ranks of both retrievers; `scale` maps fused scores to 0 to 1."""
     dense_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(dense, 1)}
     keyword_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(keyword, 1)}
     missing = (None, None)
@@ -70,19 +70,19 @@ def join_rankings(
 
 
 def best_first(candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
-    """Sort by score, ties by node id."""
+    """Sort candidates by score, highest first; equal scores are ordered by node id."""
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.node_id))
 
 
 def to_node(candidate: SearchCandidate) -> NodeWithScore:
-    """Convert to LlamaIndex's node: an id without text, ranks and scores in its metadata."""
+    """Convert a candidate to a LlamaIndex node without text, with ranks and scores in the metadata."""
     return NodeWithScore(
         node=TextNode(id_=candidate.node_id, text="", metadata=asdict(candidate)), score=candidate.score
     )
 
 
 def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
-    """Convert a node back; a node of another retriever becomes a candidate with its score alone."""
+    """Convert a LlamaIndex node to a candidate; a node of a foreign retriever keeps only its score."""
     metadata = node.node.metadata
     if {"node_id", "fused_score", "keyword_rank"} <= metadata.keys():
         return SearchCandidate(**{name: metadata[name] for name in SearchCandidate.__dataclass_fields__})
@@ -92,12 +92,14 @@ def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
 LIKENESS_SLOPE = 0.2
-# Raised by a damaged index, a full disk or a model that does not respond; anything else is a bug.
+# The errors of a damaged index, a full disk or a model that does not respond; any other error is a bug.
 RETRIEVER_FAILURES = (EltError, OSError, ValueError, RuntimeError)
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking], weights: Sequence[float], k: int = RANK_CONSTANT) -> Ranking:
-    """Sum of weight / (k + rank), ranks from 1, over the rankings with the id; ties by node id.
+    """Score each id by the sum of weight / (k + rank) over the rankings that contain the id; ranks count from 1.
+
+    Equal scores are ordered by node id.
 
     Source: Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
     Learning Methods", SIGIR 2009, which has k = 60 and no weights.
@@ -110,9 +112,9 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], weights: Sequence[float]
 
 
 def relative_score_fusion(rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
-    """Sum of weight x min-max score; an id that a ranking lacks gets 0 from it; ties by node id.
+    """Score each id by the sum of weight x min-max score over the rankings that contain the id.
 
-    The scores of a ranking that are all equal count as 1.
+    If all scores of a ranking are equal, each counts as 1. Equal sums are ordered by node id.
     """
     shares: dict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
@@ -130,24 +132,27 @@ def _ordered(shares: dict[str, list[float]]) -> Ranking:
 
 
 def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) -> Ranking:
-    """Fuse the rankings by the chosen method."""
+    """Fuse rankings by reciprocal ranks or by relative scores."""
     by_rank = fusion == "reciprocal_rerank"
     return reciprocal_rank_fusion(rankings, weights) if by_rank else relative_score_fusion(rankings, weights)
 
 
 def attainable_fused_score(fusion: Fusion, weights: Sequence[float]) -> float:
-    """The fused score of a node that is first in every ranking, against which fused scores are measured."""
+    """Return the greatest possible fused score: that of a node which is first in every ranking."""
     return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
 
 
 def adapted_dense_weight(configured: float, likeness: float) -> float:
-    """The weight of the dense retriever: for keywords alone (likeness 1) .3 if .5 is configured; 0 and 1 stay."""
+    """Return the weight of the dense retriever, lower the more the question resembles keywords (likeness 0 to 1).
+
+    A configured weight of .5 becomes .3 at likeness 1; configured weights of 0 and 1 do not change.
+    """
     return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
 
 
 @dataclass(frozen=True)
 class RetrieverResults:
-    """Ids and scores of both retrievers, best first; empty for a retriever that failed or was not used."""
+    """The rankings of both retrievers. The ranking of a retriever that failed or was not used is empty."""
 
     dense: Ranking
     keyword: Ranking
@@ -156,25 +161,17 @@ class RetrieverResults:
 
 @runtime_checkable
 class RankingRetriever(Protocol):
-    """A retriever that need not build a node for each id, which takes longer than searching a small collection."""
+    """A retriever that returns ids and scores directly, which is faster than building a node for each id."""
 
     def ranking(self, query_bundle: QueryBundle, /) -> Ranking:
-        """Ids and scores, best first."""
-
-
-@dataclass(frozen=True)
-class PendingResults:
-    """A search in progress; calling a field waits for the result or does the work now."""
-
-    dense: Callable[[], Ranking] | None
-    keyword: Callable[[], Ranking] | None
+        """Return ids and scores, best first."""
 
 
 class HybridRetriever(QueryFusionRetriever):
-    """A dense and a keyword retriever, run at the same time and fused by node id with weights.
+    """A retriever that runs a dense and a keyword retriever at the same time and fuses their rankings with weights.
 
-    Either may be None. Searching changes no state, so one object serves many threads. The executor belongs to the
-    caller, is opened and closed with the engine, and must not run `retrieve` of this object itself.
+    One of the two retrievers may be None. Many threads may share one object. The caller owns the executor, whose
+    threads must not call `retrieve` of this object.
     """
 
     def __init__(
@@ -197,7 +194,7 @@ class HybridRetriever(QueryFusionRetriever):
         self._available = RetrieverChoice(dense=dense is not None, keyword=keyword is not None)
         super().__init__(
             retrievers=[retriever for retriever in (dense, keyword) if retriever is not None],
-            # Never called, but without one LlamaIndex would look for a hosted model.
+            # This model is never called. Without it, LlamaIndex would look for a hosted model.
             llm=MockLLM(),
             mode=FUSION_MODES(fusion),
             num_queries=1,
@@ -207,30 +204,21 @@ class HybridRetriever(QueryFusionRetriever):
 
     def start(
         self, question: QueryBundle, chosen: RetrieverChoice = BOTH_RETRIEVERS, *, in_thread: bool = True
-    ) -> PendingResults:
-        """Start the dense retriever, unless `in_thread` is false; `collect` runs the rest."""
+    ) -> Callable[[], RetrieverResults]:
+        """Start the dense retriever in a thread and return a function that waits for the results of both retrievers.
+
+        The function runs the keyword retriever and, with `in_thread` false, the dense retriever too. The results record
+        the errors of failed retrievers.
+        """
         dense = partial(self._rank_dense, question) if self._rank_dense and chosen.dense else None
         keyword = partial(self._rank_keyword, question) if self._rank_keyword and chosen.keyword else None
-        # The collecting thread runs the keyword retriever meanwhile: handing that over as well would take longer.
-        return PendingResults(self._executor.submit(dense).result if dense and in_thread else dense, keyword)
-
-    def collect(self, pending: PendingResults) -> RetrieverResults:
-        """Wait for the results; a retriever that failed has none, and its failure is recorded."""
-        failures: list[tuple[str, Exception]] = []
-        rankings: dict[str, Ranking] = {"dense": [], "keyword": []}
-        for name, rank in (("keyword", pending.keyword), ("dense", pending.dense)):
-            if rank is None:
-                continue
-            try:
-                rankings[name] = rank()
-            except RETRIEVER_FAILURES as failure:
-                failures.append((name, failure))
-        return RetrieverResults(rankings["dense"], rankings["keyword"], tuple(failures))
+        # The calling thread runs the keyword retriever, because a second thread would take longer.
+        return partial(_collect, self._executor.submit(dense).result if dense and in_thread else dense, keyword)
 
     def fuse(
         self, hits: RetrieverResults, chosen: RetrieverChoice = BOTH_RETRIEVERS, likeness: float = 0.0
     ) -> list[SearchCandidate]:
-        """Fuse the hits of the chosen retrievers into candidates with the ranks and scores of both."""
+        """Fuse the hits of the chosen retrievers into candidates with ranks and scores."""
         rankings = (hits.dense, hits.keyword)
         configured = self._weights(chosen, likeness)
         # A retriever that was not used or failed does not count towards what is attainable.
@@ -240,15 +228,15 @@ class HybridRetriever(QueryFusionRetriever):
         return join_rankings(self.collection, fused, *rankings, scale=1.0 / best if best > 0 else 0.0)
 
     def candidates(self, question: str | QueryBundle) -> list[SearchCandidate]:
-        """Search and fuse. Raises the failure of a retriever only if neither worked."""
+        """Return the fused candidates for a question. Raises the error of a retriever if both retrievers failed."""
         bundle = QueryBundle(question) if isinstance(question, str) else question
-        hits = self.collect(self.start(bundle))
+        hits = self.start(bundle)()
         if hits.failures and not (hits.dense or hits.keyword):
             raise hits.failures[0][1]
         return self.fuse(hits)
 
     def _weights(self, chosen: RetrieverChoice, likeness: float = 0.0) -> tuple[float, float]:
-        """The weights of the dense and the keyword retriever; 1 for a retriever used alone."""
+        """Return the weights of the dense and the keyword retriever; a retriever used alone has weight 1."""
         both = chosen == BOTH_RETRIEVERS and self._available == BOTH_RETRIEVERS
         dense = adapted_dense_weight(self._dense_weight, likeness)
         return (dense, 1.0 - dense) if both else (1.0, 1.0)
@@ -260,8 +248,21 @@ class HybridRetriever(QueryFusionRetriever):
         return self._retrieve(query_bundle)
 
 
+def _collect(dense: Callable[[], Ranking] | None, keyword: Callable[[], Ranking] | None) -> RetrieverResults:
+    failures: list[tuple[str, Exception]] = []
+    rankings: dict[str, Ranking] = {"dense": [], "keyword": []}
+    for name, rank in (("keyword", keyword), ("dense", dense)):
+        if rank is None:
+            continue
+        try:
+            rankings[name] = rank()
+        except RETRIEVER_FAILURES as failure:
+            failures.append((name, failure))
+    return RetrieverResults(rankings["dense"], rankings["keyword"], tuple(failures))
+
+
 def _ranker(retriever: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
-    """The function that gets ids and scores from a retriever."""
+    """Return a function that calls the retriever and returns ids and scores."""
     if retriever is None:
         return None
     if isinstance(retriever, RankingRetriever):

@@ -3,15 +3,15 @@
 Several collections are searched concurrently, with one question vector per embedding model. Which scores may be
 compared across collections:
 
-- Cosines of one embedding fingerprint may. They are scaled together (min-max over the candidates of all collections),
-  so the better chunk wins in whichever collection it is.
-- Cosines of different embedding models may not: the candidates of each model are scaled on their own.
-- BM25 scores may not: the weight of a word depends on the index it was counted in. Each score is divided by the
-  greatest one that the question could attain in its collection, the sum of its words' weights there; a word that the
-  collection lacks has the weight of its rarest word. So the best hit in a collection that has one word of ten stays a
-  weak one, which dividing by each collection's best score would hide. The greatest share is then scaled to 1, which for
-  one collection is BM25 / greatest BM25.
-- Fused ranks are compared as they are: the first of each collection is as good as the first of another.
+- Cosines of one embedding fingerprint may be compared. They are scaled together, by min-max over the candidates of all
+  collections.
+- Cosines of different embedding models may not be compared. The candidates of each model are scaled separately.
+- BM25 scores may not be compared, because the weight of a word depends on its index. Each score is divided by the
+  greatest score that the question could attain in the collection: the sum of the weights of its words. A word that the
+  collection lacks has the weight of the rarest word. So a chunk with one of ten words has a low share, even if it is
+  the best chunk of its collection. The greatest share is then scaled to 1; for one collection this equals BM25 divided
+  by the greatest BM25.
+- Fused ranks are compared without scaling: the first chunks of two collections count as equally good.
 """
 
 import math
@@ -44,7 +44,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class OpenCollection:
-    """One generation with its embedding model and its retrievers, built once and used for every question."""
+    """A generation with its embedding model and its retrievers, which serve all questions."""
 
     generation: Generation
     embedding: EmbeddingModel
@@ -52,12 +52,12 @@ class OpenCollection:
 
     @cached_property
     def name(self) -> str:
-        """Name of the collection."""
+        """The name of the collection."""
         return self.generation.collection
 
     @cached_property
     def space(self) -> bytes:
-        """Equal for collections whose cosines may be compared."""
+        """A key that is equal for two collections if their cosines may be compared."""
         return self.embedding.fingerprint.key
 
     @property
@@ -67,16 +67,16 @@ class OpenCollection:
 
     @property
     def keywords_missing(self) -> bool:
-        """Whether there are nodes, but no keyword index."""
+        """Whether the collection has nodes but no keyword index."""
         return self.generation.keyword.bm25 is None and len(self.generation.ids) > 0
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of one collection, with what a reranker needs to complete their scores.
+    """The candidates of one collection, with the inputs from which a reranker computes missing scores.
 
-    `vector` is that of the question, None if it could not be embedded; `keywords` is the query of the keyword
-    retriever, `names` are the alternatives of the names in it.
+    `vector` is the embedding of the question, or None if embedding failed. `keywords` is the query of the keyword
+    retriever, and `names` are the names in this query with their alternatives.
     """
 
     collection: OpenCollection
@@ -88,18 +88,18 @@ class Pool:
 
     @property
     def uses_keywords(self) -> bool:
-        """Whether keyword scores count, because the keyword retriever was used."""
+        """Whether keyword scores count: the strategy uses keywords, and the collection has a keyword index."""
         return self.retrievers.keyword and not self.collection.keywords_missing
 
     @cached_property
     def attainable(self) -> float:
-        """The greatest keyword score that the query could have in this collection; 0 or more."""
+        """The greatest keyword score that the query could have in this collection, 0 or more."""
         return attainable_keyword_score(self.keywords, self.collection.generation)
 
 
 @dataclass(frozen=True)
 class CollectionResults:
-    """The hits in one collection, and notes about retrievers that failed."""
+    """The hits in one collection and notes on failed retrievers. `worked` is true if one retriever did not fail."""
 
     collection: OpenCollection
     hits: RetrieverResults
@@ -113,11 +113,18 @@ def open_collections(
     query: QuerySettings,
     executor: Executor,
 ) -> tuple[OpenCollection, ...]:
-    """Build both retrievers of every generation. Raises FingerprintMismatch if no model made its vectors."""
+    """Build both retrievers of every generation. Raises FingerprintMismatch if a fingerprint has no embedding model."""
     by_key = {model.fingerprint.key: model for model in embeddings}
     opened = []
     for generation in generations:
-        embedding = _model_of(generation, by_key)
+        fingerprint = generation.passport.fingerprint
+        embedding = by_key.get(fingerprint.key)
+        if embedding is None:
+            in_use = ", ".join(str(model.fingerprint) for model in by_key.values()) or "none"
+            raise FingerprintMismatch(
+                f"Collection '{generation.collection}' was built with {fingerprint}; the embedding in use is {in_use}.",
+                hint=f"Ingest collection '{generation.collection}' again with --rebuild, or set its embedding.",
+            )
         retriever = HybridRetriever(
             generation.collection,
             DenseRetriever(generation, embedding, query.retriever_top_k),
@@ -130,18 +137,6 @@ def open_collections(
     return tuple(opened)
 
 
-def _model_of(generation: Generation, by_key: Mapping[bytes, EmbeddingModel]) -> EmbeddingModel:
-    fingerprint = generation.passport.fingerprint
-    model = by_key.get(fingerprint.key)
-    if model is None:
-        in_use = ", ".join(str(other.fingerprint) for other in by_key.values()) or "none"
-        raise FingerprintMismatch(
-            f"Collection '{generation.collection}' was built with {fingerprint}; the embedding in use is {in_use}.",
-            hint=f"Ingest collection '{generation.collection}' again with --rebuild, or set its embedding.",
-        )
-    return model
-
-
 def retrieve_from_collections(
     variant: QueryVariant,
     retrievers: RetrieverChoice,
@@ -150,11 +145,12 @@ def retrieve_from_collections(
     masks: Sequence[Mask] | None = None,
     limits: Sequence[int] | None = None,
 ) -> list[CollectionResults]:
-    """Search every collection with the chosen retrievers. Raises RetrievalError if no retriever of any worked.
+    """Search every collection with the chosen retrievers.
 
-    Large collections are searched in other threads, small ones meanwhile one after the other in this thread, which
-    takes less time than handing them over. `masks`, one per collection, of shape (nodes,), limit the nodes that may be
-    found; `limits` the hits per retriever. Unset, all nodes may be found and retrievers return their usual number.
+    Other threads search the large collections, while this thread searches the small collections one after the other.
+    `masks` has one mask of allowed nodes per collection, shape (nodes,); by default all nodes are allowed. `limits` has
+    the greatest number of hits of each retriever per collection; by default the limit of the retriever applies.
+    Raises RetrievalError if every retriever of every collection failed.
     """
     pending = []
     for index, collection in enumerate(collections):
@@ -169,7 +165,7 @@ def retrieve_from_collections(
         usable = RetrieverChoice(dense=retrievers.dense and vector is not None, keyword=retrievers.keyword)
         pending.append(collection.retriever.start(bundle, usable, in_thread=not collection.is_small))
     results = [
-        _collection_results(collection, retrievers, collection.retriever.collect(started), collection.space in vectors)
+        _collection_results(collection, retrievers, started(), collection.space in vectors)
         for collection, started in zip(collections, pending, strict=True)
     ]
     if masks:
@@ -185,7 +181,7 @@ def retrieve_from_collections(
 def _collection_results(
     collection: OpenCollection, chosen: RetrieverChoice, hits: RetrieverResults, embedded: bool
 ) -> CollectionResults:
-    """Add a note for each retriever that failed, with the one that was used instead."""
+    """Add a note for each failed retriever, which names the retriever that was used instead."""
     broken = {name: str(failure) for name, failure in hits.failures}
     if chosen.dense and not embedded:
         broken["dense"] = "the question could not be embedded"
@@ -219,7 +215,7 @@ def fuse_collections(
     results: Sequence[CollectionResults],
     vectors: Mapping[bytes, Vector],
 ) -> list[Pool]:
-    """Fuse the hits of each collection into a pool; `retrievers` are the ones that were to be used."""
+    """Fuse the hits of each collection into a pool; `retrievers` is the choice of the strategy."""
     return [
         Pool(
             one.collection,
@@ -234,19 +230,20 @@ def fuse_collections(
 
 
 def attainable_keyword_score(keywords: str, generation: Generation) -> float:
-    """Sum of the weights of the words in this collection, each as often as it occurs in the query."""
+    """Return the sum of the weights of all words of the query, repeated words included."""
     stems = generation.keyword.tokeniser.stems(keywords)
     weights = term_weights(stems, generation)
     return math.fsum(weights[stem] for stem in stems)
 
 
-FEWEST_CANDIDATES = 8  # that each retriever of a collection may return: as many as are read
+FEWEST_CANDIDATES = 8  # that each retriever of a collection may return: the number of chunks in an answer prompt
 
 
 def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | None = None) -> list[int]:
-    """Divide `total` into shares of 0 or more: none above what is wanted or `most`, none below `least` if wanted.
+    """Divide `total` into one share for each number in `wanted`.
 
-    What one does not want goes to the others. `least` takes precedence over the total. The first get the remainder.
+    No share exceeds the wanted number or `most`. No share is below `least`, unless less is wanted; `least` takes
+    precedence over `total`. Unused amounts go to the other shares, and the first shares get the remainder.
     """
     limits = [count if most is None else min(count, max(least, most)) for count in wanted]
     shares = [min(limit, least) for limit in limits]
@@ -263,7 +260,7 @@ def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | 
 
 
 def retriever_budgets(findable: Sequence[int], query: QuerySettings) -> list[int]:
-    """How many candidates each retriever may return per collection; `findable` are the nodes that may be found."""
+    """Return the number of candidates that each retriever may return, given the allowed nodes per collection."""
     most = query.retriever_top_k
     if len(findable) < 2:
         return [most] * len(findable)
@@ -272,7 +269,7 @@ def retriever_budgets(findable: Sequence[int], query: QuerySettings) -> list[int
 
 
 def cut_to_budget(pools: Sequence[Pool], query: QuerySettings) -> list[Pool]:
-    """Cut pools to their shares of what a reranker that calls a model may read, best fused first."""
+    """Keep the best fused candidates of each pool, within the budget of a reranker that calls a model."""
     if len(pools) < 2:
         shares = [query.reranker_retrieve_k] * len(pools)
     else:

@@ -1,7 +1,7 @@
 """Query variants: the text that is embedded and the words that are matched, with term weights and alternative names.
 
-Of a name and its alternatives the best match counts, as in Lucene's DisjunctionMaxQuery: names with the same meaning
-are not counted several times, and a rare alternative does not outweigh the name that was typed.
+A name and its alternatives count once, with the score of the best match, as in Lucene's DisjunctionMaxQuery. A rare
+alternative cannot score higher than the name that was typed.
 """
 
 import math
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class RetrieverChoice:
-    """The retrievers that are used: dense, keyword or both."""
+    """The choice of retrievers: dense, keyword or both."""
 
     dense: bool
     keyword: bool
@@ -27,7 +27,7 @@ BOTH_RETRIEVERS = RetrieverChoice(dense=True, keyword=True)
 
 @dataclass(frozen=True)
 class AlternativeNames:
-    """A name in the question and other names with the same meaning; a chunk with any of them has the name."""
+    """A name in the question and other names with the same meaning. A chunk with an alternative matches the name."""
 
     name: str
     others: tuple[str, ...]
@@ -35,12 +35,11 @@ class AlternativeNames:
 
 @dataclass(frozen=True)
 class QueryVariant:
-    """One wording of the question: `text` is embedded as a question, and its words are searched for.
+    """One wording of the question. `text` is embedded as a question, and its words are the keywords of the search.
 
-    With `hypothetical_answers`, which are embedded as chunks, the vector is the mean of theirs and the question's. The
-    words of `also` are searched for beside those of the text, and not embedded. `names` are searched for as
-    alternatives of names in the text, and add no weight. `likeness`, 0 to 1, is how far the text is keywords rather
-    than a question.
+    `hypothetical_answers` are embedded as chunks; the search vector is the mean of their vectors and the vector of the
+    question. The words of `also` are additional keywords, which are not embedded. `names` are names in the text with
+    their alternatives, which add no weight. `likeness` is 0 for a question in words and 1 for keywords alone.
     """
 
     text: str
@@ -51,15 +50,15 @@ class QueryVariant:
 
     @property
     def keywords(self) -> str:
-        """The query of the keyword retriever."""
+        """The query of the keyword retriever: the text and the additional keywords."""
         return " ".join((self.text, *self.also))
 
 
 def term_weights(question_stems: list[str], generation: Generation) -> dict[str, float]:
-    """Lucene's ln(1 + (n - df + 0.5) / (df + 0.5)) of each different stem, above 0, in the order of the question.
+    """Return the weight ln(1 + (n - df + 0.5) / (df + 0.5)) of each distinct stem, in the order of the question.
 
-    It is an upper limit of what one word can add to a BM25 score. A word that the collection lacks has the weight of
-    its rarest word.
+    This is the formula of Lucene. The weight is above 0 and is the most that one word can add to a BM25 score. A word
+    that the collection lacks has the weight of the rarest word.
     """
     size = len(generation.ids)
     weights = {}
@@ -80,10 +79,10 @@ def score_with_alternatives(
     generation: Generation,
     score: Callable[[str], KeywordScores],
 ) -> KeywordScores:
-    """BM25 scores of a question plus those of alternative names; `score` returns those of a text for the same nodes.
+    """Add the BM25 scores of alternative names to the scores of a question.
 
-    An alternative counts where all its words occur, by ALTERNATIVE_WEIGHT, and by no more than the name itself could
-    reach.
+    `score` returns the BM25 scores of a text for the nodes of `scores`. An alternative counts in nodes with all its
+    words. Its score is weighted by ALTERNATIVE_WEIGHT and cannot exceed the greatest score of the name.
     """
     for named in names:
         best = np.zeros_like(scores)
@@ -96,7 +95,7 @@ def score_with_alternatives(
 
 
 def replace_alternatives(stems: Sequence[str], names: Sequence[AlternativeNames], generation: Generation) -> list[str]:
-    """The stems of a chunk with those of every alternative replaced by those of the name that was typed."""
+    """Replace the stems of every alternative in a chunk by the stems of the name that was typed."""
     stem = generation.keyword.tokeniser.stems
     replaced = list(stems)
     for named in names:

@@ -16,14 +16,15 @@ from elt_llm_query.retrieve.filters import FilteredQueryBundle, Mask, limited_to
 from elt_llm_query.retrieve.fusion import Ranking
 from elt_llm_query.retrieve.query_variant import score_with_alternatives
 
-_FEW = 8  # if a mask leaves fewer than one node in so many, only their vectors are read; else all are read in order
+# If a mask allows less than one node in eight, only the vectors of these nodes are read; otherwise all vectors are.
+_FEW = 8
 
 
 class DenseRetriever(BaseRetriever):
-    """Nearest nodes by cosine, ties by node id; ids only, because text is fetched for the final chunks alone.
+    """A retriever of the nearest nodes by cosine, without their texts; equal cosines are ordered by node id.
 
-    Under a mask the cosines are computed from the generation's own vectors: an index that is searched for the nearest
-    nodes and filtered afterwards would lose some.
+    Under a mask, cosines are computed from the vectors of the generation. Filtering the nearest nodes of a vector index
+    would lose some of the allowed nodes.
     """
 
     def __init__(self, generation: Generation, embedding: EmbeddingModel, top_k: int) -> None:
@@ -33,7 +34,7 @@ class DenseRetriever(BaseRetriever):
         super().__init__()
 
     def ranking(self, query_bundle: QueryBundle) -> Ranking:
-        """Ids and cosines, best first."""
+        """Return ids and cosines, best first."""
         top_k = limited_top_k(min(self.similarity_top_k, len(self._generation.ids)), query_bundle)
         if top_k == 0:
             return []
@@ -50,7 +51,7 @@ class DenseRetriever(BaseRetriever):
         return _as_nodes(self.ranking(query_bundle))
 
     def _vector(self, query_bundle: QueryBundle) -> NDArray[np.float32]:
-        # The caller embeds once for all collections of one model and passes the vector along.
+        # The caller embeds the question once for all collections of one model.
         if isinstance(query_bundle, FilteredQueryBundle) and query_bundle.vector is not None:
             return query_bundle.vector
         if query_bundle.embedding:
@@ -69,30 +70,30 @@ class DenseRetriever(BaseRetriever):
 
 
 class KeywordRetriever(BM25Retriever):
-    """Nodes by BM25 score, ties by node id, only those that match a word of the question; ids only.
+    """A retriever of the nodes with the best BM25 scores, without their texts; equal scores are ordered by node id.
 
-    It corrects three faults of its parent: the question is stemmed by the tokeniser of the index, nodes without a match
-    are no hits, and `similarity_top_k` keeps its value in a smaller collection.
+    The class corrects three faults of its parent. The tokeniser of the index stems the question, nodes without a
+    matching word are not returned, and `similarity_top_k` keeps its value in a smaller collection.
     """
 
     def __init__(self, generation: Generation, top_k: int) -> None:
         self._generation = generation
         self._ids = generation.ids
         index = generation.keyword.bm25
-        # The parent would warn of each small collection on opening, and cut top_k to its size for good.
+        # The parent would warn of each small collection, and would reduce top_k to its size permanently.
         fitting = min(top_k, max(1, len(self._ids)))
         super().__init__(existing_bm25=index or _empty_index(), similarity_top_k=fitting, skip_stemming=True)
         self.similarity_top_k = top_k
 
     def ranking(self, query_bundle: QueryBundle) -> Ranking:
-        """Ids and scores, best first."""
+        """Return ids and scores, best first."""
         names = query_bundle.names if isinstance(query_bundle, FilteredQueryBundle) else ()
         scores = self._generation.keyword.scores(query_bundle.query_str)
         if names:
             scores = score_with_alternatives(scores, names, self._generation, self._generation.keyword.scores)
         matches = scores > 0
         if isinstance(query_bundle, FilteredQueryBundle) and query_bundle.mask is not None:
-            matches &= query_bundle.mask  # applied before the best are selected, so that none is lost
+            matches &= query_bundle.mask  # before the best nodes are selected, so that no allowed node is lost
         matching = np.flatnonzero(matches)
         # Positions ascend with node ids, so ties are broken by node id.
         best = matching[top_positions(scores[matching], limited_top_k(self.similarity_top_k, query_bundle))]
@@ -107,7 +108,7 @@ def _as_nodes(ranking: Ranking) -> list[NodeWithScore]:
 
 
 def _empty_index() -> bm25s.BM25:
-    """An index without words: the parent requires an index."""
+    """Return an index without words, because the parent class requires an index."""
     index = bm25s.BM25()
     index.scores = {"num_docs": 0}
     index.vocab_dict = {}

@@ -1,7 +1,7 @@
 """The trace of one question: timed stages, and one record of details for each kind of stage.
 
-A stage is stored as `TraceStage`, whose details are plain JSON. Writers fill a record and readers get it back by `of`,
-`last` or `all`.
+A stage is stored as `TraceStage`, whose details are plain JSON. Code that runs a stage fills a record of details, and
+code that reads a trace restores the record by `of`, `last` or `all`.
 """
 
 import time
@@ -15,7 +15,7 @@ from elt_llm_core.results import TraceStage
 Ranking = Sequence[tuple[str, float]]
 """Node ids with their scores, best first."""
 LeftOut = Sequence[str] | Mapping[str, str]
-"""Node ids that were left out, alone or with the node that is read instead."""
+"""Ids of nodes that were left out, or a mapping from each such id to the node that is read instead."""
 
 # The reasons for leaving a candidate out, in the order in which they are applied.
 REASONS = (
@@ -39,7 +39,7 @@ class RetrieverHits(TypedDict):
 
 
 class ScoreParts(TypedDict):
-    """The collection of a candidate and the figures that its score is computed from."""
+    """The collection of a candidate and the metrics from which its score is computed."""
 
     collection: str
     cosine: float | None
@@ -57,7 +57,7 @@ class PoolScale(TypedDict):
 
 
 def _keyed(key: str) -> Any:
-    """A field that is left out of the JSON when it is None and has another name there."""
+    """Declare a field that is named `key` in the JSON and is omitted there if its value is None."""
     return field(default=None, metadata={"key": key, "optional": True})
 
 
@@ -69,7 +69,7 @@ class StageDetails:
 
     @classmethod
     def of(cls, stage: TraceStage) -> Self:
-        """Read the details of a stage; a detail that the stage lacks has its default."""
+        """Read the details of a stage; missing details have their default values."""
         keys = {item.metadata.get("key", item.name): item.name for item in fields(cls)}
         return cls(**{keys[key]: value for key, value in stage.details.items() if key in keys})
 
@@ -80,11 +80,11 @@ class StageDetails:
 
     @classmethod
     def last(cls, stages: Sequence[TraceStage]) -> Self:
-        """Read the details of the last stage of this kind; all defaults if there is none."""
+        """Read the details of the last stage of this kind; without such a stage, return the default values."""
         return next((cls.of(stage) for stage in reversed(stages) if stage.name == cls.stage), cls())
 
     def as_json(self) -> dict[str, Any]:
-        """The details by their names in the trace."""
+        """Return the details by their names in the trace."""
         values = ((item, getattr(self, item.name)) for item in fields(self))
         return {
             item.metadata.get("key", item.name): value
@@ -116,7 +116,7 @@ class UnderstandDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class FilterDetails(StageDetails):
-    """The conditions, and per collection the nodes that fulfil them and all nodes."""
+    """The filter conditions, the number of allowed nodes (`left`) and of all nodes per collection."""
 
     stage: ClassVar[str] = "filter"
     where: Sequence[str] = ()
@@ -126,7 +126,7 @@ class FilterDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class ChooseDetails(StageDetails):
-    """The strategy that `auto` chose, and why."""
+    """The strategy that `auto` chose, and the reason."""
 
     stage: ClassVar[str] = "choose"
     strategy: str = ""
@@ -135,7 +135,7 @@ class ChooseDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteDetails(StageDetails):
-    """The collections with their scores, and which of them are searched."""
+    """The score of each collection, and whether the collection is searched."""
 
     stage: ClassVar[str] = "route"
     question: str = ""
@@ -146,7 +146,7 @@ class RouteDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class EmbedDetails(StageDetails):
-    """What was embedded for one query variant."""
+    """The texts that were embedded for one query variant."""
 
     stage: ClassVar[str] = "embed"
     question: str = ""
@@ -156,7 +156,7 @@ class EmbedDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RetrieveDetails(StageDetails):
-    """The hits of both retrievers in each collection, and their budgets."""
+    """The hits and the budgets of both retrievers in each collection."""
 
     stage: ClassVar[str] = "retrieve"
     keywords: str = ""
@@ -208,7 +208,7 @@ class CombineDetails(RankingDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeDetails(StageDetails):
-    """The final ranking, and by reason what was left out of it."""
+    """The final ranking, and the nodes that were left out, by reason."""
 
     stage: ClassVar[str] = "shape"
     top_k: int = 0
@@ -220,7 +220,7 @@ class ShapeDetails(StageDetails):
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The details by their names in the trace; each reason is a name of its own."""
+        """Return the details by their names in the trace, where each reason in `left_out` is a separate name."""
         details = super().as_json()
         del details["left_out"]
         return {**details, **self.left_out}
@@ -228,7 +228,7 @@ class ShapeDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainDetails(StageDetails):
-    """Per collection the words of the question, and every candidate with its outcome."""
+    """The words of the question and the outcome of every candidate, per collection."""
 
     stage: ClassVar[str] = "explain"
     terms: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -238,17 +238,17 @@ class ExplainDetails(StageDetails):
 
 
 def last_ranking(stages: Sequence[TraceStage]) -> RankingDetails:
-    """The last ranking over all collections, which combines the passes of a strategy; empty if there is none."""
+    """Return the last ranking over all collections; an empty ranking if the trace has none."""
     return next((RankingDetails.of(stage) for stage in reversed(stages) if "parts" in stage.details), RankingDetails())
 
 
 def left_out_by_reason(stage: TraceStage) -> dict[str, LeftOut]:
-    """What a stage left out, by the reasons it recorded."""
+    """Return the nodes that a stage left out, by reason."""
     return {reason: stage.details[reason] for reason in REASONS if reason in stage.details}
 
 
 def traced_budget(stages: Sequence[TraceStage]) -> dict[str, dict[str, int]]:
-    """Per collection the budget, the hits and the candidates that a reranker's model read, of the last pass."""
+    """Return the budgets and numbers of candidates of the last pass, per collection."""
     budgets: dict[str, dict[str, int]] = {}
     for stage in stages:
         for name, budget in stage.details.get("budget", {}).items():
@@ -264,7 +264,7 @@ class OpenStage:
     details: dict[str, Any] = field(default_factory=dict)
 
     def record(self, kept: int, details: StageDetails) -> None:
-        """Set how much the stage kept, and its details."""
+        """Set the number of items that the stage kept, and its details."""
         self.kept, self.details = kept, details.as_json()
 
 
@@ -276,9 +276,9 @@ class StageLog:
 
     @contextmanager
     def stage(self, name: str, started: float | None = None) -> Iterator[OpenStage]:
-        """Time the block and append it as a stage, unless it raises.
+        """Time the block and append a stage, unless the block raises.
 
-        `started`, from `time.perf_counter`, is for work that started before the block.
+        `started` is the value of `time.perf_counter` at the start, if the work started before the block.
         """
         since, current = time.perf_counter() if started is None else started, OpenStage()
         yield current

@@ -1,8 +1,8 @@
-"""Chunks with their text, and the context that is read around them: parents, neighbouring sentences, merged spans."""
+"""Expand chunks by the text around them: parents, neighbouring sentences and adjacent chunks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from elt_llm_core.collection.generation import Generation
@@ -20,7 +20,7 @@ from elt_llm_query.retrieve.trace import LeftOut
 class CandidateChunk:
     """A candidate with its stored node; `alternates` are other occurrences of the same text.
 
-    If more is read than was matched, `node` has the wider text and `matches` are the matched nodes.
+    If the chunk was expanded, `node` has the wider text, and `matches` are the nodes that were found.
     """
 
     candidate: SearchCandidate
@@ -30,13 +30,14 @@ class CandidateChunk:
 
     @property
     def document(self) -> tuple[str, str]:
-        """Collection and id of the document."""
+        """The collection and the id of the document."""
         return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:
-        """Convert to the chunk of a result; other occurrences of its text are under `alternates` in the metadata.
+        """Convert to the chunk of a result.
 
-        `matches` in the metadata are the ids and spans of what was matched, unless that is the whole text.
+        `alternates` in the metadata has other occurrences of the text. `matches` has the ids and spans of the nodes
+        that were found, if the chunk was expanded.
         """
         metadata = dict(self.node.metadata)
         if self.alternates:
@@ -46,23 +47,15 @@ class CandidateChunk:
         # Context written by a language model helps to find a chunk, and is no part of the document.
         context = self.node.context.removesuffix(str(self.node.metadata.get("enrichment") or "")).rstrip("\n")
         return RetrievedChunk(
-            **self.location(),
+            **(asdict(self.candidate) | self.location()),
             document_hash=self.node.document_hash,
             text=self.node.text,
             context=context,
-            score=self.candidate.score,
-            dense_rank=self.candidate.dense_rank,
-            cosine=self.candidate.cosine,
-            keyword_rank=self.candidate.keyword_rank,
-            keyword_score=self.candidate.keyword_score,
-            coverage=self.candidate.coverage,
-            order=self.candidate.order,
-            fused_score=self.candidate.fused_score,
             metadata=metadata,
         )
 
     def location(self) -> dict[str, Any]:
-        """Where the text is, without the text."""
+        """Return the location of the text: ids, source, span, page and section."""
         return {
             "node_id": self.node.node_id,
             "collection": self.candidate.collection,
@@ -79,13 +72,13 @@ Span = tuple[int, int]
 
 
 def parent_span(chunk: CandidateChunk) -> Span | None:
-    """The span of the chunk's parent in its document; None if it was made without one."""
+    """Return the span of the chunk's parent in its document; None if the chunk has no parent."""
     start, end = (chunk.node.metadata.get(key) for key in ("parent_start", "parent_end"))
     return (start, end) if isinstance(start, int) and isinstance(end, int) else None
 
 
 def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
-    """The best-ranked child of each parent, in order, with all its ranked children as matches; others unchanged."""
+    """Keep the best-ranked chunk of each parent, with all ranked chunks of that parent as its matches."""
     merged: dict[object, CandidateChunk] = {}
     for chunk in chunks:
         parent = parent_span(chunk)
@@ -99,7 +92,7 @@ def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
 
 
 def join_matches(best: CandidateChunk, other: CandidateChunk) -> CandidateChunk:
-    """The better chunk with the matches of both, by position, and the other occurrences of both texts."""
+    """Return the better chunk with the matches of both chunks, by position, and the alternates of both chunks."""
     matches = {node.node_id: node for one in (best, other) for node in (one.matches or (one.node,))}
     return replace(
         best,
@@ -108,26 +101,26 @@ def join_matches(best: CandidateChunk, other: CandidateChunk) -> CandidateChunk:
     )
 
 
-# Longer sentences are not read: text without sentence ends would otherwise be read on and on.
+# Longer sentences are not added, because text without sentence ends has no natural limit.
 LONGEST_SENTENCE = 600
 
 
 @dataclass(frozen=True)
 class ExpandedSpan:
-    """A chunk and the span of its document that is read for it."""
+    """A chunk, and the span of its document that an answer reads."""
 
     chunk: CandidateChunk
     span: Span
 
 
 def widen_span(text: str, span: Span, sentences: int) -> Span:
-    """Widen a span by up to so many whole sentences of `text` before it and after it."""
+    """Widen a span of `text` by up to `sentences` whole sentences on both sides."""
     start, end = span
     reach = LONGEST_SENTENCE * sentences
     low, high = max(0, start - reach), min(len(text), end + reach)
     before = sentence_spans(text[low:start])
     after = sentence_spans(text[end:high])
-    # A sentence cut by the reach is not whole.
+    # A sentence that crosses the limit is not whole.
     before = before[1:] if low > 0 else before
     after = after[:-1] if high < len(text) else after
     if sentences and before:
@@ -138,7 +131,7 @@ def widen_span(text: str, span: Span, sentences: int) -> Span:
 
 
 def merge_touching(spans: Sequence[ExpandedSpan], texts: Mapping[tuple[str, str], str]) -> list[ExpandedSpan]:
-    """Merge spans of one document that overlap, or have only white space between them, at the best one's rank."""
+    """Merge spans of one document that overlap or touch; the merged span has the best rank of its parts."""
     by_document: dict[tuple[str, str], list[int]] = defaultdict(list)
     for rank, span in enumerate(spans):
         by_document[span.chunk.document].append(rank)
@@ -168,7 +161,7 @@ def _touching_groups(spans: Sequence[ExpandedSpan], ranks: Sequence[int], text: 
 
 
 def read_span(expanded: ExpandedSpan, text: str, outline: Outline | None) -> CandidateChunk:
-    """The chunk with the text of its span, and the page and section of its start by the outline."""
+    """Return the chunk with the text of its span, and with the page and section at the start of the span."""
     chunk, (start, end) = expanded.chunk, expanded.span
     node = chunk.node
     if (node.start, node.end) == (start, end):
@@ -185,11 +178,11 @@ def read_span(expanded: ExpandedSpan, text: str, outline: Outline | None) -> Can
 
 
 DocumentKey = tuple[str, str]
-"""Collection and document id."""
+"""A collection and a document id."""
 
 
 class ContextExpander:
-    """Reads as much around each chunk as the settings ask for; documents are fetched only if needed."""
+    """An expander that adds the configured context to each chunk. Documents are fetched only if needed."""
 
     def __init__(self, generations: Mapping[str, Generation], query: QuerySettings) -> None:
         self._generations = generations
@@ -198,7 +191,7 @@ class ContextExpander:
     def expand(
         self, chunks: Sequence[CandidateChunk], left_out: dict[str, LeftOut]
     ) -> tuple[list[CandidateChunk], dict[str, list[int]]]:
-        """Read the chunks and return the spans of those that grew; merged chunks are added to `left_out`."""
+        """Return the expanded chunks and the spans of chunks that grew; merged chunks are recorded in `left_out`."""
         spans = [ExpandedSpan(chunk, self._first_span(chunk)) for chunk in chunks]
         needed = self._needed_documents(spans)
         if not needed:
@@ -209,7 +202,7 @@ class ContextExpander:
             spans = [
                 ExpandedSpan(one.chunk, widen_span(texts[one.chunk.document], one.span, sentences)) for one in spans
             ]
-        # Widened chunks that overlap would repeat sentences.
+        # Overlapping chunks would repeat sentences.
         if self._query.merge_adjacent or sentences:
             spans = merge_touching(spans, texts)
         expanded = [
@@ -229,7 +222,7 @@ class ContextExpander:
         return parent or (chunk.node.start, chunk.node.end)
 
     def _needed_documents(self, spans: Sequence[ExpandedSpan]) -> list[DocumentKey]:
-        """The documents that must be fetched to read the chunks as configured."""
+        """Return the documents whose text is needed to expand the chunks."""
         shared = Counter(one.chunk.document for one in spans)
         return list(
             dict.fromkeys(

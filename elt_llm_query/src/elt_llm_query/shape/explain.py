@@ -1,4 +1,4 @@
-"""Explain a search: what became of each candidate and which words of the question it matched."""
+"""Explain a search: the outcome of each candidate, and the words of the question that the candidate matched."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,21 +23,22 @@ from elt_llm_query.retrieve.trace import (
 )
 
 Key = tuple[str, str]
-"""Collection and node id."""
+"""A collection and a node id."""
 
 READ = "read"
 UNKNOWN_REASON = "not recorded"
-NOT_RANKED = "not in the last ranking"  # a strategy that searches several times need not use all its candidates
-NEAR = 5  # best chunks that are not read; the rest are in the ranking
-# Chunks whose text is read in another chunk.
+NOT_RANKED = "not in the last ranking"  # a strategy with several passes may drop candidates
+NEAR = 5  # unread chunks that are listed as near misses
+# Reasons of chunks whose text is read as part of another chunk.
 _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged with one it touches"}
 
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """`reason` is READ or why it was left out; `instead` the node that is read in its place.
+    """The outcome of a candidate. `reason` is READ, or the reason for leaving the candidate out.
 
-    `place` is its rank among the chunks that are read, from 1.
+    `instead` is the node that is read instead of the candidate. `place` is the rank of the candidate among the chunks
+    that are read, from 1.
     """
 
     reason: str
@@ -46,7 +47,7 @@ class CandidateOutcome:
 
 
 def traced_candidates(stages: Sequence[TraceStage]) -> list[Key]:
-    """Every candidate once, the ranked ones first and in their order."""
+    """Return every candidate once: ranked candidates in their order, then unranked candidates."""
     ranked = [(parts["collection"], node_id) for stage in stages for node_id, parts in stage.details.get("parts", ())]
     retrieved = [
         (collection, node_id)
@@ -58,13 +59,13 @@ def traced_candidates(stages: Sequence[TraceStage]) -> list[Key]:
 
 
 def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[Key, CandidateOutcome]:
-    """The outcome of every candidate: read, or left out for the first reason recorded."""
+    """Return the outcome of every candidate: read, or left out for a recorded reason."""
     read = {
         (chunk.collection, chunk.node_id): CandidateOutcome(READ, place=place)
         for place, chunk in enumerate(chunks, start=1)
     }
     recorded: dict[str, CandidateOutcome] = {}
-    # The last stage first: what one pass left out another may have ranked.
+    # The last stage counts, because a later pass may have ranked a candidate that an earlier pass left out.
     for stage in reversed(stages):
         if stage.name in (RerankDetails.stage, ShapeDetails.stage):
             for reason, left_out in left_out_by_reason(stage).items():
@@ -79,10 +80,10 @@ def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk
 
 
 def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[Key, CandidateOutcome]) -> list[dict[str, Any]]:
-    """The best few that are not read, best first, with the reason and the score they lacked.
+    """Return the best candidates that are not read, best first, each with its reason and the missing score.
 
-    `lacked` is the distance to the last score that is read or, below the least relevance, to that; None if no score
-    would have helped.
+    `lacked` is the difference between the score of the candidate and the score that it needed: the lowest score that
+    is read, or the minimum relevance. It is None if the reason does not depend on the score.
     """
     ranked = _ranked(stages)
     read = [score for key, score in ranked if outcomes[key].reason == READ]
@@ -110,7 +111,7 @@ def _ranked(stages: Sequence[TraceStage]) -> list[tuple[Key, float]]:
 
 @dataclass(frozen=True)
 class QueryTerm:
-    """A stem of the question: the word as written, its weight (0 or more) and in how many nodes it occurs."""
+    """A stem of the question: the word as written, its weight (0 or more) and its number of nodes."""
 
     written: str
     stem: str
@@ -120,9 +121,9 @@ class QueryTerm:
 
 @dataclass(frozen=True)
 class MatchedTerms:
-    """Words of the question that a chunk has, in the question's order and spelling.
+    """The words of the question that a chunk has, in the order and spelling of the question.
 
-    `within` are those that it has by another name, as part of a longer word, or in part.
+    `within` has words that the chunk has only by an alternative name, as part of a longer word, or in part.
     """
 
     words: tuple[str, ...]
@@ -130,7 +131,7 @@ class MatchedTerms:
 
 
 class QuestionTerms:
-    """The words of one question in one collection; `names` are alternatives of the names in it."""
+    """The words of one question in one collection; `names` are names in the question with alternatives."""
 
     def __init__(self, question: str, generation: Generation, names: Sequence[AlternativeNames] = ()) -> None:
         tokeniser = generation.keyword.tokeniser
@@ -148,7 +149,7 @@ class QuestionTerms:
         self._names, self._generation = tuple(names), generation
 
     def matched(self, stems: Sequence[str]) -> MatchedTerms:
-        """The words of the question in a chunk with these stems."""
+        """Return the words of the question that occur in a chunk with these stems."""
         named = replace_alternatives(stems, self._names, self._generation) if self._names else stems
         matched, present = self._matcher.matched([*stems, *named]), set(stems)
         words = tuple(dict.fromkeys(term.written for term in self.terms if term.stem in present))
@@ -156,17 +157,16 @@ class QuestionTerms:
         return MatchedTerms(words, tuple(word for word in within if word not in words))
 
 
-_EXCERPT = 120  # characters of a chunk by which people recognise it
+_EXCERPT = 120  # characters of a chunk, enough to recognise the chunk
 
 
 def explain_stage(
     stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk], generations: Sequence[Generation]
 ) -> TraceStage:
-    """Build one more stage that explains the others; `chunks` are the result of the search.
+    """Build a stage that explains the other stages; `chunks` are the result of the search.
 
-    Its details: `terms` of the question in each collection; `chunks` by collection and node id, each with its rank,
-    an excerpt, the words of the question it has and its outcome; `outcomes`, the number of candidates per outcome;
-    `near misses`.
+    Its details have the words of the question in each collection (`terms`), a description and outcome of every
+    candidate (`chunks`), the number of candidates per outcome (`outcomes`), and the `near misses`.
     """
     log = StageLog()
     with log.stage(ExplainDetails.stage) as stage:
@@ -178,36 +178,23 @@ def explain_stage(
         by_collection: dict[str, list[str]] = defaultdict(list)
         for collection, node_id in outcomes:
             by_collection[collection].append(node_id)
-        words = {
-            one.collection: QuestionTerms(question, one, names) for one in generations if one.collection in searched
-        }
+        terms: dict[str, list[dict[str, Any]]] = {}
+        described: dict[str, dict[str, Any]] = {}
+        for one in (one for one in generations if one.collection in searched):
+            words, node_ids = QuestionTerms(question, one, names), by_collection[one.collection]
+            terms[one.collection] = [asdict(term) for term in words.terms]
+            described[one.collection] = {
+                node.node_id: _describe_chunk(node, words.matched(own), outcomes[one.collection, node.node_id])
+                for node, own in zip(one.nodes(node_ids), one.stems(node_ids), strict=True)
+            }
         details = ExplainDetails(
-            terms={name: [asdict(term) for term in its.terms] for name, its in words.items()},
-            chunks={
-                one.collection: _describe_candidates(
-                    one, by_collection[one.collection], words[one.collection], outcomes
-                )
-                for one in generations
-                if one.collection in searched
-            },
+            terms=terms,
+            chunks=described,
             outcomes=dict(Counter(outcome.reason for outcome in outcomes.values())),
             near_misses=near_misses(stages, outcomes),
         )
         stage.record(len(outcomes), details)
     return log.stages[0]
-
-
-def _describe_candidates(
-    generation: Generation,
-    node_ids: Sequence[str],
-    words: QuestionTerms,
-    outcomes: Mapping[Key, CandidateOutcome],
-) -> dict[str, Any]:
-    stems = generation.stems(node_ids)
-    return {
-        node.node_id: _describe_chunk(node, words.matched(own), outcomes[generation.collection, node.node_id])
-        for node, own in zip(generation.nodes(node_ids), stems, strict=True)
-    }
 
 
 def _describe_chunk(node: StoredNode, matched: MatchedTerms, outcome: CandidateOutcome) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Select chunks: drop equal texts and near duplicates, cap each document's share, diversify by MMR."""
+"""Select chunks: drop equal texts and near duplicates, limit the chunks per document, diversify by MMR."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ Similarities = NDArray[np.float64]
 
 
 def merge_equal_texts(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
-    """The best-ranked chunk of each text, in order, with the others as its alternates; surrounding space is ignored."""
+    """Keep the best-ranked chunk of each text, with lower-ranked chunks of the same text as its alternates."""
     merged: dict[str, CandidateChunk] = {}
     for chunk in chunks:
         text = chunk.node.text.strip()
@@ -28,9 +28,10 @@ def merge_equal_texts(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
 
 
 def near_duplicates(similarity: Similarities, threshold: float) -> dict[int, int]:
-    """By index of each duplicate: the better-ranked original. `similarity` has shape (n, n), in ranked order.
+    """Map the index of each near duplicate to the index of its better-ranked original.
 
-    A chunk is compared with kept chunks only, so that a chain of similar chunks does not lead far from its first.
+    `similarity` has shape (n, n), in ranked order. A chunk is compared only with chunks that are kept, so the last of a
+    chain of similar chunks is not dropped for the first.
     """
     kept: list[int] = []
     duplicates: dict[int, int] = {}
@@ -44,7 +45,7 @@ def near_duplicates(similarity: Similarities, threshold: float) -> dict[int, int
 
 
 def cap_per_source(chunks: Sequence[CandidateChunk], most: int) -> tuple[list[CandidateChunk], list[CandidateChunk]]:
-    """The first `most` chunks of each document and those beyond, each in order."""
+    """Split chunks into the first `most` chunks of each document and the remaining chunks."""
     seen: Counter[tuple[str, str]] = Counter()
     kept: list[CandidateChunk] = []
     beyond: list[CandidateChunk] = []
@@ -55,7 +56,7 @@ def cap_per_source(chunks: Sequence[CandidateChunk], most: int) -> tuple[list[Ca
 
 
 def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> Similarities:
-    """Cosine of each pair, shape (n, n), from vectors of length 1; 0 between vectors of different models."""
+    """Return the cosine of each pair of unit vectors, shape (n, n); 0 for vectors of different models."""
     result = np.zeros((len(vectors), len(vectors)))
     for space in set(spaces):
         members = np.array([index for index, own in enumerate(spaces) if own == space])
@@ -67,9 +68,10 @@ def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> Similar
 def marginal_relevance_order(
     relevance: Sequence[float], similarity: Similarities, threshold: float, limit: int
 ) -> list[int]:
-    """Indexes in the order chosen; a threshold of 1 means relevance only, 0 variety only; ties by index.
+    """Return the indexes of at most `limit` chunks in order of marginal relevance; equal values by index.
 
-    Each step takes the greatest threshold x relevance - (1 - threshold) x greatest similarity to those chosen.
+    Each step chooses the chunk with the greatest threshold x relevance - (1 - threshold) x similarity, where similarity
+    is the greatest one to a chosen chunk. A threshold of 1 means relevance only, 0 variety only.
     Source: Carbonell and Goldstein, "The Use of MMR", SIGIR 1998.
     """
     scores = np.asarray(relevance, dtype=np.float64)
@@ -85,30 +87,30 @@ def marginal_relevance_order(
     return chosen
 
 
-# Texts fetched per chunk kept: twice as many shows other occurrences of a text; MMR needs more to choose from.
+# Number of texts fetched per selected chunk: LOOKAHEAD finds duplicates, and VARIETY gives MMR a choice.
 LOOKAHEAD = 2
 VARIETY = 4
 
 
 @dataclass
 class SelectionResult:
-    """Chunks in order, and what was left out, by reason."""
+    """The selected chunks in order, and the nodes that were left out, by reason."""
 
     chunks: list[CandidateChunk]
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
 
 class ChunkSelector:
-    """Selects chunks and fetches the texts of few more candidates than are kept."""
+    """A selector of chunks that fetches the texts of only the best candidates."""
 
     def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings) -> None:
         self._by_name = {collection.name: collection for collection in collections}
         self._query = query
 
     def select(self, candidates: Sequence[SearchCandidate], top_k: int, *, as_found: bool = False) -> SelectionResult:
-        """Select top_k chunks, or fewer if there are not enough usable candidates.
+        """Select `top_k` chunks, or fewer if there are not enough usable candidates.
 
-        `as_found`: nothing around a chunk will be read, so children of one parent do not replace each other.
+        With `as_found`, chunks are not expanded, so two chunks of one parent are both selected.
         """
         wanted = top_k * VARIETY if self._query.use_mmr else top_k
         fetched: list[CandidateChunk] = []
@@ -167,7 +169,7 @@ class ChunkSelector:
         return [chunks[index] for index in order]
 
     def _similarities(self, chunks: Sequence[CandidateChunk]) -> Similarities:
-        """Cosine of each pair from the stored vectors, shape (n, n)."""
+        """Return the cosine of each pair of chunks from their stored vectors, shape (n, n)."""
         vectors, spaces = [], []
         for chunk in chunks:
             collection = self._by_name[chunk.candidate.collection]

@@ -1,4 +1,4 @@
-"""Shape a ranking: relevance, distinct texts, variety, expanded context and the token budget."""
+"""Turn a ranking into the chunks of a result: minimum relevance, selection, expansion and token budget."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,17 @@ from elt_llm_query.shape.selection import ChunkSelector
 def drop_below(
     candidates: Sequence[SearchCandidate], minimum: float
 ) -> tuple[list[SearchCandidate], list[SearchCandidate]]:
-    """Candidates with at least the minimum score (0 to 1) and those below, each in order."""
+    """Split candidates into those with at least the minimum score (0 to 1) and those below it."""
     kept = [candidate for candidate in candidates if candidate.score >= minimum]
     dropped = [candidate for candidate in candidates if candidate.score < minimum]
     return kept, dropped
 
 
 def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget: int) -> list[int]:
-    """Indexes of chunks to leave out whole, lowest score first, until the rest has at most `budget` tokens.
+    """Return the indexes of the chunks to drop, lowest score first, until the rest has at most `budget` tokens.
 
-    Of equal scores the later is left out first. One chunk always remains, even if it alone exceeds the budget.
+    Of two chunks with equal scores, the later chunk is dropped first. One chunk always remains, even if its tokens
+    exceed the budget.
     """
     total = sum(tokens)
     left_out: list[int] = []
@@ -41,14 +42,14 @@ def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget
 
 @dataclass(frozen=True)
 class ShapeResult:
-    """Chunks in reading order, with notes."""
+    """The chunks of a result in their final order, with notes."""
 
     chunks: tuple[CandidateChunk, ...]
     notes: tuple[str, ...]
 
 
 class ChunkShaper:
-    """Keeps the chunks of a ranking that are worth reading and records a reason for each one left out."""
+    """A shaper that selects and expands the chunks of a ranking, and records a reason for each dropped chunk."""
 
     def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings, max_tokens: int) -> None:
         self._by_name = {collection.name: collection for collection in collections}
@@ -69,11 +70,11 @@ class ChunkShaper:
         to_read: bool = False,
         limits: FilterMasks | None = None,
     ) -> ShapeResult:
-        """Select at most top_k chunks in their final order and record in `stage` what was left out, and why.
+        """Select at most `top_k` chunks in their final order, and record dropped chunks and reasons in `stage`.
 
-        `to_read`: the caller set no number of chunks. Small collections are then read whole, after the other chunks,
-        and all chunks together stay within the model's token limit. Under `limits` nothing outside them is read: no
-        whole collection, and no text around a chunk unless they are about whole documents.
+        With `to_read`, small collections are added whole after the other chunks, and all chunks together stay within
+        the token limit of the model. Under `limits`, no collection is added whole, and chunks are expanded only if the
+        limits are about whole documents.
         """
         small = self._small if to_read and not limits else {}
         relevant, irrelevant, minimum = self._relevant([one for one in ranked if one.collection not in small])
@@ -103,7 +104,7 @@ class ChunkShaper:
     def _relevant(
         self, ranked: Sequence[SearchCandidate]
     ) -> tuple[list[SearchCandidate], list[SearchCandidate], float]:
-        """The relevant candidates, the others, and the minimum score: half the configured one if that leaves none."""
+        """Return relevant and irrelevant candidates and the minimum score, halved if no candidate reaches it."""
         minimum = self._query.min_relevance_score
         relevant, irrelevant = drop_below(ranked, minimum)
         if relevant or not irrelevant:
@@ -135,20 +136,20 @@ class ChunkShaper:
         ]
 
     def _surely_fit(self, chunks: Sequence[CandidateChunk]) -> bool:
-        """Whether the chunks fit even at the token limits of their models, so that no tokens need be counted."""
+        """Return whether the chunks fit even if each has as many tokens as its embedding model can read."""
         if any(chunk.matches for chunk in chunks):
             return False
         most = sum(self._by_name[one.candidate.collection].embedding.token_limit for one in chunks)
         return most <= self._max_tokens
 
     def _tokens(self, chunk: CandidateChunk) -> int:
-        """Tokens of the collection's embedding model, an estimate of those of the language model."""
+        """Count tokens by the embedding model, as an estimate of the tokens of the language model."""
         embedding = self._by_name[chunk.candidate.collection].embedding
         return len(embedding.token_spans(f"{chunk.node.context}\n{chunk.node.text}"))
 
 
 def _all_chunks(generation: Generation, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:
-    """Every chunk by source and position; those that were ranked keep their ranks and scores."""
+    """Return every chunk of a collection by source and position; ranked chunks keep their ranks and scores."""
     by_id = {one.node_id: one for one in ranked if one.collection == generation.collection}
     nodes = sorted(
         generation.nodes(generation.ids), key=lambda node: (node.source, node.document_id, node.start, node.ordinal)
@@ -162,7 +163,7 @@ def _all_chunks(generation: Generation, ranked: Iterable[SearchCandidate]) -> li
 def _beyond_top_k(
     candidates: Iterable[SearchCandidate], kept: Iterable[CandidateChunk], left_out: dict[str, LeftOut]
 ) -> dict[str, LeftOut]:
-    """Candidates left out for their rank alone, or for their similarity if variety is wanted."""
+    """Return the candidates without a recorded reason that were not selected."""
     read = {(chunk.candidate.collection, chunk.node.node_id) for chunk in kept}
     explained = set[str]().union(*left_out.values())
     beyond = [

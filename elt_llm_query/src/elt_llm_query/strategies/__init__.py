@@ -1,4 +1,4 @@
-"""Search strategies: how many passes a question takes and with which query variants; `create_strategy` builds one."""
+"""Search strategies, which decide on the passes of a question and their query variants."""
 
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def may_ask_model(name: "StrategyName", query: "QuerySettings") -> bool:
-    """Whether a search by this strategy, reranked as configured, calls a language model if there is one."""
+    """Return whether this strategy or the configured reranker calls a language model if one is in use."""
     return name not in {"dense", "sparse", "hybrid"} or query.reranker_strategy == "llm"
 
 
 def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | None" = None) -> "Strategy":
-    """Build the strategy of this name. With `use_hybrid_search: false` only `sparse` uses keywords.
+    """Build the strategy with this name. With `use_hybrid_search: false`, only `sparse` uses keywords.
 
-    `llm` is any language model of LlamaIndex; a strategy that lacks a model reports it in its notes.
+    `llm` is any language model of LlamaIndex. A strategy that needs a missing model has a note about the fallback.
     """
     both = RetrieverChoice(dense=True, keyword=query.use_hybrid_search)
     match name:
@@ -49,6 +49,6 @@ def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | No
 
             routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query")
             strategies: dict[str, Strategy] = {route: create_strategy(route, query, llm) for route in routes}
-            # Nobody asked for hops here: only those along a link between documents are made.
+            # The user did not ask for hops, so only hops along a link between two documents are made.
             hops = MultiHopStrategy(both, query.max_hops, llm, needs_link=True)
             return AutoStrategy({**strategies, "multi_hop": hops})

@@ -5,7 +5,7 @@ made-up chunk that could answer it: Gao, Ma, Lin and Callan, "Precise Zero-Shot 
 Labels", ACL 2023.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from elt_llm_query.strategies.strategy import (
     combined_result,
     reply_lines,
 )
-from elt_llm_query.understanding.question import ParsedQuestion, QuestionReader
+from elt_llm_query.understanding.question import ParsedQuestion, parse_question
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -65,7 +65,6 @@ class MultiQueryStrategy:
     num_queries: int
     llm: "LLM | None" = None
     name: str = "multi_query"
-    reader: QuestionReader = field(default_factory=QuestionReader)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -76,7 +75,7 @@ class MultiQueryStrategy:
         """The candidates of the question and of its variants."""
         first = passes.run(question, self.retrievers)
         variants = self._variants_by_model(question.text, passes)
-        variants = variants or variants_by_rules(self.reader.read(question.text), self.num_queries)
+        variants = variants or variants_by_rules(parse_question(question.text), self.num_queries)
         if not variants:
             return first
         others = [passes.run(QueryVariant(variant), self.retrievers).candidates for variant in variants]

@@ -1,8 +1,8 @@
-"""The strategy protocols, the single search, the automatic choice, and what strategies share."""
+"""The protocols and shared functions of strategies, the single search and the automatic choice."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from elt_llm_core.errors import EltError
@@ -13,43 +13,43 @@ from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import OpenCollection
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
 from elt_llm_query.retrieve.trace import ChooseDetails, CombineDetails, StageLog
-from elt_llm_query.understanding.question import ASKING_WORDS, ParsedQuestion, QuestionReader
+from elt_llm_query.understanding.question import ASKING_WORDS, ParsedQuestion, parse_question
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 
 class PassRunner(Protocol):
-    """Runs the search passes of one question; each records its stages in the log."""
+    """A runner of the search passes of one question. Each pass records its stages in the log."""
 
     @property
     def collections(self) -> tuple[OpenCollection, ...]:
-        """The collections that may be searched; of many, each pass searches the best."""
+        """The collections of the engine. If there are many, each pass searches only the best collections."""
 
     @property
     def log(self) -> StageLog:
-        """The log for stages of the strategy itself."""
+        """The log to which a strategy adds its own stages."""
 
     @property
     def cancelled(self) -> Callable[[], bool] | None:
-        """Returns True if nobody waits for the result any more; helper models check it."""
+        """A function that returns True if nobody waits for the result any more; model calls check it."""
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What failed so far, in sentences."""
+        """Sentences about failures of the passes so far."""
 
     def report_failure(self, sentence: str) -> None:
-        """Record that something failed and was left out, so that the result is not cached."""
+        """Record a sentence about a failure, so that the result is not cached."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
-        """Run one pass: all candidates of the retrievers, reranked by the text of the variant.
+        """Return all candidates of the retrievers, reranked by the text of the variant.
 
-        Raises RetrievalError if no retriever of any collection worked.
+        Raises RetrievalError if every retriever of every collection failed.
         """
 
 
 class Strategy(Protocol):
-    """Searches for a question in one or more passes. It keeps nothing of a question and serves many threads."""
+    """A strategy searches for a question in one or more passes. It has no state, so many threads may share it."""
 
     @property
     def name(self) -> str:
@@ -57,22 +57,22 @@ class Strategy(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the strategy cannot do in its setup, in sentences for every result."""
+        """Notes for every result, such as that a strategy has no language model."""
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """All candidates, best first, each once. Raises RetrievalError if no retriever of any collection worked."""
+        """Return each candidate once, best first. Raises RetrievalError if every retriever failed."""
 
 
 @dataclass(frozen=True)
 class SingleSearchStrategy:
-    """One pass with the given retrievers: `dense`, `sparse` and `hybrid`."""
+    """The strategies `dense`, `sparse` and `hybrid`: one pass with the given retrievers."""
 
     name: str
     retrievers: RetrieverChoice
     notes: tuple[str, ...] = ()
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """All candidates of the retrievers, reranked."""
+        """Return all candidates of the retrievers, reranked."""
         return passes.run(question, self.retrievers)
 
 
@@ -88,59 +88,52 @@ _COMPARES = re.compile(
 
 
 @dataclass(frozen=True)
-class StrategyRoute:
-    """The strategy for a question, with the reason."""
-
-    strategy: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class AutoStrategy:
-    """Chooses a strategy for each question; `strategies` are the choices by name."""
+    """A strategy that chooses another strategy for each question; `strategies` has the choices by name."""
 
     strategies: Mapping[str, Strategy]
     name: str = "auto"
     notes: tuple[str, ...] = ()
-    reader: QuestionReader = field(default_factory=QuestionReader)
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """Search by the chosen strategy. A designation that no chunk has is searched by `hybrid`."""
+        """Search by the chosen strategy. If `sparse` finds no chunk, search by `hybrid`."""
         with passes.log.stage(ChooseDetails.stage) as stage:
-            route = choose_route(self.reader.read(question.text))
-            stage.record(1, ChooseDetails(strategy=route.strategy, reason=route.reason))
+            route = choose_route(parse_question(question.text))
+            stage.record(1, route)
         result = self.strategies[route.strategy].search(question, passes)
         if result.candidates or route.strategy != "sparse":
             return result
         return self.strategies["hybrid"].search(question, passes)
 
 
-def choose_route(question: ParsedQuestion) -> StrategyRoute:
+def choose_route(question: ParsedQuestion) -> ChooseDetails:
     """Choose the strategy for a question by rules."""
     text, words = question.text, question.text.split()
     if len(words) <= MOST_LOOKED_UP and all(_CODE.fullmatch(word.strip("?.,")) for word in words):
-        return StrategyRoute("sparse", "it is nothing but a designation")
+        return ChooseDetails(strategy="sparse", reason="it is nothing but a designation")
     if len(question.parts) > 1:
-        return StrategyRoute("multi_query", "it asks for two things")
+        return ChooseDetails(strategy="multi_query", reason="it asks for two things")
     if len(question.names) > 1 and _COMPARES.search(text):
-        return StrategyRoute("multi_query", "it compares what it names")
+        return ChooseDetails(strategy="multi_query", reason="it compares what it names")
     asks = text.endswith("?") or (words[:1] and words[0].lower() in ASKING_WORDS)
     if asks and len(words) >= FEWEST_IN_STEPS and question.names:
-        return StrategyRoute("multi_hop", "it is long and names something, from which the answer may be a step away")
-    return StrategyRoute("hybrid", "it asks for one thing")
+        return ChooseDetails(
+            strategy="multi_hop", reason="it is long and names something, from which the answer may be a step away"
+        )
+    return ChooseDetails(strategy="hybrid", reason="it asks for one thing")
 
 
 Key = tuple[str, str]
-"""Collection and node id."""
+"""A collection and a node id."""
 
 
 def candidate_key(candidate: SearchCandidate) -> Key:
-    """Identifies a chunk."""
+    """Return the collection and the node id of a candidate."""
     return candidate.collection, candidate.node_id
 
 
 def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[Key, SearchCandidate]:
-    """The candidates of all rankings; one in several rankings is taken from the first of them."""
+    """Return the candidates of all rankings by key; the first ranking with a candidate counts."""
     kept: dict[Key, SearchCandidate] = {}
     for ranking in rankings:
         for candidate in ranking:
@@ -151,9 +144,9 @@ def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[Key, Sear
 def add_best_scores(
     first: Sequence[SearchCandidate], others: Sequence[Sequence[SearchCandidate]], weight: float
 ) -> list[SearchCandidate]:
-    """Score by the first ranking plus `weight` times the best of the others; a missing candidate scores 0.
+    """Score candidates by the first ranking plus `weight` times the best score in `others`, and sort by score.
 
-    Best first, ties by node id; scores are within 0..1.
+    A candidate that a ranking lacks scores 0 there. The sum is divided by 1 + `weight`, so scores are within 0..1.
     """
     best: dict[Key, float] = {}
     for ranking in others:
@@ -176,7 +169,7 @@ def combined_result(
     variants: Sequence[str] | None = None,
     follow_ups: Sequence[Mapping[str, str]] | None = None,
 ) -> RerankResult:
-    """Record the stage `combine` with the ranking of all passes together, and return it as the result."""
+    """Record the combined ranking of all passes in the stage `combine`, and return the ranking as the result."""
     with passes.log.stage(CombineDetails.stage) as stage:
         details = CombineDetails(
             variants=variants,
@@ -194,9 +187,9 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 
 
 def ask_helper_model(llm: "LLM", prompt: str, passes: PassRunner, instead: str) -> str:
-    """The reply of a helper model; empty, with a reported failure, if the model does not work.
+    """Return the reply of a language model; on failure, report the failure and return an empty text.
 
-    The call ends in bounded time, whatever the server does; `instead` is what is done without the model.
+    The call has a time limit. `instead` says in the report how the search continues without the model.
     """
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
@@ -210,6 +203,6 @@ def ask_helper_model(llm: "LLM", prompt: str, passes: PassRunner, instead: str) 
 
 
 def reply_lines(reply: str) -> list[str]:
-    """The lines with letters or digits, without list marks and quotation marks; each once."""
+    """Return the distinct lines with letters or digits, without list marks and quotation marks."""
     bare = (_MARK.sub("", line).strip(_QUOTES) for line in reply.splitlines())
     return list(dict.fromkeys(" ".join(line.split()) for line in bare if any(map(str.isalnum, line))))

@@ -19,17 +19,16 @@ from elt_llm_query.retrieve.query_variant import AlternativeNames, QueryVariant
 from elt_llm_query.retrieve.trace import UnderstandDetails
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.understanding.question import (
+    MONTH_ROWS,
     ParsedQuestion,
-    QuestionReader,
     asked_language,
     intent_of,
     keyword_likeness,
+    parse_question,
 )
 from elt_llm_query.understanding.spelling import (
     AllowedNodes,
-    SpellingCorrection,
     SpellingCorrector,
-    all_nodes,
     apply_corrections,
 )
 
@@ -65,12 +64,14 @@ class AliasIndex:
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
+        as_written = question.replace("?", " ").replace(",", " ").split()
         by_group: dict[int, dict[str, None]] = defaultdict(dict)
         for sequence in sequences:
             for start, first in enumerate(sequence):
                 for name in self._by_first.get(first, ()):
+                    # A name that is also a stopword, such as IT, must be written exactly so.
                     if any(sequence[start : start + len(form)] == form for form in name.forms) and (
-                        not name.is_stopword or _is_meant_as_written(name, question)
+                        not name.is_stopword or name.written in as_written
                     ):
                         by_group[name.group].setdefault(name.written)
         return tuple(
@@ -91,32 +92,7 @@ def _collection_has_name(name: str, generation: Generation) -> bool:
     return bool(stems) and all(generation.keyword.document_frequency(stem) for stem in stems)
 
 
-def _is_meant_as_written(name: _Name, question: str) -> bool:
-    """Whether a name that is also a stopword, such as IT, is written exactly so in the question."""
-    return name.written in question.replace("?", " ").replace(",", " ").split()
-
-
-_MONTHS = {
-    month: number
-    for number, names in enumerate(
-        (
-            "january januar jan janvier",
-            "february februar feb fevrier",
-            "march marz mar mars",
-            "april apr avril",
-            "may mai",
-            "june juni jun juin",
-            "july juli jul juillet",
-            "august aug aout",
-            "september sep sept septembre",
-            "october oktober oct okt octobre",
-            "november nov novembre",
-            "december dezember dec dez decembre",
-        ),
-        1,
-    )
-    for month in names.split()
-}
+_MONTHS = {month: number for number, names in enumerate(MONTH_ROWS, 1) for month in names}
 _NAMED = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = re.compile(r"(?<![\w.,/-])(1[5-9]\d\d|20\d\d)(?![\w/]|[.,-]\d)")
 _ISO = re.compile(r"(?<![\w.-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\w-])")
@@ -233,16 +209,16 @@ class QuestionAnalysis:
     language: str
     question: ParsedQuestion
     likeness: float
-    names: tuple[AlternativeNames, ...] = ()
-    corrections: tuple[SpellingCorrection, ...] = ()
-    suggested: tuple[str, ...] = ()
+    names: tuple[AlternativeNames, ...]
+    corrections: Mapping[str, str]
+    suggested: tuple[str, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence for each corrected word."""
         return tuple(
-            f"No document has the word '{one.typed}'; '{one.meant}' was searched for instead."
-            for one in self.corrections
+            f"No document has the word '{typed}'; '{meant}' was searched for instead."
+            for typed, meant in self.corrections.items()
         )
 
     def details(self) -> UnderstandDetails:
@@ -257,7 +233,7 @@ class QuestionAnalysis:
             dates=list(dates_of(question.text)),
             numbers=list(question.numbers),
             keyword_likeness=self.likeness,
-            corrected={one.typed: one.meant for one in self.corrections},
+            corrected=self.corrections,
             aliases={named.name: list(named.others) for named in self.names},
             suggested=list(self.suggested),
         )
@@ -271,20 +247,19 @@ class QuestionAnalyser:
         self._aliases = AliasIndex(aliases, generations)
         self._speller = SpellingCorrector(generations, languages, aliases.words)
         self._suggestions = FilterSuggester(generations) if query.filters_from_question != "off" else None
-        self._reader = QuestionReader()
         self._tokenisers = tuple(one.keyword.tokeniser for one in generations)
 
     def analyse(
-        self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes = all_nodes
+        self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes | None = None
     ) -> QuestionAnalysis:
         """Analyse a normalised question that is asked under these conditions.
 
         Spelling is only corrected to words of nodes in the masks that `allowed` returns; it is called if needed.
         """
-        typed = self._reader.read(text)
+        typed = parse_question(text)
         language = asked_language(text, typed.language)
         corrections = self._speller.corrections(text, language, allowed)
-        question = self._reader.read(apply_corrections(text, corrections)) if corrections else typed
+        question = parse_question(apply_corrections(text, corrections)) if corrections else typed
         taken = frozenset(one.field for one in conditions)
         return QuestionAnalysis(
             text=question.text,
@@ -305,7 +280,7 @@ class QuestionAnalyser:
             else:  # the name is a stopword, which is not searched for: its first other name replaces it
                 also.append(named.others[0])
                 names += [AlternativeNames(named.others[0], named.others[1:])] if named.others[1:] else []
-        likeness = keyword_likeness(self._reader.read(variant.text))
+        likeness = keyword_likeness(parse_question(variant.text))
         return replace(variant, also=tuple(also), names=tuple(names), likeness=likeness)
 
 

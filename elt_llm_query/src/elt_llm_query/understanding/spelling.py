@@ -68,14 +68,11 @@ def _load_forms(code: str) -> Mapping[str, str]:
 
 def _is_compound(forms: Mapping[str, str], word: str) -> bool:
     return any(
-        _has_form(forms, word[:end]) and any(_is_second_part(forms, word[end:], joint) for joint in _JOINTS)
+        len(part) >= SHORTEST_PART and _has_form(forms, word[:end]) and _has_form(forms, part)
         for end in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)
+        for joint in _JOINTS
+        if word[end:].startswith(joint) and (part := word[end:].removeprefix(joint))
     )
-
-
-def _is_second_part(forms: Mapping[str, str], rest: str, joint: str) -> bool:
-    part = rest.removeprefix(joint)
-    return rest.startswith(joint) and len(part) >= SHORTEST_PART and _has_form(forms, part)
 
 
 def _has_form(forms: Mapping[str, str], word: str) -> bool:
@@ -175,13 +172,8 @@ class Vocabulary:
     def _prefixes(self) -> frozenset[str]:
         return frozenset(stem[:_PREFIX] for stem in self._sorted)
 
-    def _positions(self, stem: str, mask: Mask | None) -> NDArray[np.integer]:
-        bm25 = self._generation.keyword.bm25
-        token = None if bm25 is None else bm25.vocab_dict.get(stem)
-        if bm25 is None or token is None:
-            return np.zeros(0, dtype=np.int64)
-        starts = bm25.scores["indptr"]
-        positions: NDArray[np.integer] = np.asarray(bm25.scores["indices"][int(starts[token]) : int(starts[token + 1])])
+    def _positions(self, stem: str, mask: Mask | None) -> NDArray[np.int64]:
+        positions = self._generation.keyword.having([stem])
         return positions if mask is None else positions[mask[positions]]
 
 
@@ -283,18 +275,6 @@ AllowedNodes = Callable[[], Sequence[Mask] | None]
 """Returns a mask per collection, shape (nodes,), of the nodes that a question may find; None is all."""
 
 
-def all_nodes() -> None:
-    """Allow all nodes."""
-
-
-@dataclass(frozen=True)
-class SpellingCorrection:
-    """A word as typed, and the word of the documents that is meant."""
-
-    typed: str
-    meant: str
-
-
 class SpellingCorrector:
     """Corrects questions to the words of some generations. Dictionaries are loaded at the first unknown word."""
 
@@ -306,10 +286,8 @@ class SpellingCorrector:
         self._languages = tuple(dict.fromkeys(languages))
         self._kept = kept
 
-    def corrections(
-        self, question: str, language: str, allowed: AllowedNodes = all_nodes
-    ) -> tuple[SpellingCorrection, ...]:
-        """Corrections of the question's unknown words, to words of nodes in the masks that `allowed` returns.
+    def corrections(self, question: str, language: str, allowed: AllowedNodes | None = None) -> dict[str, str]:
+        """The correct word for each mistyped word of the question, from the nodes in the masks of `allowed`.
 
         `language` is that of the question. Words in a dictionary, in quotation marks or in capitals are not corrected,
         nor is a question of which most is unknown.
@@ -317,10 +295,10 @@ class SpellingCorrector:
         typed = list(dict.fromkeys(_WORD.findall(_QUOTED.sub(" ", question))))
         unknown = [word for word in typed if self._is_unknown(word)]
         if not unknown or len(unknown) > _MOST_UNKNOWN or 2 * len(unknown) > len(typed) + 1:
-            return ()
-        masks = allowed() or (None,) * len(self._vocabularies)
-        meant = [(word, self._meant(word, question, language, masks)) for word in unknown]
-        return tuple(SpellingCorrection(word, other) for word, other in meant if other)
+            return {}
+        masks = (allowed and allowed()) or (None,) * len(self._vocabularies)
+        meant = {word: self._meant(word, question, language, masks) for word in unknown}
+        return {word: other for word, other in meant.items() if other}
 
     def _is_unknown(self, word: str) -> bool:
         if lower(word) in self._kept or word.isupper() or not (word.islower() or word.istitle()):
@@ -346,7 +324,6 @@ class SpellingCorrector:
         return best.written.capitalize() if word[0].isupper() else best.written
 
 
-def apply_corrections(question: str, corrections: Sequence[SpellingCorrection]) -> str:
+def apply_corrections(question: str, corrections: Mapping[str, str]) -> str:
     """Replace every mistyped word of the question."""
-    meant = {one.typed: one.meant for one in corrections}
-    return _WORD.sub(lambda match: meant.get(match.group(), match.group()), question)
+    return _WORD.sub(lambda match: corrections.get(match.group(), match.group()), question)

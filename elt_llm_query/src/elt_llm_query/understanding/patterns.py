@@ -1,0 +1,36 @@
+"""Regular expressions that are kept in TOML files."""
+
+import re
+import tomllib
+from pathlib import Path
+
+_PART = re.compile(r"@(\w+)@")
+
+
+class PatternFile:
+    """The regular expressions of one TOML file, by name.
+
+    The tables `any_case` and `exact_case` have the expressions, of which those of `any_case` ignore case. `@name@` in
+    an expression stands for the expression of that name in the table `parts`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._content = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def pattern(self, name: str) -> re.Pattern[str]:
+        """Compile the expression with this name. Raises KeyError if the file has none."""
+        if name in self._content["any_case"]:
+            return re.compile(self._expanded(self._content["any_case"][name]), re.IGNORECASE)
+        return re.compile(self._expanded(self._content["exact_case"][name]))
+
+    def part(self, name: str) -> str:
+        """Return the expression with this name in `parts`. Raises KeyError if the file has none."""
+        return self._expanded(self._content["parts"][name])
+
+    def rows(self, name: str) -> list[list[str]]:
+        """Return the rows of the array with this name, their expressions with all parts. Raises KeyError."""
+        return [[self._expanded(text) for text in row] for row in self._content[name]]
+
+    def _expanded(self, text: str) -> str:
+        joined = "".join(line.strip() for line in text.splitlines())
+        return _PART.sub(lambda part: self.part(part[1]), joined)
