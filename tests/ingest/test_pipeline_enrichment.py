@@ -24,7 +24,7 @@ def test_an_unchanged_file_is_neither_read_nor_enriched_again(tmp_path: Path) ->
     docs, notes = write_files(tmp_path / "docs", {"a.md": TEXT}), Notes()
     llm = ScriptedLLM(["This is from the timetable of the harbour."])
     first = run_ingest(tmp_path / "data", docs, llm=llm, progress=notes)
-    assert "asked 1 times" in notes.notes[0]
+    assert "called 1 times" in notes.notes[0]
     assert "timetable of the harbour" in _contexts(tmp_path / "data")[0]
     again = run_ingest(tmp_path / "data", docs, llm=llm)
     assert (first.embedded, again.published, again.counts) == (1, False, {"unchanged": 1})

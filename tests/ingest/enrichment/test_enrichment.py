@@ -64,7 +64,7 @@ def test_the_cost_is_reported_before_the_first_call(tmp_path: Path) -> None:
         with pytest.raises(ModelError):
             enrich_versions(store, versions, writer, notes)
         assert notes.notes == [str(cost)]
-        assert "asked 4 times" in str(cost)
+        assert "called 4 times" in str(cost)
 
 
 def test_a_run_after_an_interruption_requests_only_missing_sentences(tmp_path: Path) -> None:
@@ -118,6 +118,6 @@ def test_an_unusable_reply_leaves_the_chunk_unchanged_and_is_counted(tmp_path: P
 
 def test_the_error_without_a_language_model_names_the_setting() -> None:
     settings = Settings.model_validate({"chunking": {"enrichment": "llm"}})
-    with pytest.raises(SettingsError, match="gives no language model") as refusal:
+    with pytest.raises(SettingsError, match="provides no language model") as refusal:
         create_context_writer(settings, FakeEmbedding())
     assert "llm.provider" in refusal.value.hint

@@ -357,7 +357,7 @@ class CatalogTermTask(_CatalogTask):
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
-    """Return a cell without its scores, which unrelated documents change."""
+    """Return a cell as input of its row, without scores, because unrelated documents change the scores."""
     places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 

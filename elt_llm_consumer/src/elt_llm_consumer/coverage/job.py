@@ -112,7 +112,7 @@ class CoverageTask(RowTask):
         return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        """Return rules before other statements, certain before uncertain, one per section before a second."""
+        """Return the evidence: certain mentions first, then the first statement of each section, then rules."""
         statements = self._found.statements or self._found.headings
         seen: dict[str, int] = {}
         ranked = []

@@ -81,7 +81,7 @@ def unescape_formula(text: str) -> str:
 def safe_name(text: str) -> str:
     """Return a name for import files: one line, and no first character that would need an apostrophe.
 
-    With an apostrophe in its own cell but not within a path, a name would differ from itself.
+    The apostrophe would be in the cell of the name, but not in paths that contain the name.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

@@ -110,7 +110,7 @@ def create_context_writer(settings: "Settings", counter: TokenCounter) -> Contex
     llm = create_llm(settings)
     if llm is None:
         raise SettingsError(
-            f"chunking.enrichment is 'llm', but llm.provider '{settings.llm.provider}' is no language model.",
+            f"chunking.enrichment is 'llm', but llm.provider '{settings.llm.provider}' provides no language model.",
             hint="Set llm.provider to a language model, such as ollama, or set chunking.enrichment to none.",
         )
     return ContextWriter(llm, counter)

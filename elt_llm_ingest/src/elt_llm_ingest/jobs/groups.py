@@ -40,7 +40,7 @@ class FilledCollection:
 
 
 def stable_path(root: Path, relative: str) -> str:
-    """Return the path of a file in composed Unicode (NFC), which is the same for every collection."""
+    """Return the path of a file in composed Unicode (NFC), which does not depend on the collection."""
     return unicodedata.normalize("NFC", str(root / relative))
 
 

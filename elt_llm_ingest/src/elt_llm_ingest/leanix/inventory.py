@@ -53,7 +53,7 @@ def is_inventory(sheets: Sequence[Sheet]) -> bool:
 
 
 def read_columns(sheet: Sheet) -> InventoryColumns:
-    """Read the columns of a sheet for which `is_inventory` holds; only the first of two columns with one key."""
+    """Read the columns of a sheet for which `is_inventory` holds. The first of two columns with one key is used."""
     keys = [cell_text(cell) for cell in sheet.rows[0]]
     second = sheet.rows[1] if len(sheet.rows) > 1 else ()
     places: dict[str, int] = {}

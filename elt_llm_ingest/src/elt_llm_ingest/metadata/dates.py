@@ -194,7 +194,7 @@ def _listed_days(written: str) -> tuple[int, ...]:
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """Return the mention with the year of the following one, if both are a range: "1 July to 30 June 2024"."""
+    """Return a mention with the year of the following mention, if both are a range: "1 July to 30 June 2024"."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

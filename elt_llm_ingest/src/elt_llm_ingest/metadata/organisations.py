@@ -205,7 +205,7 @@ class _Run:
         return end
 
     def _closes_name(self, number: int) -> bool:
-        """Whether no word up to this one belongs to a name after it."""
+        """Whether the next name can only start after this word."""
         word = self.words[number]
         if word.capitalised:
             return word.possessive and word.text in _HEADS
@@ -290,7 +290,7 @@ class OrganisationList:
                 self._by_first[first.group()].append(name)
 
     def spans(self, text: str) -> Iterator[_Span]:
-        """Yield where names occur as whole words. If two names start together, the longer one is found."""
+        """Yield the spans of names that occur as whole words; of two names that start together, the longer one."""
         if not self._by_first:
             return
         for word in _WORD.finditer(text):

@@ -33,7 +33,7 @@ def content_hash(path: Path) -> bytes:
 
 
 def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
-    """Return the id of a chunk: the same text in the same document keeps its id when it moves."""
+    """Return the id of a chunk. The id stays the same when the chunk moves within its document."""
     return str(uuid.uuid5(_NODE_NAMESPACE, f"{document}:{chunker}:{sha256(text).hex()}:{occurrence}"))
 
 
