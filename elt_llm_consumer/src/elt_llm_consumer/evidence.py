@@ -15,28 +15,28 @@ Value = str | int | float | tuple[str, ...] | None
 
 
 class Evidence(EnterpriseRecord):
-    """A quote of a document: `quote` is its text[span[0]:span[1]], character for character."""
+    """A verbatim quote of a document: `quote` equals text[span[0]:span[1]] of the document."""
 
     collection: str
-    source: str = Field(description="Path of the document in its collection; for a part, with # and its name.")
+    source: str = Field(description="Path of the document in its collection; a part of a file adds # and its name.")
     document_id: str
     document_hash: str = Field(description="SHA-256 of the file's bytes, 64 hex digits.")
     page: int | None = Field(None, ge=1, description="First page of the quote; None for formats without pages.")
-    section: str | None = Field(None, description="Headings above it, joined by ' > '.")
+    section: str | None = Field(None, description="Headings above the quote, joined by ' > '.")
     span: tuple[int, int] = Field(description="Character offsets in the document's text, the end excluded.")
     quote: str = Field(min_length=1)
     quote_hash: str = Field(description="SHA-256 of the quote in UTF-8, 64 hex digits.")
-    score: float = Field(ge=0, le=1, description="How well it supports the value.")
-    about: str = Field("", description="The value that it supports, if the cell has several; empty: all.")
+    score: float = Field(ge=0, le=1, description="How well the quote supports the value.")
+    about: str = Field("", description="The value that the quote supports, if the cell has several values; empty: all.")
 
     @property
     def place(self) -> str:
-        """Such as "handbook.pdf, page 8"."""
+        """Return the source with its page, such as "handbook.pdf, page 8"."""
         return self.source if self.page is None else f"{self.source}, page {self.page}"
 
 
 class Curation(EnterpriseRecord):
-    """Who set a value by hand, and when; `reason` in their words."""
+    """The person who set a value by hand, the date, and the reason in that person's words."""
 
     by: str
     at: str = Field(description="ISO 8601 date, with or without time.")
@@ -46,8 +46,9 @@ class Curation(EnterpriseRecord):
 class Cell(EnterpriseRecord):
     """One field of one row. A found cell has evidence; an absent cell has no value.
 
-    found: the evidence states the value. inferred: the value was concluded, or written by a model with partial support.
-    conflict: the evidence states contradicting values. absent: the documents do not contain the value.
+    Verdict `found`: the evidence states the value. `inferred`: a rule derived the value, or a model wrote the value and
+    the evidence supports only part of it. `conflict`: the evidence states contradicting values. `absent`: the documents
+    do not contain the value.
     """
 
     value: Value = None
@@ -60,18 +61,18 @@ class Cell(EnterpriseRecord):
     curation: Curation | None = None
 
     @model_validator(mode="after")
-    def _is_honest(self) -> Self:
+    def _check_verdict(self) -> Self:
         empty = self.value is None or self.value in ("", ())
         if self.verdict == "absent" and not empty:
-            raise ValueError("an absent field has no value")
+            raise ValueError("a cell with verdict absent must not have a value")
         if self.verdict != "absent" and empty:
-            raise ValueError(f"a field that is {self.verdict} has a value")
+            raise ValueError(f"a cell with verdict {self.verdict} must have a value")
         if self.verdict == "found" and not self.evidence and self.method != "curated":
-            raise ValueError("a found field has evidence")
+            raise ValueError("a cell with verdict found must have evidence")
         if self.verdict == "conflict" and len(self.evidence) < 2:
-            raise ValueError("a conflict has at least two quotes")
+            raise ValueError("a cell with verdict conflict must have at least two quotes")
         if (self.method == "curated") != (self.curation is not None):
-            raise ValueError("exactly a curated field names its curator")
+            raise ValueError("a cell must name a curator if, and only if, its method is curated")
         return self
 
 
@@ -84,19 +85,19 @@ def found_cell(
     confidence: float | None = None,
     note: str = "",
 ) -> Cell:
-    """A found cell with its evidence; the confidence defaults to the best score of the evidence."""
+    """Return a cell with verdict `found`. The confidence defaults to the highest score of the evidence."""
     places = tuple(evidence)
     sure = max((place.score for place in places), default=0.0) if confidence is None else confidence
     return Cell(value=value, verdict="found", evidence=places, method=method, model=model, confidence=sure, note=note)
 
 
 def absent_cell(note: str = "", *, method: Method = "rule", model: str = "", confidence: float = 1.0) -> Cell:
-    """An absent cell; `confidence` is the confidence that there is no value."""
+    """Return a cell with verdict `absent`; `confidence` is the confidence that the documents lack the value."""
     return Cell(verdict="absent", method=method, model=model, confidence=confidence, note=note)
 
 
 def with_note(cell: Cell, note: str) -> Cell:
-    """The cell with a note added to its own."""
+    """Return the cell with a note appended to its note."""
     return cell.model_copy(update={"note": " ".join(filter(None, [cell.note, note]))}) if note else cell
 
 
@@ -111,11 +112,11 @@ class Review(EnterpriseRecord):
 
 
 class Row(EnterpriseRecord):
-    """One term, entity, relationship or rule. `key` is the same in every run, and unique in its table."""
+    """A term, entity, relationship or rule. `key` is the same in every run, and unique in the table."""
 
     key: str = Field(min_length=1)
     name: str
-    group: tuple[str, ...] = Field((), description="Its group, outermost first, such as domain and subgroup.")
+    group: tuple[str, ...] = Field((), description="Groups of the row, outermost first, such as domain and subgroup.")
     cells: Mapping[str, Cell]
     review: Review = Review()
     notes: tuple[str, ...] = ()
@@ -127,7 +128,7 @@ class Row(EnterpriseRecord):
 
 
 class Table(EnterpriseRecord):
-    """Rows with the same columns; a row may lack a column."""
+    """Rows with the same columns; a row may lack the cell of a column."""
 
     name: str
     columns: tuple[str, ...]
@@ -136,7 +137,7 @@ class Table(EnterpriseRecord):
 
 
 def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Rows grouped by their outermost group in order of appearance, rows without a group last."""
+    """Sort the rows by the first appearance of their outermost group. Rows without a group come last."""
     listed = tuple(rows)
     names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
     numbers = {name: number for number, name in enumerate(names)}
@@ -162,5 +163,5 @@ class JobResult(EnterpriseRecord):
 
 
 def hash_json(value: object) -> str:
-    """SHA-256 of a JSON value, 64 hex digits, independent of key order."""
+    """Return the SHA-256 of a JSON value as 64 hex digits, independent of the order of its keys."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Short forms beside their long forms, and terms given in brackets."""
+"""Abbreviations are found with their long forms, and terms in brackets with their meanings."""
 
 import pytest
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
@@ -20,13 +20,13 @@ from row_jobs.definitions import defined, definitions_in, terms_in
         ("SLA stands for service level agreement and was made in June.", "SLA", "service level agreement"),
     ],
 )
-def test_a_short_form_is_joined_to_its_long_form(text: str, short: str, long: str) -> None:
+def test_an_abbreviation_is_found_with_its_long_form(text: str, short: str, long: str) -> None:
     (found,) = definitions_in(text)
     assert (found.term, found.text, found.pattern, found.abbreviation) == (short, long, "abbreviation", short)
 
 
 @pytest.mark.parametrize("text", ["He (PDF) went.", "The form (A4) is here.", "It is in the office (London).", "(ABC)"])
-def test_letters_without_a_long_form_are_no_short_form(text: str) -> None:
+def test_letters_without_a_matching_long_form_are_not_an_abbreviation(text: str) -> None:
     assert definitions_in(text) == []
 
 
@@ -44,16 +44,16 @@ def test_letters_without_a_long_form_are_no_short_form(text: str) -> None:
         ),
     ],
 )
-def test_a_term_in_brackets_names_the_words_before_it(text: str, expected: tuple[str, str]) -> None:
+def test_a_term_in_brackets_is_defined_by_the_words_before_the_bracket(text: str, expected: tuple[str, str]) -> None:
     assert defined(text) == [expected]
 
 
-def test_bare_quotes_in_brackets_name_nothing() -> None:
+def test_a_quotation_in_brackets_is_not_a_term() -> None:
     assert terms_in('The word is short ("yes") and the tool ("tool -x") too.') == []
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,8}", fullmatch=True), min_size=2, max_size=6), st.text(max_size=20))
-def test_the_first_letters_of_words_are_always_found(words: list[str], before: str) -> None:
+def test_an_abbreviation_of_initials_is_always_found(words: list[str], before: str) -> None:
     short = "".join(word[0] for word in words)
     assert is_short_form(short)
     text = f"{before}. {' '.join(words)}"

@@ -1,4 +1,4 @@
-"""Sentences that define a term, and its meaning in them."""
+"""Sentences that define a term give the term and its meaning."""
 
 import pytest
 from elt_llm_consumer.jobs.sections import GlossarySection
@@ -47,7 +47,7 @@ def test_two_terms_in_quotes_share_a_meaning() -> None:
     ]
 
 
-def test_other_names_and_short_forms_are_read_beside_the_term() -> None:
+def test_other_names_and_abbreviations_next_to_a_term_are_read() -> None:
     (found,) = definitions_in('"Site" (also called the "Premises") means the land described below.')
     assert found.aliases == ("Premises",)
     short = definitions_in("Key Measure (KM) means a figure by which success is measured.")
@@ -69,7 +69,7 @@ def test_a_reference_names_the_rule_with_the_definition(text: str, refers_to: st
     assert found.refers_to == (refers_to or "section 1159 of the Companies Act")
 
 
-def test_a_list_belongs_to_the_definition_right_above_it() -> None:
+def test_a_list_belongs_to_the_definition_directly_above_the_list() -> None:
     text = (
         '(a) "Club" means a body of persons; and\n\n(b) "Match" means:\n\n(i) a league match; or\n\n'
         "(ii) a cup match;\n\n"
@@ -87,7 +87,7 @@ def test_the_sentence_after_a_list_belongs_to_the_definition() -> None:
     assert defined(text) == [("Relative", "(a) a parent; or (b) a child, but does not include a cousin.")]
 
 
-def test_a_definition_across_pages_leaves_out_page_furniture() -> None:
+def test_a_definition_across_pages_omits_page_headers_and_footers() -> None:
     text = (
         '"Ground" means the land on which a club plays and\n\nHandbook 2026\nPage 3\n\n\fwhich it holds for a year.'
         " Fees are due.\n\nHandbook 2026\nPage 4\n\n\fMore.\n\nHandbook 2026\nPage 5\n\n\fThe end of it.\n"
@@ -96,7 +96,7 @@ def test_a_definition_across_pages_leaves_out_page_furniture() -> None:
     assert found.text == "the land on which a club plays and which it holds for a year."
 
 
-def test_patterns_not_in_the_settings_are_left_out() -> None:
+def test_patterns_that_the_settings_omit_find_no_definitions() -> None:
     text = '"Fee" means a sum that is paid.\n\nThe Yearly General Meeting (YGM) opens.\n'
     assert terms_in(text) == ["Fee", "YGM"]
     assert [one.term for one in definitions_in(text, GlossarySection(patterns=("abbreviation",)))] == ["YGM"]

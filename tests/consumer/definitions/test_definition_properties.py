@@ -1,4 +1,4 @@
-"""What holds of every text: spans are true, finding again finds the same, and time grows with length alone."""
+"""Properties of definition search for any text: spans match, results repeat, and the time is linear."""
 
 import time
 
@@ -34,14 +34,14 @@ _SLOWEST = 20.0  # seconds for what takes well under one: no text may hang
 
 
 @given(_TEXTS)
-def test_spans_can_be_read_back_in_any_text(text: str) -> None:
+def test_the_spans_of_definitions_match_their_text_in_any_document(text: str) -> None:
     found = definitions_in(text)
     places = [(one.term_span, one.definition_span) for one in found]
     assert places == sorted(set(places))
 
 
 @given(_TEXTS)
-def test_a_text_is_read_the_same_each_time(text: str) -> None:
+def test_finding_definitions_twice_gives_equal_results(text: str) -> None:
     document = document_of("text.md", text)
     assert (
         definitions_in_document(document) == definitions_in_document(document) == find_definitions(Corpus([document]))
@@ -49,7 +49,7 @@ def test_a_text_is_read_the_same_each_time(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_keys_and_clean_lines_do_not_change(text: str) -> None:
+def test_normalizing_a_key_or_a_line_twice_changes_nothing(text: str) -> None:
     assert one_line(one_line(text)).split() == one_line(one_line(one_line(text))).split()
     assert term_key(" ".join(term_key(text))) == term_key(" ".join(term_key(" ".join(term_key(text)))))
 
@@ -58,12 +58,12 @@ def test_keys_and_clean_lines_do_not_change(text: str) -> None:
     ("one", "other"),
     [("The Working Days", "working day"), ("sub-contractors", "Sub contractor"), ("Parties", "a party")],
 )
-def test_case_number_hyphen_and_article_do_not_change_the_key(one: str, other: str) -> None:
+def test_case_number_hyphen_and_article_do_not_change_the_key_of_a_term(one: str, other: str) -> None:
     assert term_key(one) == term_key(other)
 
 
 @pytest.mark.parametrize("word", ["Status", "Analysis", "Address", "Bus"])
-def test_words_that_only_end_like_plurals_keep_their_ending(word: str) -> None:
+def test_words_that_only_look_like_plurals_keep_their_ending(word: str) -> None:
     assert term_key(word) == (word.lower(),)
 
 
@@ -87,7 +87,7 @@ def test_words_that_only_end_like_plurals_keep_their_ending(word: str) -> None:
         *("# Glossary\n\nA: b\n", ", of a ", "(", "„a", "a (", "A\nThe b.\n", "\f\n", "…", "- ", "   ", "also called "),
     ],
 )
-def test_reading_takes_time_linear_in_the_length(unit: str) -> None:
+def test_the_time_to_find_definitions_is_linear_in_the_length_of_the_text(unit: str) -> None:
     text = unit * (60_000 // len(unit))
     start = time.monotonic()
     definitions_in_document(document_of("long.md", text))

@@ -1,4 +1,4 @@
-"""Glossaries written as lists: under a heading, after a line that announces them, and under neither."""
+"""Glossaries written as lists are read under a heading, after an announcing line, and without either."""
 
 import pytest
 from row_jobs.definitions import defined, terms_in
@@ -22,7 +22,7 @@ def test_entries_under_a_heading_of_definitions_are_found(heading: str, entries:
     assert defined(f"{heading}\n\n{entries}\n# Fees\n\n- Fee: ten pounds\n") == TWO
 
 
-def test_terms_on_their_own_lines_and_as_headings_are_found() -> None:
+def test_terms_on_separate_lines_and_in_headings_are_found() -> None:
     lines = "# Glossary\n\nWorking Day\nA day other than Sunday.\nBoard\nThe directors:\n\n• elected\n• co-opted\n\n"
     lines += "Case\nA matter before the board.\n"
     assert terms_in(lines) == ["Working Day", "Board", "Case"]
@@ -46,7 +46,7 @@ def test_a_list_that_looks_like_a_glossary_counts_under_any_heading() -> None:
     assert terms_in(text) == ["Divot", "Scarifying", "Run-off"]
 
 
-def test_a_line_may_announce_a_list() -> None:
+def test_a_line_may_announce_a_list_of_definitions() -> None:
     text = (
         "# Gates\n\nWords used by our stewards:\n\n- **Late Gate** - the small gate beside the club shop.\n\nThe end.\n"
     )

@@ -1,4 +1,4 @@
-"""A term that the markup names is defined by the text beside it in any wording; values are no definitions."""
+"""A term that markup names is defined by the text next to it; lists of values are not definitions."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument, read_corpus
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms
 from elt_llm_ingest.readers import create_reader
@@ -52,8 +52,7 @@ def _defined(source: str | bytes, kind: str = "html") -> list[tuple[str, str]]:
         ("quorum", "at least 12 members"),
     ],
 )
-def test_an_entry_of_a_definition_list_needs_no_wording(term: str, body: str) -> None:
-    """Neither case, nor punctuation, nor a heading matters: the tags mark the term."""
+def test_an_entry_of_a_definition_list_is_found_without_defining_words(term: str, body: str) -> None:
     expected = [(term.rstrip(":"), body), ("bin", "where paper goes")]
     assert _defined(f"<dl><dt>{term}<dd>{body}<dt>bin<dd>where paper goes</dl>") == expected
     styles = style("DT", "Definition Term") + style("D", "Definition")
@@ -62,13 +61,13 @@ def test_an_entry_of_a_definition_list_needs_no_wording(term: str, body: str) ->
     assert _defined(docx(written, styles=styles), "docx") == expected
 
 
-def test_several_terms_and_several_bodies_are_all_kept() -> None:
+def test_all_terms_and_bodies_of_a_definition_list_entry_are_kept() -> None:
     source = "<dl><dt>ledger<dt>book<dd>record of payments<dd><p>kept by the clerk</p><dt>folio<dd>page of it</dl>"
     body = "record of payments kept by the clerk"
     assert _defined(source) == [("ledger", body), ("book", body), ("folio", "page of it")]
 
 
-def test_a_list_within_a_definition_is_part_of_it_and_inner_entries_are_found_too() -> None:
+def test_a_nested_list_is_part_of_its_definition_and_its_entries_are_found_too() -> None:
     source = (
         "<dl><dt>kit<dd>one of<ul><li>cup<li>plate</ul><dt>roles<dd><p>who acts</p><dl><dt>chair<dd>leads it</dl></dl>"
     )
@@ -79,7 +78,7 @@ def test_a_list_within_a_definition_is_part_of_it_and_inner_entries_are_found_to
     ]
 
 
-def test_a_short_form_beside_a_term_is_no_part_of_it() -> None:
+def test_an_abbreviation_next_to_a_term_is_not_part_of_the_term() -> None:
     [found, *_] = find_definitions(_corpus("<dl><dt>Annual General Meeting (AGM)<dd>when all members meet</dl>"))
     assert (found.term, found.abbreviation, found.text) == ("Annual General Meeting", "AGM", "when all members meet")
 
@@ -97,7 +96,7 @@ def test_a_short_form_beside_a_term_is_no_part_of_it() -> None:
         ("We say <dfn>dusting</dfn> for wiping shelves.", ("dusting", "We say dusting for wiping shelves.")),
     ],
 )
-def test_a_marked_term_is_what_its_sentence_defines(source: str, expected: tuple[str, str]) -> None:
+def test_the_sentence_of_a_marked_term_defines_the_term(source: str, expected: tuple[str, str]) -> None:
     assert _defined(f"<p>It is open to all. {source}</p>") == [expected]
 
 
@@ -111,11 +110,13 @@ def test_a_marked_term_is_what_its_sentence_defines(source: str, expected: tuple
         ("<i>levy</i> is a charge that is made once a year", ("levy", "a charge that is made once a year")),
     ],
 )
-def test_a_paragraph_that_starts_with_its_term_in_other_type_defines_it(source: str, expected: tuple[str, str]) -> None:
+def test_a_paragraph_that_starts_with_an_emphasized_term_defines_the_term(
+    source: str, expected: tuple[str, str]
+) -> None:
     assert _defined(f"<p>It is open to all.</p><p>{source}</p><p>More is said below.</p>") == [expected]
 
 
-def test_terms_in_bold_of_a_word_file_are_read_like_those_of_a_page() -> None:
+def test_bold_terms_of_a_word_file_are_read_like_those_of_a_web_page() -> None:
     entries = (("data owner", ": the person who answers for data"), ("data user", ": reader of any list"))
     body = "".join(
         paragraph(term, run="<w:b/>").replace("</w:p>", f'<w:r><w:t xml:space="preserve">{rest}</w:t></w:r></w:p>')
@@ -127,7 +128,7 @@ def test_terms_in_bold_of_a_word_file_are_read_like_those_of_a_page() -> None:
     ]
 
 
-def test_terms_alone_on_a_line_count_under_a_heading_of_definitions() -> None:
+def test_terms_alone_on_a_line_are_found_under_a_heading_of_definitions() -> None:
     source = "<h2>{0}</h2><p><b>hall</b></p><p>hut beside the field</p><p><b>gate</b></p><p>way in for guests</p>"
     expected = [("hall", "hut beside the field"), ("gate", "way in for guests")]
     assert _defined(source.format("Definitions")) == expected
@@ -160,11 +161,11 @@ def test_terms_alone_on_a_line_count_under_a_heading_of_definitions() -> None:
         "<p>You <b>must</b> be on time. <i>Really</i>: be there.</p>",
     ],
 )
-def test_values_questions_and_mere_emphasis_define_nothing(source: str) -> None:
+def test_values_questions_and_mere_emphasis_give_no_definition(source: str) -> None:
     assert _defined(source) == []
 
 
-def test_marks_are_stored_with_the_generation_and_removed_with_their_document(tmp_path: Path) -> None:
+def test_marked_terms_are_stored_with_the_generation_and_removed_with_their_document(tmp_path: Path) -> None:
     pages = {"a.html": "<dl><dt>ledger<dd>record of payments</dl>", "b.md": "**Note**: nothing is marked here.\n"}
     run_ingest(tmp_path / "data", write_files(tmp_path / "docs", pages))
     with writing(tmp_path / "data") as store:
@@ -173,7 +174,7 @@ def test_marks_are_stored_with_the_generation_and_removed_with_their_document(tm
             corpus = read_corpus([generation])
         assert [one.term for one in find_definitions(corpus)] == ["ledger"]
         assert [bool(one.marked) for one in corpus.documents] == [True, False]
-        assert not find_damage(store, COLLECTION)
+        assert not verify_collection(store, COLLECTION).damage
         forget(store, COLLECTION, "a.html", SilentListener())
         with open_generation(store, COLLECTION) as generation:
             assert generation.artefact_names == []

@@ -1,4 +1,4 @@
-"""Definitions that run over paragraphs, several in one sentence, and quotes that begin with the mark before a term."""
+"""Definitions may span several paragraphs, and a sentence may contain several definitions."""
 
 import pytest
 from row_jobs.definitions import defined, definitions_in, terms_in
@@ -7,12 +7,12 @@ ITEMS = "\n\n    (a) as a Member,\n\n    (b) as the servant of a Member, or\n\n 
 
 
 @pytest.mark.parametrize("lead", ["any person, whether", "any person who comes", "any of these, namely:", "any:"])
-def test_items_in_paragraphs_of_their_own_belong_to_the_definition(lead: str) -> None:
+def test_list_items_in_separate_paragraphs_belong_to_the_definition(lead: str) -> None:
     text = f'1.9 "Carrier" means {lead}{ITEMS}'
     assert defined(text) == [("Carrier", f"{lead} (a) as a Member, (b) as the servant of a Member, or (c) for hire.")]
 
 
-def test_a_short_start_of_a_sentence_over_items_is_no_heading() -> None:
+def test_a_short_sentence_start_above_list_items_is_not_a_heading() -> None:
     text = "# Rules\n\n**Incident** means any event by which goods\n\n(a) are lost,\n\n(b) are broken.\n\nMore.\n"
     assert defined(text) == [("Incident", "any event by which goods (a) are lost, (b) are broken.")]
 
@@ -23,7 +23,7 @@ def test_sibling_items_of_a_definition_are_not_part_of_it() -> None:
 
 
 @pytest.mark.parametrize("ending", [".", "\n"])
-def test_a_finished_sentence_takes_no_items(ending: str) -> None:
+def test_list_items_after_a_finished_sentence_are_not_part_of_the_definition(ending: str) -> None:
     text = f'"Fee" means a sum of money{ending}\n\n1. Pay at the gate.\n\n2. Keep the paper.\n'
     assert defined(text) == [("Fee", f"a sum of money{ending.strip()}")]
 
@@ -51,7 +51,7 @@ def test_each_clause_of_a_sentence_may_define_a_term(text: str) -> None:
         ('"Day" means a day of work; this means that it has an end.', ["Day"]),
     ],
 )
-def test_other_clauses_define_nothing(text: str, terms: list[str]) -> None:
+def test_clauses_without_a_quoted_term_are_not_split_off(text: str, terms: list[str]) -> None:
     assert terms_in(text) == terms
 
 
@@ -66,7 +66,7 @@ def test_other_clauses_define_nothing(text: str, terms: list[str]) -> None:
         ("Late Fee means a sum of money.", "Late Fee means a sum of money."),
     ],
 )
-def test_a_quote_has_the_marks_around_its_term(text: str, quote: str) -> None:
+def test_a_quote_includes_the_quotation_marks_around_its_term(text: str, quote: str) -> None:
     (found,) = definitions_in(text)
     assert found.evidence.quote == quote
     assert text[slice(*found.term_span)] == found.term

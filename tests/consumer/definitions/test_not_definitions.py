@@ -1,4 +1,4 @@
-"""What only looks like a definition: each of these was, or could be, taken for one."""
+"""Texts that only look like definitions give no terms."""
 
 import pytest
 from row_jobs.definitions import terms_in
@@ -53,7 +53,7 @@ def test_tables_and_lists_of_other_things_give_no_term(text: str) -> None:
     assert terms_in(text) == []
 
 
-def test_edges_of_pages_are_no_entries_of_a_glossary() -> None:
+def test_page_headers_and_footers_are_not_glossary_entries() -> None:
     edge = "\n\nThe Glossary - of Things\n{}\n\n\f"
     text = "# Glossary\n\nAsset: a thing that is owned.\n" + edge.format(1) + "Audit: a check of the books.\n"
     text += edge.format(2) + "Budget: a plan of money.\n" + edge.format(3) + "Cost: what is paid.\n"

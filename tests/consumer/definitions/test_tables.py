@@ -1,4 +1,4 @@
-"""Tables of definitions in every spelling that readers give, over as many pages as they run."""
+"""Tables of definitions are read in every notation of the readers, and across pages."""
 
 import pytest
 from elt_llm_consumer.jobs.sections import GlossarySection
@@ -18,11 +18,11 @@ TWO = [("Alpha", "A first thing."), ("Beta", "A second thing.")]
         "Term\tMeaning\nAlpha\tA first thing.\nBeta\tA second thing.\n",
     ],
 )
-def test_rows_under_such_headers_are_definitions(text: str) -> None:
+def test_rows_under_headers_of_terms_and_meanings_are_definitions(text: str) -> None:
     assert defined(text) == TWO
 
 
-def test_a_table_continues_over_pages_with_and_without_its_header() -> None:
+def test_a_table_continues_across_pages_with_and_without_a_repeated_header() -> None:
     text = (
         "Term | Meaning\nAlpha | A first thing.\n\nBook of Rules\n1\n\n\fTerm | Meaning\nBeta | A second thing.\n\n"
         "Book of Rules\n2\n\n\fGamma | A third thing.\n\nBook of Rules\n3\n\n\fOffence | Fine\nLate | Ten pounds\n"
@@ -48,7 +48,7 @@ def test_a_cell_continues_after_a_page_and_its_header() -> None:
     assert defined(text) == TWO
 
 
-def test_a_table_without_headers_counts_under_a_heading_that_announces_it() -> None:
+def test_a_table_without_headers_is_read_under_a_heading_of_definitions() -> None:
     rows = "ETA | Estimated time of arrival\nDepot | A place where goods are kept.\n"
     assert [term for term, _ in defined(f"# Definitions\n\n{rows}")] == ["ETA", "Depot"]
     assert defined(f"# Places\n\n{rows}") == []
@@ -62,12 +62,12 @@ def test_abbreviations_are_read_from_their_own_tables_and_columns() -> None:
     assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
 
 
-def test_a_cell_may_only_refer_elsewhere() -> None:
+def test_a_meaning_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
     _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
     assert (found.pattern, found.refers_to) == ("reference", "Store")
 
 
-def test_headers_are_settings() -> None:
+def test_the_recognized_headers_are_settings() -> None:
     text = "Name of thing | What it is\nAlpha | A first thing.\n"
     assert defined(text) == []
     settings = GlossarySection(term_headers=("name of thing",), meaning_headers=("what it is",))
@@ -75,7 +75,7 @@ def test_headers_are_settings() -> None:
 
 
 @pytest.mark.parametrize("header", ["What is meant", "Sense in this Code", "It stands for", "Short explanation"])
-def test_a_second_header_may_announce_meanings_in_other_words(header: str) -> None:
+def test_a_second_header_may_announce_meanings_with_unlisted_words(header: str) -> None:
     assert defined(f"# Work\n\nExpression | {header}\nAlpha | A first thing.\nBeta | A second thing.\n") == TWO
 
 
@@ -87,17 +87,17 @@ def test_under_a_heading_of_definitions_the_second_header_may_be_any(header: str
 
 
 @pytest.mark.parametrize("header", ["Page", "Fee", "Where used", "Number of meanings", "Begins"])
-def test_a_second_header_for_something_else_is_no_column_of_meanings(header: str) -> None:
+def test_a_second_header_of_another_kind_is_not_a_column_of_meanings(header: str) -> None:
     text = f"# Definitions\n\nTerm | {header}\nAlpha | the first of May\nBeta | the tenth of May\n"
     assert defined(text) == []
 
 
-def test_a_row_within_a_table_is_no_header() -> None:
+def test_a_row_within_a_table_is_not_a_header_row() -> None:
     text = "# Definitions\n\nTerm | Meaning\nAlpha | A first thing.\nWord | What is meant\nBeta | A second thing.\n"
     assert defined(text) == [TWO[0], ("Word", "What is meant"), TWO[1]]
 
 
-def test_such_headers_may_be_repeated_on_the_next_page() -> None:
+def test_likely_headers_may_be_repeated_on_the_next_page() -> None:
     text = (
         "Word | What is meant\nAlpha | A first thing.\n\nRules\n1\n\n\fWord | What is meant\nBeta | A second thing.\n\n"
         "Rules\n2\n\n\fMore.\n\nRules\n3\n"

@@ -1,4 +1,4 @@
-"""When two definitions agree: other words may differ, numbers and denials may not."""
+"""Two definitions agree if only their wording differs, but not if a number or a negation differs."""
 
 import pytest
 from elt_llm_consumer.glossary.comparison import DefinitionComparer
@@ -34,7 +34,7 @@ def test_definitions_are_compared_by_their_meaning(one: str, other: str, agree: 
         ("", False),
     ],
 )
-def test_a_copy_has_nearly_all_words_and_hardly_any_other(written: str, is_copy: bool) -> None:
+def test_a_copy_has_nearly_all_words_of_its_source_and_hardly_any_other_words(written: str, is_copy: bool) -> None:
     agreements = DefinitionComparer(FakeEmbedding(), KeywordTokeniser())
     assert agreements.is_copy(written, "The person who keeps the regis-\ntered books of the shop") is is_copy
 

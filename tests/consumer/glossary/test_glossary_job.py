@@ -1,4 +1,4 @@
-"""The glossary as rows: every cell rests on its evidence."""
+"""The glossary job makes one row for each term, and every cell has evidence."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -66,7 +66,7 @@ def test_contradicting_definitions_are_shown_with_both_places() -> None:
     assert cell.note == 'The definitions differ. code.md has "nine", rules.md has "six".'
 
 
-def test_a_reference_leads_to_the_definition_of_the_same_term() -> None:
+def test_a_reference_is_merged_with_the_definition_of_the_same_term() -> None:
     clerk = _rows(_result(_context()))["Clerk"].cells
     assert clerk["definition"].value == "The person who keeps the books of the shop."
     assert clerk["refers_to"].value == ("Rule A3",)
@@ -84,7 +84,7 @@ def test_a_term_defined_nowhere_has_no_definition() -> None:
     assert (cell.verdict, cell.note) == ("absent", "It is only referred to where it is defined: Rule Z9.")
 
 
-def test_uses_elsewhere_are_counted_with_their_sections() -> None:
+def test_uses_of_a_term_outside_its_definition_are_counted_with_their_sections() -> None:
     store = _rows(_result(_context()))["Store"].cells
     assert store["used"].value == 3
     assert store["used_in"].value == ("rules.md: A3 Definitions", "rules.md: A4 Work")
@@ -93,11 +93,11 @@ def test_uses_elsewhere_are_counted_with_their_sections() -> None:
     assert meeting["used"].verdict == "absent"
 
 
-def test_runs_give_equal_results() -> None:
+def test_two_runs_of_a_glossary_job_give_equal_results() -> None:
     assert _result(_context()).model_dump_json() == _result(_context()).model_dump_json()
 
 
-def test_materials_are_json_and_have_prompts_only_if_configured() -> None:
+def test_the_material_of_a_row_is_json_and_has_prompts_only_if_configured() -> None:
     assert all(not task.material().prompts for task in GlossaryJob(_context()).tasks())
     prompts = {task.name: task.material().prompts for task in GlossaryJob(_context(clean_up="model")).tasks()}
     assert {name for name, asked in prompts.items() if asked} == {"Clerk"}

@@ -1,4 +1,4 @@
-"""Terms are put together from all their places, whatever their spelling and the order they come in."""
+"""The definitions of a term are merged from all places, in any spelling and order."""
 
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.glossary.terms import MergedTerm, merge_definitions
@@ -27,7 +27,7 @@ def _terms(text: str) -> dict[str, MergedTerm]:
     return {term.name: term for term in merge_definitions(definitions_in(text))}
 
 
-def test_spellings_of_one_term_are_one_row_with_all_places() -> None:
+def test_the_spellings_of_a_term_are_merged_with_all_their_places() -> None:
     owner = _terms(_TEXT)["Data owner"]
     assert [one.term for one in owner.all] == ["Data owner", "Data-Owners"]
     assert list(owner.variants) == ["Data-Owners"]
@@ -39,12 +39,12 @@ def test_the_definitions_of_a_short_form_belong_to_its_long_form() -> None:
     assert [one.text for one in term.definitions] == ["the meeting of all members in June."]
 
 
-def test_a_short_form_of_two_terms_is_a_term_of_its_own() -> None:
+def test_an_abbreviation_of_two_terms_is_a_separate_term() -> None:
     text = 'The Service Level (SL) is high. The Safety Lead (SL) is here.\n\n"SL" means a list of shops.\n'
     assert sorted(_terms(text)) == ["SL", "Safety Lead", "Service Level"]
 
 
-def test_references_and_other_names_are_kept() -> None:
+def test_a_merged_term_keeps_its_references_and_other_names() -> None:
     terms = _terms(_TEXT)
     assert [one.refers_to for one in terms["Depot"].references] == ["Store"]
     assert list(terms["Site"].synonyms) == ["Premises"]

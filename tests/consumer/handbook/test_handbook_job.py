@@ -1,4 +1,4 @@
-"""Candidates and relationships drawn from rules alone."""
+"""The handbook job finds candidates and relationships in rules."""
 
 import pytest
 from elt_llm_consumer.evidence import JobResult, Row
@@ -80,7 +80,7 @@ def held(corpus: Corpus, result: JobResult) -> bool:
     )
 
 
-def test_candidates_are_what_is_defined_and_what_acts_or_is_acted_on() -> None:
+def test_candidates_are_defined_terms_and_nouns_that_act_or_are_acted_on() -> None:
     names = [row.name for row in result_of(context()).table("candidates").rows]
     assert names == [
         "Annual Assembly",
@@ -134,13 +134,13 @@ def test_relationships_have_a_direction_and_a_modality(name: str, modality: str 
     assert row.cells["verb"].verdict == "found"
 
 
-def test_the_subject_behind_they_is_inferred_from_the_sentence_before() -> None:
+def test_the_subject_of_they_is_inferred_from_the_previous_sentence() -> None:
     row = related(result_of(context()))["Trustees approve Catalogue"]
     assert row.cells["verb"].verdict == "inferred"
     assert row.cells["source"].evidence[0].quote.startswith("A3.3 The Trustees must meet")
 
 
-def test_terms_of_reference_are_rules_with_the_role_as_subject_and_its_listed_duties() -> None:
+def test_terms_of_reference_are_the_rules_with_the_role_as_subject_and_its_listed_duties() -> None:
     cell = candidate(result_of(context()), "Keeper").cells["terms_of_reference"]
     assert isinstance(cell.value, tuple)
     assert [place.quote for place in cell.evidence] == [
@@ -156,7 +156,7 @@ def test_only_roles_have_terms_of_reference() -> None:
     assert candidate(result_of(context()), "Loan Slip").cells["terms_of_reference"].verdict == "absent"
 
 
-def test_with_a_model_each_candidate_has_its_entity() -> None:
+def test_a_candidate_is_joined_with_its_entity_if_the_job_has_a_model() -> None:
     model = model_of({"People": ["Library Member", "Keeper"]})
     result = result_of(context(model=model, aliases={"Library Member": ["Reader"]}))
     assert candidate(result, "Reader").cells["in_model"].value == "Library Member"
@@ -177,13 +177,13 @@ def test_topics_limit_candidates_to_their_sentences_and_sections() -> None:
     assert result.notes == ("Narrowed to: invoices.",)
 
 
-def test_the_settings_may_name_more_kinds_and_leave_names_out() -> None:
+def test_the_settings_may_add_kind_words_and_skip_names() -> None:
     result = result_of(context(handbook={"kinds": {"process": ["invoice"]}, "skip": ["bursars"]}))
     assert candidate(result, "invoice").cells["kind"].value == "process"
     assert "bursar" not in {row.name for row in result.table("candidates").rows}
 
 
-def test_rows_of_contents_and_furniture_are_no_candidates() -> None:
+def test_tables_of_contents_and_page_headers_give_no_candidates() -> None:
     contents = "# Contents\n\nGrand Ledger Room | 4\n\nGrand Ledger Room | 5\n\nGrand Ledger Room | 6\n\n"
     result = result_of(context_of({"handbook.md": contents + HANDBOOK}))
     assert "Grand Ledger Room" not in {row.name for row in result.table("candidates").rows}
@@ -194,7 +194,7 @@ def test_a_job_without_texts_is_refused() -> None:
         HandbookJob(context_of({}))
 
 
-def test_all_evidence_is_in_the_texts_and_keys_are_unique() -> None:
+def test_all_evidence_is_in_the_texts_and_all_keys_are_unique() -> None:
     job_context = context()
     result = result_of(job_context)
     assert held(job_context.corpus, result)
@@ -217,7 +217,7 @@ def test_any_text_gives_the_same_result_twice_with_valid_evidence(sentences: lis
     assert held(first.corpus, result)
 
 
-def test_a_model_describes_a_candidate_only_as_the_texts_support() -> None:
+def test_a_model_description_contains_only_what_the_texts_support() -> None:
     told = "The Keeper shall maintain the Catalogue [1]. The Keeper was born on the moon [1]."
     job = HandbookJob(context_of({"handbook.md": HANDBOOK}, llm=ScriptedLLM([told]), handbook={"describe": "model"}))
     task = next(one for one in job.tasks() if one.name == "Keeper")

@@ -1,4 +1,4 @@
-"""The keys of rows, and the documents whose words a row may contain."""
+"""Row keys change with their inputs, and each row lists the documents that it may quote."""
 
 from collections.abc import Iterator
 
@@ -40,26 +40,26 @@ def keys(context: JobContext) -> RowKeys:
 
 
 @given(first=some.dictionaries(some.text(max_size=3), JSON, max_size=3), second=some.lists(some.text(max_size=5)))
-def test_keys_are_equal_only_for_equal_material(keys: RowKeys, first: dict[str, object], second: list[str]) -> None:
+def test_row_keys_are_equal_only_for_equal_material(keys: RowKeys, first: dict[str, object], second: list[str]) -> None:
     key = keys.of(RowMaterial(first, tuple(second)))
     assert key == keys.of(RowMaterial(dict(reversed(first.items())), tuple(second), gathered="beside"))
     assert key != keys.of(RowMaterial({**first, "more": 1}, tuple(second)))
     assert key != keys.of(RowMaterial(first, (*second, "more")))
 
 
-def test_a_changed_recipe_affects_only_rows_that_a_model_writes(context: JobContext, keys: RowKeys) -> None:
+def test_a_changed_recipe_changes_only_the_keys_of_rows_that_a_model_writes(context: JobContext, keys: RowKeys) -> None:
     other = RowKeys(context, KIND, 2)
     assert keys.of(RowMaterial({}, ("Ask",))) != other.of(RowMaterial({}, ("Ask",)))
     assert keys.of(RowMaterial({})) == other.of(RowMaterial({}))
 
 
-def test_settings_of_a_job_kind_affect_only_its_own_rows(context: JobContext, loaded: LoadedSettings) -> None:
+def test_settings_of_a_job_kind_change_only_the_keys_of_this_kind(context: JobContext, loaded: LoadedSettings) -> None:
     assert set(relevant_settings(context, "coverage")) == {"coverage", "llm", "embedding", "alias_columns"}
     colder = load(loaded.project).settings.llm.model_copy(update={"temperature": 1.5})
     assert relevant_settings(context, KIND)["llm"]["temperature"] != colder.temperature
 
 
-def test_a_row_contains_words_of_its_evidence_and_of_its_material(context: JobContext) -> None:
+def test_the_quoted_documents_of_a_row_are_those_of_its_evidence_and_material(context: JobContext) -> None:
     one, two = context.corpus.documents
     row = Row(key="k", name="k", cells={"c": found_cell("v", [one.evidence(0, 10, 1.0)])})
     sources, quoted = SourceDocuments(context), ("library", one.document_id, one.document_hash)
@@ -68,6 +68,6 @@ def test_a_row_contains_words_of_its_evidence_and_of_its_material(context: JobCo
     assert sources.quoted(row, named, by_model=True) == {quoted, ("library", two.document_id, two.document_hash)}
 
 
-def test_a_model_row_of_unknown_sources_may_contain_words_of_any_document(context: JobContext) -> None:
+def test_a_model_row_without_document_ids_may_quote_any_document(context: JobContext) -> None:
     row = Row(key="k", name="k", cells={})
     assert SourceDocuments(context).quoted(row, RowMaterial({}), by_model=True) == {("library", ANY_DOCUMENT, "")}

@@ -1,4 +1,4 @@
-"""Joins are one to one, by the surest means first, and the same in whatever order the two lists come."""
+"""Joins are one to one, use the most reliable method first, and do not depend on the order of the lists."""
 
 import random
 from itertools import product
@@ -31,7 +31,7 @@ def _pairs(joined: JoinResult) -> set[tuple[str, str, str]]:
     return {(one.left, one.right, one.by) for one in joined.joins}
 
 
-def test_each_item_is_joined_by_the_surest_method() -> None:
+def test_each_item_is_joined_by_the_most_reliable_method() -> None:
     left = [
         NamedItem("l1", "Invoice", ("7",)),
         NamedItem("l2", "Bill"),
@@ -50,7 +50,7 @@ def test_each_item_is_joined_by_the_surest_method() -> None:
     assert not joined.right_alone
 
 
-def test_merely_similar_names_are_not_joined_but_near() -> None:
+def test_merely_similar_names_are_listed_as_near_and_not_joined() -> None:
     joined = _joined(["Welfare Officer", "Data Owner"], ["Club Welfare Officer", "Data Steward"])
     assert joined.joins == ()
     assert joined.left_alone == ("Data Owner", "Welfare Officer")
@@ -58,26 +58,26 @@ def test_merely_similar_names_are_not_joined_but_near() -> None:
     assert [(one.left, one.right) for one in joined.near] == [("Welfare Officer", "Club Welfare Officer")]
 
 
-def test_the_least_likeness_is_a_setting() -> None:
+def test_the_minimum_likeness_of_a_join_is_a_setting() -> None:
     assert _pairs(_joined(["Welfare Officer"], ["Club Welfare Officer"], 0.8)) == {
         ("Welfare Officer", "Club Welfare Officer", "fuzzy")
     }
 
 
-def test_of_two_with_one_name_the_same_kind_wins() -> None:
+def test_an_item_of_the_same_kind_is_preferred_among_items_with_equal_names() -> None:
     left = [NamedItem("l", "Case", kind="process")]
     right = [NamedItem("a", "Case", kind="object"), NamedItem("b", "Case", kind="process")]
     assert _pairs(join_names(left, right, _NAMES)) == {("l", "b", "same")}
 
 
-def test_a_column_of_other_names_joins_with_a_reason() -> None:
+def test_a_column_of_other_names_joins_items_with_a_reason() -> None:
     joined = join_names(
         [NamedItem("l", "Vetting")], [NamedItem("r", "Background Check", (), ("DBS", "Vetting"))], _NAMES
     )
     assert joined.joins == (JoinPair("l", "r", "alias", 1.0, "'Vetting' is also called 'Background Check'."),)
 
 
-def test_near_duplicates_and_aliases_among_many_are_joined_as_planted() -> None:
+def test_planted_near_duplicates_and_aliases_are_joined_among_many_items() -> None:
     planted = [
         ("Sin Bin", "Temporary Dismissal"),
         ("Referee", "Match Officials"),
@@ -106,6 +106,6 @@ def test_joins_are_one_to_one_complete_and_independent_of_order(
 
 
 @pytest.mark.parametrize(("left", "right"), [("Ownership Record", "Ownership Recrod"), ("List of Names", "Names List")])
-def test_similar_pairs_are_found_without_comparing_all(left: str, right: str) -> None:
+def test_similar_pairs_are_found_without_comparing_all_pairs(left: str, right: str) -> None:
     many = [f"{first} {second}" for first, second in product("ABCDEFGHIJ", "KLMNOPQRST")]
     assert {(left, right, "fuzzy")} <= _pairs(_joined([left, *many], [right]))

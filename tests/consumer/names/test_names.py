@@ -1,4 +1,4 @@
-"""Names are found in texts and compared with others as a careful reader would."""
+"""Names are found in texts, and compared with other names, as a careful reader would do."""
 
 import time
 from itertools import pairwise
@@ -60,14 +60,14 @@ def test_a_name_is_not_found_across_sentences_or_inside_words(name: str, text: s
     assert _met([name], text) == []
 
 
-def test_of_two_overlapping_names_the_longer_counts() -> None:
+def test_the_longer_of_two_overlapping_names_is_found() -> None:
     assert _met(["Match", "Match Fee"], "A Match Fee for each Match.") == [
         ("Match Fee", "Match Fee"),
         ("Match", "Match"),
     ]
 
 
-def test_a_name_takes_precedence_over_the_alias_of_another() -> None:
+def test_a_name_takes_precedence_over_an_alias_of_another_name() -> None:
     names = Names(["Sin Bin", "Temporary Dismissal"], _ALIASES)
     assert [one.name for one in names.mentions("a temporary dismissal")] == ["Temporary Dismissal"]
 
@@ -85,13 +85,13 @@ def test_a_name_takes_precedence_over_the_alias_of_another() -> None:
         ("It is the Result Form that counts.", "longer name"),
     ],
 )
-def test_one_word_counts_for_certain_only_with_a_capital_of_its_own(text: str, doubt: str) -> None:
+def test_a_single_word_is_a_certain_mention_only_if_capitalized_within_a_sentence(text: str, doubt: str) -> None:
     (mention,) = Names(["Result"]).mentions(text)
     assert mention.doubt == doubt
     assert mention.certain == (doubt == "")
 
 
-def test_several_words_count_for_certain_in_small_letters_too() -> None:
+def test_several_words_are_a_certain_mention_in_lower_case_too() -> None:
     mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet")
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
 
@@ -101,7 +101,7 @@ def test_a_mention_has_its_matching_form() -> None:
     assert [(one.name, one.form) for one in found] == [("Invoice", "Bill of Charges"), ("Invoice", "BOC")]
 
 
-def test_forms_are_the_name_its_parts_and_its_other_names_once() -> None:
+def test_the_forms_of_a_name_are_the_name_its_parts_and_its_aliases_once() -> None:
     assert Names(["Sin Bin"], _ALIASES).forms("Sin Bins (SB)") == (
         "Sin Bins (SB)",
         "Sin Bins",
@@ -130,12 +130,12 @@ def test_forms_are_the_name_its_parts_and_its_other_names_once() -> None:
         ("CWO", "Club Welfare Officer", "fuzzy"),
     ],
 )
-def test_near_duplicates_differ_from_two_spellings_of_one_name(left: str, right: str, how: str) -> None:
+def test_near_duplicates_are_less_alike_than_two_spellings_of_one_name(left: str, right: str, how: str) -> None:
     assert Names([], _ALIASES).likeness(left, right).how == how
 
 
 @given(_NAMES, _NAMES)
-def test_likeness_is_the_same_from_both_sides_and_within_its_range(left: str, right: str) -> None:
+def test_likeness_is_symmetric_and_between_0_and_1(left: str, right: str) -> None:
     names = Names([], _ALIASES)
     likeness = names.likeness(left, right)
     assert likeness == names.likeness(right, left)
@@ -144,7 +144,7 @@ def test_likeness_is_the_same_from_both_sides_and_within_its_range(left: str, ri
 
 
 @given(_NAMES)
-def test_every_name_is_the_same_as_itself(name: str) -> None:
+def test_every_name_is_equal_to_itself(name: str) -> None:
     assert Names([name]).likeness(name, name.upper()) == Likeness(1.0, "same")
 
 
@@ -156,7 +156,7 @@ def test_mentions_are_in_order_and_match_their_spans(names: list[str], text: str
 
 
 @given(_NAMES)
-def test_a_name_is_found_in_a_sentence_of_its_own(name: str) -> None:
+def test_a_name_is_found_in_a_sentence_that_contains_the_name(name: str) -> None:
     assert [one.name for one in Names([name]).mentions(f"we know of no {name}.")][:1] == [name]
 
 

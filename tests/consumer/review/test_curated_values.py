@@ -25,7 +25,7 @@ def _project(folder: Path, curated: str) -> LoadedSettings:
 
 
 def _written(loaded: LoadedSettings) -> tuple[dict[str, Any], list[str]]:
-    """Cells of the terms by key, and the notes."""
+    """Return the cells of each term by key, and the notes of the result."""
     value = json.loads(outputs_of(loaded)["rules-glossary.json"])
     rows = [
         row for domain in value["tables"]["terms"]["domains"] for sub in domain["subgroups"] for row in sub["entities"]
@@ -56,7 +56,7 @@ def test_adding_or_removing_a_curated_value_does_not_rebuild_its_row(tmp_path: P
     assert _written(loaded)[0]["Term 01"]["definition"]["method"] == "rule"
 
 
-def test_quotes_are_looked_up_and_missing_ones_reported(tmp_path: Path) -> None:
+def test_quotes_of_curated_values_are_looked_up_and_missing_quotes_are_reported(tmp_path: Path) -> None:
     there, missing = "Term 02 means a thing", "Term 02 means a king"
     overrides = [
         f"- {{table: terms, name: Term 0{number}, field: definition, value: V, by: K, at: 2026-01-31, quote: {quote}}}"
@@ -72,7 +72,7 @@ def test_quotes_are_looked_up_and_missing_ones_reported(tmp_path: Path) -> None:
     assert set(notes) <= set(report.notes)
 
 
-def test_null_means_that_there_is_no_value(tmp_path: Path) -> None:
+def test_a_curated_null_marks_the_field_as_absent(tmp_path: Path) -> None:
     loaded = _project(tmp_path, ONE.replace("Something better.", "null"))
     run(loaded)
     cell = _written(loaded)[0]["Term 01"]["definition"]

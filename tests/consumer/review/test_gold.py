@@ -102,7 +102,7 @@ def test_an_optional_term_is_neither_required_nor_wrong(gold: Path) -> None:
     assert report.share("precision") == GoldShare("precision", 4, 4)
 
 
-def test_another_text_under_the_right_term_is_wrong(gold: Path) -> None:
+def test_another_definition_of_a_gold_term_is_counted_as_wrong(gold: Path) -> None:
     report = compared(gold, row("Loans", "means we save paper"), *PERFECT[1:])
     assert report.share("precision").right == 3
     assert any(remark.startswith("another definition than gold: Loans") for remark in report.remarks)
@@ -124,7 +124,10 @@ def test_a_quote_that_is_no_longer_in_its_document_is_reported(gold: Path) -> No
 
 def test_a_report_counts_the_remarks_it_omits(gold: Path) -> None:
     report = compared(gold)
-    assert report.lines(most_remarks=2)[-1] == f"  ... and {len(report.remarks) - 2} more; --json names them all"
+    assert (
+        report.lines(most_remarks=2)[-1]
+        == f"  ... and {len(report.remarks) - 2} more remarks; --json lists all remarks"
+    )
     assert report.to_json()["shares"]["precision"] == {"value": None, "right": 0, "of": 0}
 
 
@@ -164,7 +167,7 @@ def entity(name: str, definition: Cell, sheet: str = "") -> Row:
 LOAN = PERFECT[0].cells["definition"]
 
 
-def test_joins_and_fields_that_equal_gold_count_fully(gold_catalog: Path) -> None:
+def test_joins_and_fields_that_equal_gold_give_full_shares(gold_catalog: Path) -> None:
     report = compare_with_gold(
         catalog(entity("Loan", LOAN, "s1"), entity("Shelf", absent_cell())), gold_catalog, [CORPUS]
     )
@@ -195,7 +198,7 @@ def classed(name: str, value: str) -> Row:
     return Row(key=name, name=name, cells={"any": Cell(value=value, verdict="inferred", confidence=1)})
 
 
-def test_classes_of_coverage_and_gaps_are_compared_by_name(tmp_path: Path) -> None:
+def test_coverage_classes_and_gaps_are_compared_by_name(tmp_path: Path) -> None:
     write(
         tmp_path,
         "coverage.jsonl",

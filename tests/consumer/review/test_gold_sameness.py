@@ -1,4 +1,4 @@
-"""When terms and texts are considered equal to those of gold."""
+"""Terms and texts are compared with gold by normal form and shared words."""
 
 import pytest
 from elt_llm_consumer.review.gold import gold_term_key, quote_holds, text_says, word_share
@@ -40,12 +40,12 @@ def test_similarity_is_symmetric_and_between_0_and_1(one: str, other: str) -> No
 
 
 @given(TEXTS)
-def test_a_text_with_words_equals_itself(text: str) -> None:
+def test_a_text_with_words_is_equal_to_itself(text: str) -> None:
     assert word_share(text, text) in (0, 1)
     assert quote_holds(text, f"It is written that {text} and more besides") == (word_share(text, text) == 1)
 
 
-def test_one_word_of_five_can_differ_but_not_two() -> None:
+def test_texts_are_equal_if_one_word_of_five_differs_but_not_two() -> None:
     assert word_share("one two three four five", "one two three four six") == pytest.approx(0.8)
     assert word_share("one two three four five", "one two three seven six") == pytest.approx(0.6)
 
@@ -61,7 +61,7 @@ def test_a_quote_contains_a_text_only_contiguously() -> None:
     assert not quote_holds("money back day falls before which due paid", "money" + " word" * 40 + " " + scattered[::-1])
 
 
-def test_words_match_only_in_sequence() -> None:
+def test_text_says_finds_words_only_in_sequence() -> None:
     assert text_says("It is kept for three years, or longer.", "THREE years or")
     assert not text_says("It is kept for three long years.", "three years")
     assert not text_says("anything", "")

@@ -27,7 +27,7 @@ def _workbook(path: Path, *lines: list[str]) -> Path:
 
 
 def _with_part(path: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
-    """The workbook with one of its parts changed."""
+    """Return a copy of the workbook in which one part is changed."""
     with ZipFile(path) as package:
         parts = {part: package.read(part) for part in package.namelist()}
     with ZipFile(path, "w", ZIP_DEFLATED) as package:
@@ -62,7 +62,7 @@ def test_a_zip_bomb_workbook_is_refused_unread(tmp_path: Path) -> None:
         read_sheet(path)
 
 
-def test_a_distant_cell_does_not_make_reading_slow(tmp_path: Path) -> None:
+def test_a_distant_last_cell_does_not_slow_down_reading(tmp_path: Path) -> None:
     far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
     path = _workbook(tmp_path / "sheet.xlsx", ["terms", "Board", "APPROVED", "Registrar"])
     _with_part(path, "xl/worksheets/sheet1.xml", lambda content: content.replace(b"</sheetData>", far))
@@ -78,7 +78,7 @@ def test_a_sheet_of_too_many_lines_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Two terms in a document, written."""
+    """Return a project whose glossary of two terms is written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2)})
     run(loaded)
     return loaded
@@ -101,4 +101,4 @@ def test_a_comment_too_long_for_a_cell_is_reported(loaded: LoadedSettings) -> No
     with closing(open_state(loaded.data_dir)) as state:
         report = import_reviews([line], state, NAME)
     assert report.taken == 0
-    assert report.problems == ("row 2: reviewer or comment has more than 10,000 characters",)
+    assert report.problems == ("row 2: the reviewer or comment has more than 10,000 characters",)

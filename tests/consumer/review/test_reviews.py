@@ -1,4 +1,4 @@
-"""Reviews are exported with the sheet, imported again, and survive rebuilt rows."""
+"""Reviews are exported with the sheet, imported again, and kept when rows are remade."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ NAME = JobName("rules", KIND)
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Four terms in two documents, written."""
+    """Return a project whose glossary of four terms in two documents is written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
     run(loaded)
     return loaded
@@ -45,7 +45,7 @@ def _import(loaded: LoadedSettings, *lines: SheetRow) -> ImportReport:
 
 
 def _reviews(loaded: LoadedSettings) -> dict[str, Any]:
-    """Reviews of the terms in the JSON output, by key."""
+    """Return the reviews in the JSON output by the key of the term."""
     terms = json.loads(outputs_of(loaded)["rules-glossary.json"])["tables"]["terms"]
     rows = [row for domain in terms["domains"] for sub in domain["subgroups"] for row in sub["entities"]]
     return {row["key"]: row["review"] for row in rows}
@@ -84,7 +84,7 @@ def test_a_review_of_a_row_that_changed_is_stale(loaded: LoadedSettings) -> None
     assert not _reviews(loaded)["Term 00"]["stale"]
 
 
-def test_an_empty_line_removes_no_review(loaded: LoadedSettings) -> None:
+def test_an_empty_line_does_not_remove_a_review(loaded: LoadedSettings) -> None:
     _import(loaded, _line("Term 00", "REJECTED", "Registrar"))
     report = _import(loaded, _line("Term 00", "PENDING"), _line("Term 01", ""))
     assert (report.taken, report.without_review) == (0, 2)
@@ -96,12 +96,12 @@ def test_an_empty_line_removes_no_review(loaded: LoadedSettings) -> None:
     ("line", "problem"),
     [
         (_line("Term 0", "APPROVED"), "row 2: 'terms' has no row 'Term 0'. "),
-        (_line("Term 00", "APROVED"), "row 2: there is no review status 'APROVED'; allowed: PENDING, APPROVED"),
+        (_line("Term 00", "APROVED"), "row 2: 'APROVED' is not a review status; allowed: PENDING, APPROVED"),
         (_line("Term 00", "APPROVED", table="term"), "row 2: the job has no table 'term'. "),
         (_line("", "APPROVED"), "row 2: 'terms' has no row ''."),
     ],
 )
-def test_invalid_lines_are_reported_and_the_others_imported(
+def test_invalid_lines_are_reported_and_valid_lines_are_imported(
     loaded: LoadedSettings, line: SheetRow, problem: str
 ) -> None:
     report = _import(loaded, line, _line("Term 01", "needs clarification", "Registrar"))
@@ -112,7 +112,7 @@ def test_invalid_lines_are_reported_and_the_others_imported(
 
 def test_a_row_that_is_twice_in_a_sheet_is_reported(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
-    assert report.problems == ("row 2: 'Term 01' stands in row 2 already",)
+    assert report.problems == ("row 2: 'Term 01' is already in row 2",)
 
 
 def test_an_exported_workbook_is_imported_with_its_reviews(loaded: LoadedSettings) -> None:

@@ -1,4 +1,4 @@
-"""A review of a single row is stored like those of a sheet."""
+"""A review of a single row is stored in the same way as the reviews of a sheet."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PLACE = RowId("terms", "Term 01")
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Two terms, written."""
+    """Return a project whose glossary of two terms is written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2)})
     run(loaded)
     return loaded
@@ -29,7 +29,7 @@ def loaded(tmp_path: Path) -> LoadedSettings:
 
 @pytest.fixture
 def state(loaded: LoadedSettings) -> Iterator[Database]:
-    """The state of the project."""
+    """Open the state database of the project."""
     with closing(open_state(loaded.data_dir)) as state:
         yield state
 

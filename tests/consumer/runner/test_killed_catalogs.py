@@ -1,7 +1,4 @@
-"""A killed catalog job with a model server ends like an uninterrupted one, and no row is written twice.
-
-But for the rows that were under way when the process died.
-"""
+"""A killed catalog job gives the same outputs as an uninterrupted one, and no finished row is written twice."""
 
 import signal
 from collections import Counter
@@ -36,7 +33,7 @@ class UninterruptedRun:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> UninterruptedRun:
-    """The run that the others are compared with."""
+    """Return an uninterrupted run, with which the tests compare killed runs."""
     backend = QuotingBackend()
     with running_model_server(backend) as server:
         loaded = catalog_project(tmp_path_factory.mktemp("whole"), server)
@@ -62,7 +59,9 @@ def test_the_model_writes_the_expected_rows(whole: UninterruptedRun) -> None:
 
 @pytest.mark.faults
 @pytest.mark.parametrize("percent", [10, 50, 90])
-def test_a_killed_catalog_continues_and_ends_the_same(percent: int, whole: UninterruptedRun, tmp_path: Path) -> None:
+def test_a_killed_catalog_run_continues_and_gives_the_same_outputs(
+    percent: int, whole: UninterruptedRun, tmp_path: Path
+) -> None:
     backend = QuotingBackend(at=CALLS * percent // 100)
     with running_model_server(backend) as server:
         loaded = catalog_project(tmp_path, server)

@@ -24,7 +24,7 @@ def _killed(folder: Path, log: Path, dies_at: int) -> bool:
 
 @pytest.mark.faults
 @pytest.mark.parametrize("percent", [10, 50, 90])
-def test_a_killed_run_continues_and_ends_the_same(percent: int, tmp_path: Path) -> None:
+def test_a_killed_run_continues_and_gives_the_same_outputs(percent: int, tmp_path: Path) -> None:
     documents = {"a/one.md": some_terms(ROWS // 2), "b/two.md": some_terms(ROWS // 2, first=ROWS // 2)}
     whole, cut = project(tmp_path / "whole", documents), project(tmp_path / "cut", documents)
     run(whole, FaultyLLM(tmp_path / "unused.txt"))
@@ -38,7 +38,7 @@ def test_a_killed_run_continues_and_ends_the_same(percent: int, tmp_path: Path) 
     assert outputs_of(cut) == outputs_of(whole)
 
 
-def test_a_second_run_of_the_same_job_is_refused_and_others_are_not(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_for_the_same_job_but_not_for_another_job(tmp_path: Path) -> None:
     loaded = project(tmp_path, {"a/one.md": some_terms(2)})
     with job_lock(loaded.data_dir, JobName("rules", KIND)):
         with pytest.raises(LockHeld, match=r"The glossary of job 'rules' is being run by process \d+"):

@@ -1,4 +1,4 @@
-"""The receipt beside each output, and its replay."""
+"""Each output has a receipt, and a replay compares the receipt with the current state."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from stored.folders import run_ingest, write_files
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Four terms in two documents, written."""
+    """Return a project whose glossary of four terms in two documents is written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
     run(loaded)
     return loaded
@@ -57,10 +57,10 @@ def test_replay_reports_changed_and_missing_outputs(loaded: LoadedSettings) -> N
     output.write_bytes(output.read_bytes() + b" ")
     assert _replayed(loaded).output == ("rules-glossary.json was changed after it was written",)
     output.unlink()
-    assert _replayed(loaded).output == ("rules-glossary.json is gone",)
+    assert _replayed(loaded).output == ("rules-glossary.json is missing",)
 
 
-def test_replay_reports_quotes_and_documents_that_are_gone(loaded: LoadedSettings) -> None:
+def test_replay_reports_missing_quotes_and_documents(loaded: LoadedSettings) -> None:
     _ingest(loaded, a_one=some_terms(2).replace("Term 01 means", "Term 01 is"), c_three="The weather was fine.\n")
     (loaded.project / "docs" / "b" / "two.md").unlink()
     run_ingest(loaded.data_dir, loaded.project / "docs", allow_delete=True)
@@ -121,7 +121,7 @@ def test_replay_reports_another_model(loaded: LoadedSettings, tmp_path: Path) ->
 def test_replay_reports_a_missing_job_file_or_collection(loaded: LoadedSettings) -> None:
     (loaded.config_dir / "consumer" / "rules.yaml").unlink()
     replayed = _replayed(loaded)
-    assert replayed.settings[0].startswith("Its inputs cannot be read: ")
+    assert replayed.settings[0].startswith("The inputs cannot be read: ")
     assert not replayed.holds
 
 
@@ -140,4 +140,4 @@ def test_receipts_have_a_timestamp_and_outputs_have_none(loaded: LoadedSettings)
 def test_a_receipt_with_an_invalid_path_is_not_confirmed(loaded: LoadedSettings) -> None:
     receipt = json.loads(_receipt(loaded).read_text(encoding="utf-8"))
     _receipt(loaded).write_text(json.dumps({**receipt, "job_file": "a\0b"}), encoding="utf-8")
-    assert _replayed(loaded).settings[0].startswith("Its inputs cannot be read: ")
+    assert _replayed(loaded).settings[0].startswith("The inputs cannot be read: ")

@@ -1,4 +1,4 @@
-"""Job runs keep finished rows, reuse known ones, and report failures."""
+"""Job runs store finished rows, reuse stored rows, and report failures."""
 
 import json
 from contextlib import closing
@@ -21,7 +21,7 @@ DOCUMENTS = {"a/one.md": some_terms(4), "b/two.md": some_terms(4, first=4)}
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Eight terms in two folders."""
+    """Return a project with eight terms in two folders."""
     return project(tmp_path, DOCUMENTS)
 
 
@@ -67,7 +67,7 @@ def test_a_changed_prompt_rebuilds_the_rows(loaded: LoadedSettings, log: Path) -
     assert run(loaded, FaultyLLM(log), prompt="Cut").made == 8
 
 
-def test_rows_of_a_model_survive_runs_without_it(loaded: LoadedSettings, log: Path) -> None:
+def test_rows_written_by_a_model_survive_runs_without_a_model(loaded: LoadedSettings, log: Path) -> None:
     run(loaded, FaultyLLM(log))
     report = run(loaded)
     assert (report.made, report.spent.calls, report.model) == (8, 0, "")
@@ -92,7 +92,7 @@ def test_a_changed_document_rebuilds_only_its_own_rows(loaded: LoadedSettings, l
     assert (report.made, report.kept) == (4, 4)
 
 
-def test_a_failed_row_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
+def test_a_failed_row_is_reported_and_all_other_rows_are_written(tmp_path: Path) -> None:
     loaded = project(tmp_path, {"a/one.md": some_terms(3) + "A failing term means trouble.\n"})
     report = run(loaded)
     [failure] = report.failures
@@ -158,7 +158,7 @@ def test_a_selection_without_matches_suggests_similar_rows(loaded: LoadedSetting
     assert caught.value.hint
 
 
-def test_only_a_complete_run_drops_rows_the_job_no_longer_has(loaded: LoadedSettings) -> None:
+def test_only_a_complete_run_deletes_rows_that_the_job_no_longer_has(loaded: LoadedSettings) -> None:
     run(loaded)
     write_files(loaded.project / "docs", {"b/two.md": some_terms(3, first=4)})
     run_ingest(loaded.data_dir, loaded.project / "docs")
@@ -168,7 +168,7 @@ def test_only_a_complete_run_drops_rows_the_job_no_longer_has(loaded: LoadedSett
     assert _kept(loaded) == 7
 
 
-def test_a_dry_run_estimates_the_cost_and_makes_nothing(loaded: LoadedSettings, log: Path) -> None:
+def test_a_dry_run_estimates_the_cost_and_makes_no_rows(loaded: LoadedSettings, log: Path) -> None:
     told: list[RunCost] = []
     request = JobRequest(
         KIND,
@@ -187,7 +187,7 @@ def test_a_dry_run_estimates_the_cost_and_makes_nothing(loaded: LoadedSettings, 
     assert not (loaded.project / "out").exists()
 
 
-def test_durations_are_estimated_once_they_were_measured(loaded: LoadedSettings, log: Path) -> None:
+def test_the_duration_of_a_run_is_estimated_after_enough_rows_were_measured(loaded: LoadedSettings, log: Path) -> None:
     told: list[RunCost] = []
     run(loaded, FaultyLLM(log, seconds=0.05))
     run(loaded, FaultyLLM(log), RowSelection(anew=True), on_cost=told.append)

@@ -1,4 +1,4 @@
-"""Who does what to whom in sentences of rules."""
+"""The clauses of rules are read with subject, verb, modality and targets."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 
 def read(sentence: str) -> list[tuple[str, str, str, str]]:
-    """Subjects, modality, verb and targets of each clause, as they are written."""
+    """Return the subjects, modality, verb and targets of each clause as text."""
     return [
         (
             ", ".join(one.written for one in clause.subjects),
@@ -41,13 +41,13 @@ def read(sentence: str) -> list[tuple[str, str, str, str]]:
         ("The report must be sent to the members' agent.", "report", "must", "be send", "to agent"),
     ],
 )
-def test_a_clause_has_its_subject_verb_and_targets(
+def test_a_clause_is_read_with_its_subject_verb_and_targets(
     sentence: str, subject: str, modality: str, verb: str, targets: str
 ) -> None:
     assert read(sentence)[-1] == (subject, modality, verb, targets)
 
 
-def test_verbs_joined_by_and_have_the_same_subject() -> None:
+def test_verbs_joined_by_and_share_their_subject() -> None:
     assert read("The Treasurer keeps the accounts, collects fees and fines, and reports to the Board.") == [
         ("Treasurer", "does", "keep", "accounts"),
         ("Treasurer", "does", "collect", "fees, fines"),
@@ -69,11 +69,13 @@ def test_verbs_joined_by_and_have_the_same_subject() -> None:
         ),
     ],
 )
-def test_german_rules_have_their_verb_last(sentence: str, subject: str, modality: str, verb: str, targets: str) -> None:
+def test_a_german_rule_is_read_with_the_infinitive_at_its_end(
+    sentence: str, subject: str, modality: str, verb: str, targets: str
+) -> None:
     assert read(sentence) == [(subject, modality, verb, targets)]
 
 
-def test_a_negated_german_obligation_is_no_clause() -> None:
+def test_a_negated_german_obligation_is_not_read_as_a_clause() -> None:
     assert read("Das Mitglied muss den Beitrag nicht zahlen.") == []
 
 
@@ -97,7 +99,7 @@ def test_a_quantity_is_read_with_its_noun() -> None:
         "",
     ],
 )
-def test_words_without_a_certain_subject_and_verb_are_no_clause(sentence: str) -> None:
+def test_words_without_a_certain_subject_and_verb_are_not_read_as_a_clause(sentence: str) -> None:
     assert read(sentence) == []
 
 
@@ -139,7 +141,7 @@ _WORDS = st.sampled_from(
 
 
 @given(st.lists(_WORDS, max_size=40))
-def test_phrases_of_any_words_consist_of_words_of_the_sentence(written: list[str]) -> None:
+def test_every_noun_phrase_consists_of_words_of_its_sentence(written: list[str]) -> None:
     sentence = " ".join(written)
     reader = SentenceReader(VerbLexicon())
     words = sentence_words(sentence)
@@ -151,7 +153,7 @@ def test_phrases_of_any_words_consist_of_words_of_the_sentence(written: list[str
 
 
 @given(st.text(max_size=200))
-def test_words_of_any_text_match_their_spans(text: str) -> None:
+def test_the_words_of_any_text_match_their_spans(text: str) -> None:
     words = sentence_words(text)
     assert [text[word.start : word.end] for word in words] == [word.written for word in words]
     assert all(left.end <= right.start for left, right in pairwise(words))

@@ -1,4 +1,4 @@
-"""Texts are cut into statements: rows with their headers, no headings, no tables of contents."""
+"""Texts are split into statements: table rows have headers, and headings are left out."""
 
 from elt_llm_consumer.sentences.statements import TextStatement, bare_title, read_statements
 from row_jobs.contexts import corpus_of
@@ -34,7 +34,7 @@ def _read(text: str) -> list[TextStatement]:
     return read_statements(corpus_of({"one.md": text}))
 
 
-def test_every_cell_of_a_row_has_its_header() -> None:
+def test_every_cell_of_a_table_row_has_its_header() -> None:
     rows = [{cell.header: cell.text for cell in one.cells} for one in _read(_TABLE) if one.cells]
     assert rows == [
         {"": "Class"},
@@ -45,7 +45,7 @@ def test_every_cell_of_a_row_has_its_header() -> None:
     ]
 
 
-def test_a_row_of_headers_only_names_things() -> None:
+def test_a_header_row_is_marked_as_a_row_that_only_names_things() -> None:
     assert [one.only_names for one in _read(_TABLE) if one.cells] == [True, False, False, True, False]
 
 
@@ -60,7 +60,7 @@ def test_a_table_continues_after_a_page_footer() -> None:
     assert rows[-1] == ["Name", "Meaning of it"]
 
 
-def test_contents_and_headings_state_nothing() -> None:
+def test_tables_of_contents_and_headings_are_not_statements() -> None:
     assert [one.text for one in _read(_CONTENTS)] == [
         "A1.1 The board meets.",
         "It decides on fees.",
@@ -81,6 +81,6 @@ def test_the_content_of_a_statement_starts_after_its_number() -> None:
     assert {one.headings for one in found} == {("First part",)}
 
 
-def test_a_bare_title_has_no_number() -> None:
+def test_bare_title_removes_the_number_of_a_heading() -> None:
     titles = ["D7 Dual Registration", "Schedule 1: Fees", "3.2 Loans.", "## Grounds", "Team Sheets"]
     assert [bare_title(title) for title in titles] == ["Dual Registration", "Fees", "Loans", "Grounds", "Team Sheets"]

@@ -1,8 +1,8 @@
-"""Abbreviations and terms in brackets: "Annual General Meeting (AGM)", "the officer (the 'Registrar')".
+"""Find abbreviations and terms in brackets: "Annual General Meeting (AGM)", "the officer (the 'Registrar')".
 
 The letters of abbreviations are compared as in A. Schwartz and M. Hearst, "A simple algorithm for identifying
-abbreviation definitions in biomedical text", Pacific Symposium on Biocomputing 2003: from the right, each letter of the
-short form must occur in the long form, the first at the start of a word.
+abbreviation definitions in biomedical text", Pacific Symposium on Biocomputing 2003. From right to left, each letter of
+the short form must occur in the long form. The first letter must be at the start of a word.
 """
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
@@ -30,7 +30,7 @@ _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
 def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Each short form with its long form, in order: the short form is the term."""
+    """Yield a draft for each short form with its long form, in order. The short form is the term."""
     text = layout.text
     yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
@@ -53,7 +53,7 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
-    """Short forms without brackets: "the site controller, abbreviated to SC, signs"."""
+    """Yield short forms without brackets: "the site controller, abbreviated to SC, signs"."""
     for found in _ABBREVIATED.finditer(text):
         short = found[1].rstrip(".,")
         breaks = [one.end() for one in _SENTENCE.finditer(text, max(0, found.start() - _REACH), found.start())]
@@ -64,7 +64,7 @@ def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
 
 
 def is_short_form(word: str) -> bool:
-    """Whether a word looks like an abbreviation: up to ten characters, a letter first, two capitals or more."""
+    """Return whether a word looks like an abbreviation: at most ten characters, at least two of them capitals."""
     if not _SHORT.match(word) or len(word) > _MAX_SHORT_FORM or not word[0].isalpha():
         return False
     capitals = sum(map(str.isupper, word))
@@ -73,7 +73,7 @@ def is_short_form(word: str) -> bool:
 
 
 def long_form(short: str, before: str) -> tuple[int, int] | None:
-    """The span of the shortest long form in the words before a short form, or in brackets after it."""
+    """Return the span in `before` of the shortest long form of `short`, or None if there is none."""
     letters = [sign.casefold() for sign in short.removesuffix("s") if sign.isalnum()]
     text = before.rstrip(" \t\n\"“”*_,'’‘")
     words = list(_WORD.finditer(text))
@@ -98,7 +98,7 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
 
 
 def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) -> int | None:
-    """The start of the longest run of words whose initials, without those of articles, make the short form."""
+    """Return the start of the longest run of words whose initials form the short form; articles may be skipped."""
     parts = [part for word in words for part in _PART.finditer(text, word.start(), word.end())]
     best = None
     for part in reversed(parts):
@@ -116,13 +116,13 @@ def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) ->
 
 
 def _letters_follow(wanted: list[str], signs: list[str]) -> bool:
-    """Whether `signs` has all of `wanted` in that order."""
+    """Return whether `signs` contains all of `wanted` in the same order."""
     left = iter(signs)
     return all(one in left for one in wanted)
 
 
 def _without_address(before: str) -> str:
-    """The text without the address of a Markdown link at its end."""
+    """Return the text without the address of a Markdown link at its end."""
     text = before.rstrip()
     begin = text.rfind("](")
     return text[:begin] if text.endswith(")") and begin > 0 and " " not in text[begin:] else before
@@ -133,7 +133,10 @@ def _starts_word(text: str, place: int) -> bool:
 
 
 def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, int] | None:
-    """The long form, unless it is one word, has the short form in it, or too many words or too few of its letters."""
+    """Return the span of the long form, or None if it does not fit.
+
+    A long form has several words, but not too many. It does not contain the short form, and has most of its letters.
+    """
     long = text[start:]
     words = [word for word in re.split(r"[\s/-]+", long) if word]
     bearing = [word for word in words if word.casefold() not in _ARTICLES]
@@ -187,7 +190,7 @@ _INTRODUCED: Final = pattern("bracket_introduced")
 
 
 def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Terms in quotes after their meaning, in order."""
+    """Yield the terms in brackets or quotes that follow their meaning, in order."""
     text = layout.text
     for piece in layout.pieces:
         if piece.kind in ("prose", "item") and (
@@ -198,7 +201,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
                 name = next(key for key in "abcd" if found[key] is not None)
                 body = _meaning_before(text, piece, found)
                 before = text[max(0, found.start() - _REACH) : found.start()]
-                # Short forms of the words before them are read by `find_abbreviations`.
+                # `find_abbreviations` reads short forms of the words before the bracket.
                 spelt_out = found["a"] is None or long_form(found[name], before) is not None
                 if body is None or (is_short_form(found[name]) and spelt_out):
                     continue
@@ -209,7 +212,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
-    """The words before a bracket that name its meaning: from the article after the verb of the sentence on."""
+    """Return the span of the meaning before a bracket, which starts at the article after the verb."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
@@ -232,14 +235,14 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
 
 
 def _only_place(body: str) -> bool:
-    """Whether a body only names a rule or section: "section 5"."""
+    """Return whether a body only names a rule or section, such as "section 5"."""
     place = _PLACE.search(body)
     words = [word.casefold() for word in body.split()[:3]]
     return place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(words))
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """The first word of the name of a thing, at `start` or later; None if there is no such word."""
+    """Return the position of the first word of the name of a thing from `start` on; None if there is none."""
     begins = [number for number in range(start, len(words)) if _starts_name(words[number].group())]
     if not begins:
         return None
@@ -255,7 +258,7 @@ def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
-    """Whether "a" starts the name of a kind of thing with its distinguishing words, and is none of those words."""
+    """Return whether "a" at this position starts a kind of thing with distinguishing words after it."""
     rest = " ".join(word.group() for word in words[number + 1 :])
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and DISTINGUISHING.search(rest) is not None
@@ -263,7 +266,7 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
 
 
 def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
-    """Names without quotes after their meaning: several words with capitals, or one that is used again."""
+    """Yield names without quotes after their meaning: several capitalized words, or one that is used again."""
     text = layout.text
     for found in _CAPITALS.finditer(text, piece.start, piece.end):
         body = _meaning_before(text, piece, found)
@@ -273,13 +276,13 @@ def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[Defini
 
 
 def _opens_sentence(body: str, place: int) -> bool:
-    """Whether a body starts its sentence, and explains a name that is in quotes alone: "work handed in late"."""
+    """Return whether a body starts its sentence and is a noun phrase: "work handed in late"."""
     long = len(body.split()) > 3 and DISTINGUISHING.search(body) is not None
     return long and place < _LABEL_LENGTH and FINITE.search(re.split(r"\s(?:that|which|who)\s", body)[0]) is None
 
 
 def _is_introduced(whole: str, name: str) -> bool:
-    """Whether a name is introduced as one: after an article or "called", else only with capitals throughout."""
+    """Return whether a name follows an article or a word such as "called", or has capitals throughout."""
     if not _PLAIN_NAME.match(name):
         return False
     capital = all(word[:1].isupper() for word in name.split() if len(word) > 3 or name == word)

@@ -1,4 +1,4 @@
-"""Sentences that define: "X means", "By X is meant", "A plot that lies empty is called a gap", "'Site': the land"."""
+"""Read sentences that define: "X means", "By X is meant", "An empty plot is called a gap", "'Site': the land"."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -42,14 +42,14 @@ _GIVES: Final = pattern("quoted_before_verb")
 
 
 def gives_meaning(text: str) -> bool:
-    """Whether a text has a term in quotes or emphasis right before a verb that defines it."""
+    """Return whether a text has a term in quotes or emphasis directly before a defining verb."""
     return _GIVES.search(text) is not None
 
 
 def defining_parts(piece: TextPiece) -> Iterator[TextPiece]:
-    """The parts of a sentence that define a term each, in order; the sentence itself if it defines one or none.
+    """Yield the parts of a sentence that define one term each, in order, or the sentence itself.
 
-    Only the text after the first defining verb is split: nothing before that verb is defined.
+    Only the text after the first defining verb is split.
     """
     first = _FIRST_VERB.search(piece.text)
     found = list(_NEXT.finditer(piece.text, first.end())) if first else []
@@ -74,7 +74,7 @@ _SEE: Final = re.compile(r"(?:see|siehe)\s{1,9}(?:also\s)?[\"“„][^\"“”�
 
 
 def read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """The span of the term and the start of its meaning; None if the text defines nothing."""
+    """Return the span of the term and the start of its meaning, for "Term: meaning"; None otherwise."""
     found = _GLOSS.match(text, skip_labels(text, start, end), end)
     if found is None:
         return None
@@ -93,7 +93,7 @@ def read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] |
 
 
 def _is_word_of(short: str, long: str) -> bool:
-    """Whether all letters of a short form follow in one long word: MV, Mitgliederversammlung."""
+    """Return whether a single long word contains all letters of a short form in order: MV, Mitgliederversammlung."""
     letters = iter(long.casefold())
     same = " " not in long and long[:1].casefold() == short[:1].casefold() and len(long) > 3 * len(short)
     return same and all(letter in letters for letter in short.casefold())
@@ -107,13 +107,13 @@ _BESIDE: Final = pattern("which_means")
 
 
 def read_which_means(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """As `read_inverted`, where the sentence continues after a term with "which means" and a kind of thing."""
+    """Return the span of the term and the start of its definition for "..., which means ..."; None otherwise."""
     found = _BESIDE.search(text, start, end)
     return (found.span("term"), found.end()) if found and distinguishes(text[found.end() : end]) else None
 
 
 def read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """The span of the term and the start of its definition; None if the sentence is of another kind."""
+    """Return the span of the term and the start of its definition for "By X is meant ..."; None otherwise."""
     start = skip_labels(text, start, end)
     for inverted in _INVERTED_PATTERNS:
         found = inverted.match(text, start, end)
@@ -124,7 +124,7 @@ def read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int
 
 
 def _is_inverted_term(term: str) -> bool:
-    """Whether words without quotes name a thing, and no part of a text."""
+    """Return whether words without quotes name a thing, and not a part of a text."""
     words = term.casefold().split()
     return words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None
 
@@ -134,7 +134,7 @@ _LATER: Final = re.compile(r"\s(?:if|when|where)\s$", re.IGNORECASE)
 
 
 def read_naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """The spans of the term and of its meaning; None if the sentence is of another kind."""
+    """Return the spans of the term and of its meaning for "... is called X"; None otherwise."""
     start = skip_labels(text, start, end)
     for naming in _NAMING_PATTERNS:
         found = naming.match(text, start, end)
@@ -162,7 +162,7 @@ _SCORES = {"refers": _LIKELY, "includes": 0.8, "used": 0.9, "is": 0.8}
 
 
 def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """The definitions that sentences give, in order."""
+    """Yield the definitions in sentences, in order."""
     extent = DefinitionExtent(layout)
     for number, piece in enumerate(layout.pieces):
         if (piece.kind in ("prose", "item") or _leads_to_items(layout, number)) and not layout.is_contents(piece.text):
@@ -177,7 +177,7 @@ def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
-    """Whether what looks like a heading is the start of a sentence that continues in the items below it."""
+    """Return whether an apparent heading is the start of a sentence that continues in the items below."""
     piece, following = layout.pieces[number], layout.pieces[number + 1 : number + 2]
     return (
         piece.kind == "heading"
@@ -188,7 +188,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 
 
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
-    """The definitions of a sentence, or of one part of it; `stop` is where the list under it ends."""
+    """Yield the definitions in a sentence or a part of one; `stop` is the end of the list below."""
     text = layout.text
     inverted = read_inverted(text, piece.start, piece.end) or read_which_means(text, piece.start, piece.end)
     if inverted is not None:
@@ -212,7 +212,7 @@ def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> I
 def _definitions_after_verb(
     layout: DocumentLayout, piece: TextPiece, stop: int, subject: DefinedSubject, verb: "re.Match[str]"
 ) -> Iterator[DefinitionDraft]:
-    """The definitions of a subject whose verb is this one."""
+    """Yield the definitions of a subject with this verb."""
     text, kind = layout.text, verb.lastgroup or ""
     begin = _skip(text, verb.end())
     target = (
@@ -234,19 +234,19 @@ def _definitions_after_verb(
 
 
 def _gives_meaning(subject: DefinedSubject, verb: str, after: str) -> bool:
-    """Whether "have the meaning" gives it: "shall have the meaning of", not "has the meaning of a word in mind"."""
+    """Return whether "have the meaning" defines, unlike in "has the meaning of a word in mind"."""
     of = verb.endswith("of") and (subject.marked or verb.casefold().startswith(("shall", "will")))
     return of or bool(after.strip())
 
 
 def _reference_target(target: str) -> str:
-    """The rule or section that a reference names, without further remarks."""
+    """Return the rule or section that a reference names, without further words."""
     named = PLACE.match(target)
     return named[1] if named else re.split(r",|\s(?:and|save|except|unless|but)\s", target, maxsplit=1)[0].strip()
 
 
 def _abbreviation_meaning(text: str, subject: DefinedSubject, begin: int, end: int) -> tuple[int, int] | None:
-    """The long form of an abbreviation, which the sentence may continue; None if the subject is no abbreviation."""
+    """Return the span of the long form after the verb; None if the subject is not an abbreviation."""
     short = text[slice(*subject.terms[0])]
     if not is_short_form(short):
         return None

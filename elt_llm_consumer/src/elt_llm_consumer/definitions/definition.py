@@ -1,4 +1,4 @@
-"""A definition found in a document, and the key that all spellings of its term share."""
+"""The definition of a term in a document, and the key that all spellings of a term share."""
 
 from dataclasses import dataclass, field
 
@@ -11,29 +11,28 @@ from elt_llm_consumer.evidence import Evidence
 class Definition:
     """A definition in a document.
 
-    `text` is the definition on one line, without marks of emphasis and page headers; the
-    document's own words are document.text[definition_span[0] : definition_span[1]]. `evidence` covers the term and its
-    definition.
+    `text` is the definition on one line, without emphasis and page headers. The verbatim definition is
+    document.text[definition_span[0] : definition_span[1]]. `evidence` covers the term and the definition.
     """
 
     term: str
     text: str
     pattern: str
-    """The pattern that found the definition: table, list, sentence, is, brackets, abbreviation, reference."""
+    """The pattern that found the definition: table, list, sentence, is, brackets, abbreviation or reference."""
     evidence: Evidence = field(repr=False)
     term_span: tuple[int, int]
     definition_span: tuple[int, int]
     abbreviation: str = ""
-    """The short form of the term, if given; for the pattern `abbreviation` the term itself."""
+    """The short form of the term, if the text gives one. For the pattern `abbreviation`, the term itself."""
     refers_to: str = ""
-    """The rule or term that has the definition, if this one only refers to it: `Rule A3`, or a term after "see"."""
+    """The rule or term to which this definition only refers, such as `Rule A3`; empty if it gives a meaning."""
     aliases: tuple[str, ...] = ()
-    """Other names of the term beside it."""
+    """Other names of the term in the same sentence or row."""
 
 
 @dataclass(frozen=True)
 class DefinitionDraft:
-    """The spans of a definition in the text; `score`, 0 to 1, is how sure its pattern is."""
+    """The spans of a possible definition in the text. `score`, 0 to 1, is the reliability of its pattern."""
 
     term: tuple[int, int]
     body: tuple[int, int]
@@ -49,7 +48,7 @@ _NO_PLURALS = ("ss", "us", "is", "sis", "news", "as")
 
 
 def term_key(term: str) -> tuple[str, ...]:
-    """The key that all spellings of a term share: no case, number, hyphen or article; empty without words."""
+    """Return the key that all spellings of a term share: folded words in the singular, without leading articles."""
     found = words(term)
     while len(found) > 1 and found[0] in _ARTICLES:
         found = found[1:]

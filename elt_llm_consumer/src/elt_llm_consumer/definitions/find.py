@@ -37,7 +37,7 @@ _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
 class DraftFilters:
-    """Keeps drafts that match the settings and define something."""
+    """Decides which drafts match the settings and are definitions."""
 
     def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
         self._layout = layout
@@ -45,7 +45,7 @@ class DraftFilters:
         self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
     def keep(self, draft: DefinitionDraft) -> bool:
-        """Whether a draft is a definition."""
+        """Return whether a draft is a definition."""
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
@@ -68,7 +68,7 @@ class DraftFilters:
         return term_key(term) not in self._skipped and term_key(term) != term_key(body)
 
     def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
-        """Whether a draft only refers to a definition in a text that is not among those of the job."""
+        """Return whether a draft only refers to a definition in a text that is not part of the job."""
         found = _ELSEWHERE.match(body)
         before = self._layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
         if found is None or not _IS.search(before):
@@ -81,18 +81,18 @@ class DraftFilters:
         return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
 
 
-# Between the rows of a cell that spans several.
+# The bars between the rows of a cell that spans several rows.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
 _DEFAULT = GlossarySection()
 
 
 def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """The definitions in order of document and position; takes time linear in the length of the texts."""
+    """Return the definitions in order of document and position. The time is linear in the length of the texts."""
     return [definition for document in corpus.documents for definition in definitions_in_document(document, settings)]
 
 
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """The definitions in one document, in order; of two of the same term at the same position the surer counts."""
+    """Return the definitions in one document, in order. Of overlapping drafts, the first pattern counts."""
     layout = DocumentLayout(document, settings)
     drafts = [_reclassified_draft(layout, draft) for draft in _drafts(layout, settings)]
     filters = DraftFilters(layout, settings)
@@ -112,7 +112,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
 
 
 def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """The draft as an abbreviation if it only spells one out, as a reference if it only names where to look."""
+    """Return the draft as an abbreviation if its body is a long form, or as a reference if its body only refers."""
     short = one_line(layout.text[slice(*draft.term)])
     if draft.pattern in ("table", "list", "sentence") and is_short_form(short):
         spelt = one_line(layout.text[slice(*draft.body)]).rstrip(" .")
@@ -125,9 +125,9 @@ def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Defin
 
 
 def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
-    """Drafts in order of position, without those inside another one that a surer pattern found.
+    """Return the drafts in order of position, without a draft that overlaps a draft of an earlier pattern.
 
-    Patterns come in the order of `_drafts`: the text of a table, or a sentence, is not read again as a list.
+    The patterns are in the order of `_drafts`, so that the text of a table is not read again as a list.
     """
     drafts = list(drafts)
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
@@ -150,7 +150,7 @@ _BUCKET = 400
 
 
 def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
-    """Whether a draft is a further sentence of a definition that a table or list gives."""
+    """Return whether a draft is inside a definition that a table or list gives."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]
 

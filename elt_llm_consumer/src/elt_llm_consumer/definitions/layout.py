@@ -1,4 +1,4 @@
-"""The layout of a document for definition search: lines, sections that hold definitions, page furniture, and spans."""
+"""The layout of a document for definition search: lines, definition sections, page headers, and spans."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -24,13 +24,13 @@ _JOINING: Final = word_list("joining_in_headings")
 
 
 class DefinitionHeadings:
-    """The headings under which lists are definitions."""
+    """The headings that announce definitions."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = sorted((tuple(_words(name)) for name in names), key=len, reverse=True)
 
     def announce(self, title: str) -> bool:
-        """Whether a title is one of those names, apart from its number and words that only join."""
+        """Return whether a title consists of these headings, apart from its number and joining words."""
         words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
         found = False
         for name in self._names:
@@ -56,7 +56,7 @@ _OFTEN = 3  # pages that repeat a line
 
 @dataclass(frozen=True)
 class TextLine:
-    """The words text[start:end] of one line; `indent` in characters; `apart` if a blank line is before it."""
+    """A line: text[start:end]. `indent` is in characters; `apart` means that a blank line comes before the line."""
 
     start: int
     end: int
@@ -66,32 +66,35 @@ class TextLine:
 
 
 class DocumentLayout:
-    """Lines, pieces and regions of a document. All offsets are characters of its text."""
+    """The lines, pieces and definition regions of a document. All offsets are characters of its text.
+
+    Furniture means page headers, page footers and page numbers.
+    """
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
         self.document = document
         self.text = document.text
         self.headers = set[int]()
-        """The starts of header rows of definition tables, as far as these were read."""
+        """The starts of the header rows of the definition tables that were read so far."""
         self._headings = DefinitionHeadings(settings.headings)
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
-        """The lines with words, furniture left out."""
+        """The lines that contain words, without furniture."""
         return tuple(line for line in self._all_lines if line.start not in self._furniture)
 
     def lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
-        """The lines that start in text[start:end], furniture left out."""
+        """Return the lines that start in text[start:end], without furniture."""
         return tuple(line for line in self._all_lines_between(start, end) if line.start not in self._furniture)
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
-        """The sentences, items, rows and headings, furniture left out."""
+        """The sentences, items, rows and headings, without furniture."""
         return tuple(piece for piece in self.document.pieces if piece.start not in self._furniture)
 
     @cached_property
     def heading_lines(self) -> frozenset[int]:
-        """The starts of heading lines, and of the lines drawn under them."""
+        """The starts of heading lines, and of the underlines of headings."""
         starts = [line.start for line in self._all_lines]
         found = set[int]()
         for section in self.document.outline.sections:
@@ -102,7 +105,7 @@ class DocumentLayout:
 
     @cached_property
     def regions(self) -> tuple[tuple[int, int], ...]:
-        """Spans of the sections that define terms, in order, none within another."""
+        """The spans of the sections that define terms, in order and without overlap."""
         sections = self.document.outline.sections
         found: list[tuple[int, int]] = []
         for number, section in enumerate(sections):
@@ -114,24 +117,24 @@ class DocumentLayout:
         return tuple(found) or tuple(self._unmarked_regions())
 
     def _unmarked_regions(self) -> Iterator[tuple[int, int]]:
-        """As `regions`, by lines that look like headings, for texts without marked headings."""
+        """Yield the same as `regions`, for texts without marked headings, from lines that look like headings."""
         headings = [piece for piece in self.pieces if piece.kind == "heading"]
         for one, following in pairwise([*headings, None]):
             if one is not None and self._headings.announce(one.text):
                 yield one.start, following.start if following else len(self.text)
 
     def in_region(self, offset: int) -> bool:
-        """Whether `offset` lies in a section that defines terms."""
+        """Return whether `offset` is in a section that defines terms."""
         number = bisect_right(self.regions, offset, key=lambda region: region[0]) - 1
         return number >= 0 and offset < self.regions[number][1]
 
     def page_between(self, start: int, end: int) -> bool:
-        """Whether a page starts between two offsets."""
+        """Return whether a page starts between two offsets."""
         pages = self.document.outline.pages
         return bisect_right(pages, start) != bisect_right(pages, end)
 
     def without_furniture(self, start: int, end: int) -> str:
-        """text[start:end] without page headers, page numbers and repeated table headers."""
+        """Return text[start:end] without page headers, page numbers and repeated table headers."""
         kept = self.text[start:end]
         if not (self._furniture or self.headers):
             return kept
@@ -145,7 +148,7 @@ class DocumentLayout:
         return kept
 
     def is_contents(self, line: str) -> bool:
-        """Whether a line is one of a table of contents."""
+        """Return whether a line belongs to a table of contents."""
         return bool(_CONTENTS.search(line))
 
     def _all_lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
@@ -162,7 +165,7 @@ class DocumentLayout:
 
     @cached_property
     def _furniture(self) -> frozenset[int]:
-        """Starts of lines at the edges of pages that several pages repeat, or that are only a page number."""
+        """The starts of lines at page edges that repeat on several pages, or that are only a page number."""
         edges = [line for page in self._pages() for line in {*page[:_EDGE], *page[-_EDGE:]}]
         often = Counter(_DIGITS.sub("#", line.text.casefold()) for line in edges)
         return frozenset(
@@ -213,13 +216,13 @@ _TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECA
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space at both ends; it may be empty."""
+    """Return the span without white space at both ends. The result may be empty."""
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip())) if part.strip() else start
 
 
 def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
-    """The span with the quotes, emphasis and bracket around a term at one end of it."""
+    """Return the span extended by the quotes, emphasis and bracket around a term at one of its ends."""
     opening = _OPENING.search(text, max(0, term[0] - _MAX_MARKS), term[0])
     if opening and term[0] == start:
         start = opening.start()
@@ -232,19 +235,19 @@ def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[
 
 
 def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without what joins it to the next of a list: "; and"."""
+    """Return the span without white space and without a final "; and", which leads to the next list item."""
     start, end = trim_span(text, start, end)
     tail = _TAIL.search(text, max(start, end - 12), end)
     return (start, tail.start()) if tail else (start, end)
 
 
 def one_line(text: str) -> str:
-    """Text without emphasis, links and marks of notes, all white space one blank."""
+    """Return the text on one line without emphasis, links and footnote marks."""
     return " ".join(_MARKS.sub("", _NOTE.sub("", _LINK.sub(r"\1", text))).split())
 
 
 def marker_style(text: str) -> str:
-    """The kind of mark of a list item: `a`, `A`, `i`, `1`, or the bullet itself; empty without one."""
+    """Return the style of the mark of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a mark."""
     found = _MARKER.match(text)
     if found is None:
         return ""
@@ -265,7 +268,10 @@ class DefinitionExtent:
         self._layout = layout
 
     def end(self, number: int, end: int) -> int:
-        """The end of the definition that runs to `end` in pieces[number]: after its list, or on the next page."""
+        """Return the end of a definition that reaches `end` in pieces[number].
+
+        The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
+        """
         pieces = self._layout.pieces
         own = marker_style(pieces[number].text)
         end, number = self._over_page(number, end)
@@ -283,7 +289,7 @@ class DefinitionExtent:
         return pieces[number + 1] if number + 1 < len(pieces) else None
 
     def _is_parted(self, number: int, own: str) -> bool:
-        """Whether a sentence without an end continues in the items below it: "information (a) is seen, (b) is lost"."""
+        """Return whether an unfinished sentence continues in the list items below."""
         following = self._following(number)
         return (
             not own.isalpha()
@@ -293,7 +299,7 @@ class DefinitionExtent:
         )
 
     def _over_page(self, number: int, end: int) -> tuple[int, int]:
-        """The sentence's end if a page cut it in two."""
+        """Return the end and the last piece of a sentence that a page break splits."""
         one, following = self._layout.pieces[number], self._following(number)
         cut = following is not None and self._layout.page_between(one.start, following.start)
         if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
@@ -302,7 +308,7 @@ class DefinitionExtent:
         return (following.end, number + 1) if goes_on else (end, number)
 
     def _list(self, number: int, own: str) -> int:
-        """The last piece of the list under pieces[number]; items marked as `own` are siblings of the definition."""
+        """Return the last piece of the list under pieces[number]. An item with the style `own` ends the list."""
         pieces = self._layout.pieces
         first = ""
         last = number
@@ -321,15 +327,15 @@ class DefinitionExtent:
         return last
 
     def _belongs(self, before: TextPiece, one: TextPiece) -> bool:
-        """Whether a piece without a mark continues the list: the second sentence of an item, or the words after it."""
+        """Return whether a piece without a mark continues the list item before it."""
         return not one.new_paragraph or (one.text[:1].islower() and not _CLOSED.search(before.text))
 
     def _ends(self, place: int, first: str) -> bool:
-        """Whether no further item of the list follows."""
+        """Return whether no further item of the list follows."""
         ahead = self._layout.pieces[place + 1 : place + 1 + _AHEAD]
         return all(marker_style(piece.text) != first for piece in ahead)
 
 
 def _is_same_list(style: str, own: str, first: str) -> bool:
-    """Whether an item is of the list that contains the definition; (i) after (h) is no roman number."""
+    """Return whether an item belongs to the list that contains the definition."""
     return style == own and (first == "" or first != own)

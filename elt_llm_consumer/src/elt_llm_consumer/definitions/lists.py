@@ -1,4 +1,4 @@
-"""Glossaries written as lists: entries with a colon, a dash, an indented line, a number, or no mark at all."""
+"""Read glossaries written as lists: entries with a colon, a dash, an indented line, a number, or no sign."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -31,7 +31,7 @@ _REACH = 400  # characters of a text that show its subject
 
 
 def is_interpretation_rule(title: str, body: str) -> bool:
-    """Whether a text is a rule of reading such as "The singular includes the plural", or defines other terms."""
+    """Return whether a text is an interpretation rule, such as "The singular includes the plural"."""
     near = " ".join(body[:_REACH].split())
     if gives_meaning(near) or _READING.search(near) is not None:
         return True
@@ -49,7 +49,7 @@ _MAX_LINES = 12
 
 @dataclass(frozen=True)
 class NumberedEntry:
-    """The span of a term after a number, its other names, the span of its meaning, and the number of the next line."""
+    """An entry after a number: the span of the term, its other names, the span of its meaning, and the next line."""
 
     term: tuple[int, int]
     aliases: tuple[str, ...]
@@ -59,7 +59,10 @@ class NumberedEntry:
 
 
 def read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
-    """The end of the term and the start of its definition in a line; `small`: also if that has a small letter."""
+    """Return the end of the term and the start of its definition in a line without a sign between them.
+
+    `small` also allows a definition that starts in lower case.
+    """
     text = line.text
     start = skip_labels(text, 0, len(text))
     first, _, rest = text[start:].partition(" ")
@@ -72,12 +75,12 @@ def read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
 
 
 def is_small_run_in(line: TextLine) -> bool:
-    """Whether a line looks like an entry, but also like a sentence with an unknown verb."""
+    """Return whether a line looks like an entry whose definition starts in lower case."""
     return read_run_in(line, small=True) is not None
 
 
 def read_numbered(lines: Sequence[TextLine], number: int) -> NumberedEntry | None:
-    """The entry under a number such as "3.1": a term, perhaps further names, then its meaning and notes."""
+    """Return the entry under a number such as "3.1": a term, other names, its meaning and notes; else None."""
     label = _LABEL.match(lines[number].text)
     if label is None:
         return None
@@ -103,7 +106,7 @@ def read_numbered(lines: Sequence[TextLine], number: int) -> NumberedEntry | Non
 
 
 def is_note(text: str) -> bool:
-    """Whether a line is a note, an example or a source under an entry."""
+    """Return whether a line is a note, an example or a source under an entry."""
     return _NOTE.match(text) is not None
 
 
@@ -131,7 +134,7 @@ _MIN_BODY_LENGTH = 10  # characters of a definition on a line of its own
 
 @dataclass(frozen=True)
 class ListEntry:
-    """A definition, the number of the line after it, and its style, which others of its list share."""
+    """A draft, the position of the line after the entry, and the style that all entries of a list share."""
 
     draft: DefinitionDraft
     following: int
@@ -147,9 +150,10 @@ class EntryReader:
     def entry(
         self, lines: Sequence[TextLine], number: int, *, announced: bool, small: bool = False
     ) -> ListEntry | None:
-        """The entry that starts with lines[number]; `announced`: under a heading of definitions, where headings count.
+        """Return the entry that starts with lines[number], or None.
 
-        `small`: entries may run into their definitions without a sign or a capital.
+        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
+        that a definition may follow its term without a sign or a capital.
         """
         line = lines[number]
         if is_table_row(line.text) or self._layout.is_contents(line.text):
@@ -167,13 +171,13 @@ class EntryReader:
         return self._below(lines, number)
 
     def _run_in(self, line: TextLine, *, small: bool) -> tuple[tuple[int, int], int, str] | None:
-        """As `_inline`, of an entry without any sign between the two."""
+        """Return the same as `_inline`, for an entry without a sign between term and definition."""
         found = read_run_in(line, small=small) if line.apart else None
         start = skip_labels(line.text, 0, len(line.text))
         return self._at(line, start, found[0], found[1], "run in") if found else None
 
     def _inline(self, line: TextLine) -> tuple[tuple[int, int], int, str] | None:
-        """Term, start of the body, and style of "X: ..." and its like."""
+        """Return the term, the start of the body, and the style of an entry such as "X: ..."."""
         start = skip_labels(line.text, 0, len(line.text))
         marked = QUOTED_TERM.match(line.text, start)
         if marked:
@@ -203,7 +207,7 @@ class EntryReader:
         return (line.start + begin, line.start + end), line.start + body, way
 
     def _last(self, lines: Sequence[TextLine], number: int, first: TextLine) -> int:
-        """The last line of an entry: until the next one of its kind, or a paragraph that is none of it."""
+        """Return the last line of an entry, which ends before the next entry or an unrelated paragraph."""
         own = marker_style(first.text)
         last = number
         for place in range(number + 1, len(lines)):
@@ -221,12 +225,12 @@ class EntryReader:
         return last
 
     def _cut(self, before: TextLine, line: TextLine) -> bool:
-        """Whether a page cut a sentence in two."""
+        """Return whether a page break splits a sentence between two lines."""
         cut = self._layout.page_between(before.start, line.start)
         return cut and not _FINAL.search(before.text) and line.text[:1].islower()
 
     def _under_heading(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """A heading that is a term, and the text under it."""
+        """Return the entry of a heading that is a term with the text under the heading, or None."""
         line, text = lines[number], self._layout.text
         begin = skip_labels(text, line.start + len(line.text) - len(line.text.lstrip("# ")), line.end)
         marked = QUOTED_TERM.match(text, begin, line.end)
@@ -248,7 +252,7 @@ class EntryReader:
         return line.start not in self._layout.heading_lines and not is_table_row(line.text)
 
     def _below(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """A short line that is a term, and the lines below: further in, after ": ", or a sentence."""
+        """Return the entry of a short line that is a term and is defined by the lines below, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
         if below is None or not self._is_text(below) or not self.is_term(line.text):
@@ -268,7 +272,7 @@ class EntryReader:
         return ListEntry(self._draft(_bare_term(line), below.start, lines[last].end, 0.85), last + 1, "below")
 
     def _is_sentence(self, line: TextLine) -> bool:
-        """Whether a line may be the meaning of the short line above it."""
+        """Return whether a line may be the meaning of the short line above."""
         text = line.text
         if marker_style(text) or self._inline(line) or len(text) < _MIN_BODY_LENGTH:
             return False
@@ -284,7 +288,7 @@ class EntryReader:
         return last
 
     def _last_below(self, lines: Sequence[TextLine], number: int) -> int:
-        """The last line of the text below a term: until a line that could be the next term."""
+        """Return the last line of the text below a term, before a line that may be the next term."""
         last = number
         for place in range(number + 1, len(lines)):
             line = lines[place]
@@ -299,7 +303,7 @@ class EntryReader:
         return last
 
     def is_term(self, text: str) -> bool:
-        """Whether words are short and plain enough to be a term."""
+        """Return whether a text is short and plain enough to be a term."""
         if QUOTED_TERM.fullmatch(text.strip()):
             return True
         bare = CONTEXT_IN_BRACKETS.sub("", text).strip('*_`"“”: ')
@@ -324,7 +328,7 @@ def _opens_definition(line: TextLine) -> bool:
 
 
 def _bare_term(line: TextLine) -> tuple[int, int]:
-    """The term on a line of its own, without marks around it."""
+    """Return the span of the term on a line of its own, without quotes and emphasis."""
     marked = QUOTED_TERM.match(line.text)
     begin, end = quoted_span(marked) if marked and marked.end() == len(line.text) else (0, len(line.text))
     return line.start + begin, line.start + end
@@ -338,14 +342,14 @@ _SHARE, _MIN_RUN = 0.7, 3
 
 
 class DefinitionLists:
-    """Reads entries of glossaries."""
+    """Reads the entries of glossaries that are written as lists."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
         self._entries = EntryReader(layout)
 
     def drafts(self) -> Iterator[DefinitionDraft]:
-        """The definitions in lists, in order of the sections that announce them, then of the others."""
+        """Yield the definitions in the lists of definition sections, then those in other lists."""
         for start, end in self._layout.regions:
             yield from self._section(self._layout.lines_between(start, end)[1:])
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
@@ -360,7 +364,7 @@ class DefinitionLists:
             number = entry.following if entry is not None else number + 1
 
     def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        """Entries that follow one another: three or more, or any after a line that announces them."""
+        """Yield runs of entries: at least three, or any number after a line that announces definitions."""
         number, last = 0, -1
         while number < len(lines):
             run: list[ListEntry] = []
@@ -377,11 +381,11 @@ class DefinitionLists:
             number = max(place, number + 1)
 
     def _akin(self, one: ListEntry, other: ListEntry) -> bool:
-        """Whether two entries are written alike."""
+        """Return whether two entries have the same style."""
         return one.way == other.way
 
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
-        """Whether a run of entries defines; `after`: it follows another that does, under the same heading."""
+        """Return whether a run of entries defines terms; `after`: it follows such a run under the same heading."""
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
         bodies = [one_line(self._layout.text[slice(*entry.draft.body)]) for entry in run]
@@ -394,13 +398,13 @@ class DefinitionLists:
 
 
 def _mostly_run_in(lines: Sequence[TextLine]) -> bool:
-    """Whether most paragraphs of a section read like entries that run into their definitions."""
+    """Return whether most paragraphs of a section look like entries without a sign after the term."""
     begins = [line for line in lines if line.apart]
     return 2 * sum(map(is_small_run_in, begins)) > len(begins) > 1
 
 
 def _is_entry_meaning(body: str) -> bool:
-    """Whether a body is a kind of thing or of doing, no sentence and no number."""
+    """Return whether a body names a kind of thing or activity, and is neither a sentence nor a number."""
     if _NUMBER_WORD.match(body):
         return False
     acting = _ACTING.match(body) is not None and len(body.split()) > 2

@@ -1,4 +1,4 @@
-"""Terms that the markup of a file names: definition lists, `dfn`, and emphasis at the start of a paragraph."""
+"""Find terms by markup: definition lists, `dfn`, and emphasis at the start of a paragraph."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -37,24 +37,27 @@ _SHARE = 0.5
 
 
 def announces_values(line: str) -> bool:
-    """Whether a heading, or the line before a list, announces addresses or hours."""
+    """Return whether a heading, or the line before a list, announces addresses or opening hours."""
     return _VALUE_HEADING.match(line) is not None
 
 
 def holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> bool:
-    """Whether a list is one of values; names of persons and places count as such where other values are, or alone."""
+    """Return whether a list contains values and no definitions.
+
+    Names of persons and places count as values if the list has other values, or consists only of names.
+    """
     names = [value or _is_name(*entry) for entry, value in zip(entries, values, strict=True)]
     named = any(values) and sum(names) >= _SHARE * len(names)
     return sum(values) >= _SHARE * len(values) or named or (all(names) and len(names) > 1)
 
 
 def _is_name(term: str, body: str) -> bool:
-    """Whether a body is two to four words with capitals, and spells out no short form."""
+    """Return whether a body is two to four capitalized words, and not the long form of an abbreviation."""
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
 def is_value(term: str, body: str) -> bool:
-    """Whether an entry is a number, time, amount, address, option or section, and no meaning."""
+    """Return whether an entry is a number, time, amount, address, option or section, and not a definition."""
     if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
         return True
     if _LABEL.fullmatch(term.strip(" :")) and not (is_meaning(body) or body[:1].islower()):
@@ -68,7 +71,7 @@ def is_value(term: str, body: str) -> bool:
 
 
 def is_meaning(body: str) -> bool:
-    """Whether a body is a kind of thing or of doing, and no sentence of its own: "The hall opens at nine" is one."""
+    """Return whether a body names a kind of thing or activity, and is not a sentence like "The hall opens at nine"."""
     near = " ".join(body.split(maxsplit=_REACH)[:_REACH])
     sentence = body[:1].isupper() and STRONGLY_DISTINGUISHING.search(near) is None
     return not sentence and (distinguishes(body) or _ACTING.match(body) is not None) and is_phrase(body)
@@ -85,7 +88,7 @@ _SURE, _LIKELY = 0.95, 0.85
 
 
 def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """The definitions whose terms are marked as such, list by list, then sentence by sentence; none without markup."""
+    """Yield the definitions whose terms are marked up: first those in lists, then those in sentences."""
     if layout.document.marked:
         yield from _definition_lists(layout, settings)
         reader = _MarkedSentences(layout)
@@ -94,7 +97,7 @@ def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """The entries of definition lists that are no lists of values; a body that is too long by its first paragraph."""
+    """Yield the entries of definition lists without values. A body that is too long is cut to its first paragraph."""
     text = layout.text
     labels = _labels(layout.document.marked.definitions, text)
     for pairs in _entry_runs(layout.document.marked.definitions, text):
@@ -112,13 +115,13 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _labels(pairs: Sequence[Pair], text: str) -> frozenset[str]:
-    """Terms that many entries start with: they are labels, as in a list of changes."""
+    """Return the terms of three or more entries, which are labels, as in a list of changes."""
     bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in pairs}
     return frozenset(term for term, count in Counter(term for term, _ in bodies).items() if count >= _OFTEN)
 
 
 def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
-    """The entries that follow one another, list by list; a list within an entry of another is one of its own."""
+    """Return the entries grouped by list. A list within an entry is a separate list."""
     found: list[list[Pair]] = []
     by_end: dict[int, list[Pair]] = {}
     by_body: dict[tuple[int, int], list[Pair]] = {}
@@ -134,14 +137,14 @@ def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
 
 
 def _end_before(text: str, start: int) -> int:
-    """Where the words before a block end: blocks are parted by one line end or two."""
+    """Return the end of the text before a block, without the line breaks between them."""
     while start and text[start - 1] in "\n ":
         start -= 1
     return start
 
 
 def _is_value_list(layout: DocumentLayout, start: int) -> bool:
-    """Whether the heading over a list, or the line before it, announces addresses or hours."""
+    """Return whether the heading above a list, or the line before the list, announces addresses or opening hours."""
     path = layout.document.outline.section_path(start)
     end = _end_before(layout.text, start)
     before = layout.text[layout.text.rfind("\n", 0, end) + 1 : end]
@@ -153,7 +156,7 @@ def _may_be_term(term: str) -> bool:
 
 
 def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
-    """A draft with the term without its colon and its short form in brackets, which becomes the abbreviation."""
+    """Return a draft whose term has no colon. A short form in brackets becomes the abbreviation."""
     start, end = trim_span(text, *term)
     tail = _TAIL.search(text[start:end])
     end = start + tail.start() if tail and tail.start() else end
@@ -165,7 +168,7 @@ def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float)
 
 
 class _MarkedSentences:
-    """Reads the definitions in sentences of the terms that are marked in them."""
+    """Reads the definitions in sentences whose terms are marked up."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
@@ -179,7 +182,7 @@ class _MarkedSentences:
         self._lines = [line.start for line in layout.lines]
 
     def instances(self) -> Iterator[DefinitionDraft]:
-        """The definitions in sentences whose term is marked; a mark within a term of a list is part of that term."""
+        """Yield the definitions of terms marked up within sentences, except marks inside the term of a list entry."""
         terms = [pair[:2] for pair in self._marked.definitions]
         starts = [start for start, _ in terms]
         for start, end in self._marked.terms:
@@ -192,7 +195,7 @@ class _MarkedSentences:
                 yield _marked_draft(self._text, (start, end), body, pattern, _SURE)
 
     def _body(self, number: int, start: int, end: int) -> tuple[Span, str]:
-        """The definition of a term in pieces[number]: after a sign or verb, before "is called", else all of it."""
+        """Return the span and pattern of a definition: after a sign or verb, before "is called", or the piece."""
         piece = self._layout.pieces[number]
         stop = self._extent.end(number, piece.end)
         begin = skip_labels(self._text, piece.start, start)
@@ -205,7 +208,7 @@ class _MarkedSentences:
         return trim_definition(self._text, begin, stop), "sentence"
 
     def _after(self, start: int, end: int, stop: int) -> tuple[int, str] | None:
-        """The start of a definition after its term, and its pattern; None without a sign or verb that introduces it."""
+        """Return the start and pattern of a definition after its term; None if no sign or verb introduces it."""
         sign = _SIGN.match(self._text, end, stop)
         if sign is not None:
             return sign.end(), "sentence"
@@ -223,7 +226,7 @@ class _MarkedSentences:
         return begin, "is" if kind == "is" else "sentence"
 
     def leading(self) -> Iterator[DefinitionDraft]:
-        """The paragraphs that start with their term in other type, run by run."""
+        """Yield the definitions in paragraphs that start with an emphasized term, run by run."""
         run: list[tuple[int, DefinitionDraft, bool]] = []
         for start, end in self._marked.leading:
             found = self._lead(start, end)
@@ -236,7 +239,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """The line of a term, its draft, and whether it is sure that it defines; None if it does not look so."""
+        """Return the last line, the draft, and whether the definition is certain; None if there is no definition."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         if number < 0 or piece is None or self._in_list(start) or self._layout.pieces[piece].kind == "row":
@@ -262,7 +265,7 @@ class _MarkedSentences:
         return last, _marked_draft(self._text, (start, end), body, pattern, _LIKELY), sure
 
     def _rest(self, number: int, end: int, after: int | None) -> tuple[int, int, bool]:
-        """Start and end of the text after a term and its sign, or below a term that is alone on its line."""
+        """Return start and end of the text after a term, or below a term that is alone on its line, and False."""
         line = self._layout.lines[number]
         signed = self._text[:end].endswith((":", ".", "–", "—")) if end < len(self._text) else False
         rest = self._text[end : line.end].strip(' :"”’')
@@ -276,12 +279,12 @@ class _MarkedSentences:
         return below.start, below.end, False
 
     def _in_list(self, start: int) -> bool:
-        """Whether a place lies in an entry of a definition list."""
+        """Return whether an offset is in an entry of a definition list."""
         place = bisect_right(self._listed, start) - 1
         return place >= 0 and start < self._reached[place]
 
     def _piece(self, offset: int) -> int | None:
-        """The sentence that holds `offset`; None in furniture and headings."""
+        """Return the index of the piece that contains `offset`; None in page headers and headings."""
         number = bisect_right(self._starts, offset) - 1
         line = bisect_right(self._lines, offset) - 1
         if number < 0 or line < 0 or offset >= self._layout.pieces[number].end:
@@ -290,7 +293,7 @@ class _MarkedSentences:
 
 
 def _run_drafts(run: Sequence[tuple[int, DefinitionDraft, bool]]) -> Iterator[DefinitionDraft]:
-    """The drafts of paragraphs that follow one another: all, if most define, else those that surely do."""
+    """Yield the drafts of consecutive paragraphs: all of them if most are certain, else only the certain ones."""
     share = sum(sure for _, _, sure in run) / len(run) if run else 0
     for _, draft, sure in run:
         if sure or (len(run) > 1 and share >= _SHARE):

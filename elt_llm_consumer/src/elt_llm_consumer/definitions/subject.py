@@ -49,11 +49,12 @@ _MAX_TERM_WORDS = 8
 
 @dataclass(frozen=True)
 class DefinedSubject:
-    """Spans of the terms that are the subject of a sentence.
+    """The subject of a sentence: the spans of its terms, and how the text writes the terms.
 
-    `marked`: in quotes or emphasis, `bold` if in bold. `sure`: introduced or written as a term. `led`: after "In these
-    Rules" or "the term", `named` only after the latter. `one`: after "a" and with capitals. `general`: after "a" or
-    nothing. `doing`: perhaps no name but a clause, such as "paying late".
+    `marked` means in quotes or emphasis, and `bold` in bold. `sure` means that the text presents the subject as a term.
+    `led` means after "In these Rules" or "the term", and `named` only after "the term". `one` means with
+    capitals after "a". `general` means after "a" or no article. `doing` means that the subject may be a clause, such as
+    "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -70,7 +71,7 @@ class DefinedSubject:
 
 
 def skip_labels(text: str, start: int, end: int) -> int:
-    """The start of the words after numbers of rules and marks of items."""
+    """Return the start of the words after rule numbers and list item marks."""
     for _ in range(3):
         mark = (
             RULE_LABEL.match(text, start, end)
@@ -84,12 +85,12 @@ def skip_labels(text: str, start: int, end: int) -> int:
 
 
 def quoted_span(found: "re.Match[str]") -> tuple[int, int]:
-    """The span of the words within quotes or emphasis."""
+    """Return the span of the words within quotes or emphasis."""
     return next(found.span(name) for name in found.re.groupindex if found[name] is not None)
 
 
 def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:
-    """The terms that text[start:end] names, which ends before the verb; None if it names none."""
+    """Return the terms that text[start:end], the text before a verb, names; None if it names none."""
     if end - start > _LIMIT:
         return None
     start = skip_labels(text, start, end)
@@ -159,9 +160,9 @@ def _plain_subject(
 
 
 def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
-    """The subject without the words after the term, its short form, and its other names.
+    """Return the term without the words after it, its short form, and its other names.
 
-    `least`: the minimum length of the term at the start of `rest`, in characters.
+    `least` is the minimum length of the term at the start of `rest`, in characters.
     """
     abbreviation, aliases = "", list[str]()
     for _ in range(4):
@@ -223,9 +224,10 @@ _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 
 
 def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
-    """Whether text[start:end], after a verb of that kind, defines the subject; `region`: under such a heading.
+    """Return whether text[start:end], after a verb of this kind, defines the subject.
 
-    Without words after the verb, the definition is the list below, if a colon introduces it.
+    `region` means that the text is under a heading of definitions. If no words follow the verb, a colon must introduce
+    the list below, which is the definition.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
@@ -248,27 +250,27 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
 
 
 def _has_body(subject: DefinedSubject, body: str) -> bool:
-    """Whether a body defines a term, and is no idiom and no consequence."""
+    """Return whether a body can define a term, and is neither an idiom nor a consequence."""
     if _IDIOM.match(body):
         return False
     return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
 
 
 def distinguishes(body: str) -> bool:
-    """Whether a body is a kind of thing with words that distinguish it: "a day other than"."""
+    """Return whether a body is a kind of thing with distinguishing words: "a day other than ..."."""
     few = len(body.split(maxsplit=_MIN_WORDS)) < _MIN_WORDS
     near = " ".join(body.split(maxsplit=_REACH)[1:_REACH])
     return not few and not NOT_BODY.match(body) and bool(DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
 
 
 def is_phrase(body: str) -> bool:
-    """Whether a body names a thing and is no sentence: no finite verb before the first clause within it."""
+    """Return whether a body is a phrase: it has no finite verb before its first subordinate clause."""
     relative = _RELATIVE.search(body)
     return FINITE.search(body[: relative.start()] if relative else body[:200]) is None
 
 
 def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool) -> bool:
-    """Whether "includes", "covers", "exists where" give the scope of a word, and not the contents of a thing."""
+    """Return whether "includes", "covers" or "exists where" states the scope of a term, not the contents of a thing."""
     if kind == "covers":
         return (subject.marked or subject.named) and not NOT_BODY.match(body)
     if kind == "when":
@@ -279,7 +281,7 @@ def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool)
 
 
 def _is_distinguished_kind(body: str) -> bool:
-    """Whether a body is a kind of thing with a clause that distinguishes it: "a letter by which"."""
+    """Return whether a body is a kind of thing with a relative clause: "a letter by which ..."."""
     kind = KIND.match(body) or GERMAN_KIND.match(body)
     bare = DEFINING.match(body) is None
     if kind is None or (bare and not _PLURAL.match(body)):
@@ -288,7 +290,11 @@ def _is_distinguished_kind(body: str) -> bool:
 
 
 def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: bool) -> bool:
-    """Whether "is" defines: under a heading of definitions, in "A Thing is a", for marked terms, after a lead."""
+    """Return whether "is" defines the subject.
+
+    "Is" defines under a heading of definitions, in "A Thing is a ...", for marked terms, and after a phrase such as "In
+    these Rules".
+    """
     names = [text[slice(*term)] for term in subject.terms]
     if not subject.sure and not subject.led and not region:
         return not NOT_BODY.match(body) and _defines_in_general(subject, names[0], body)
@@ -303,7 +309,7 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
 
 
 def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
-    """Whether a subject is one that "is" may define: after a lead, in bold, after "a", or in quotes."""
+    """Return whether "is" may define the subject: after "In these Rules", in bold, after "a", or in quotes."""
     apart = STRONGLY_DISTINGUISHING.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])) is not None
     if subject.one and not apart:
         return False
@@ -312,7 +318,7 @@ def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
 
 
 def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
-    """Whether a general sentence defines a thing: by the activity in it, or by its kind in a clause."""
+    """Return whether a general sentence defines the subject as an activity, or as a kind with a relative clause."""
     words = name.split()
     if not subject.general or not _is_name(name) or PREDICATE.match(body) or PRAISING.match(body):
         return False
@@ -324,5 +330,5 @@ def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
 
 
 def _is_name(term: str) -> bool:
-    """Whether a term is words, and no path, option or letter."""
+    """Return whether a term consists of words, and is not a path, an option or a single letter."""
     return len(term) > 2 and term[0].isalpha() and all(sign.isalpha() or sign in " -'’\n" for sign in term)

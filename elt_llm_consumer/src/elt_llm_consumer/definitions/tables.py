@@ -1,4 +1,4 @@
-"""Tables of definitions: columns such as Term and Meaning, read over as many pages as they run."""
+"""Read tables of definitions, with columns such as Term and Meaning, also across pages."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -24,7 +24,10 @@ _MAX_WORDS = 6
 
 @dataclass(frozen=True)
 class DefinitionColumns:
-    """Which columns hold what; `abbreviation` is None where the table has none, `term` may be that of abbreviations."""
+    """The positions of the columns. `abbreviation` is None if the table has no such column.
+
+    If `short`, the column `term` contains abbreviations.
+    """
 
     count: int
     term: int
@@ -34,7 +37,7 @@ class DefinitionColumns:
 
 
 class TableHeaders:
-    """The headers in the settings of a job, and others with the same meaning."""
+    """Recognizes the headers in the settings of a job, and other headers with the same meaning."""
 
     def __init__(self, settings: GlossarySection) -> None:
         self._terms = _folded(settings.term_headers)
@@ -42,7 +45,7 @@ class TableHeaders:
         self._short = _folded(settings.abbreviation_headers)
 
     def columns(self, cells: Sequence[str]) -> DefinitionColumns | None:
-        """The columns under headers that are known; None if these cells are no such headers."""
+        """Return the columns if these cells are known headers, else None."""
         names = _names(cells)
         term = _first_known(names, self._terms)
         short = _first_known(names, self._short)
@@ -56,9 +59,10 @@ class TableHeaders:
         return None
 
     def likely(self, cells: Sequence[str], *, announced: bool) -> DefinitionColumns | None:
-        """The columns of a first row whose first header is known, and whose second may head the meanings.
+        """Return the columns if the first header is known and the second may be a header of meanings, else None.
 
-        `announced`: under a heading of definitions any second header counts that names nothing else, such as a page.
+        `announced` means that the table is under a heading of definitions. Then the second header may be any header
+        except one of another kind, such as a page number.
         """
         names = _names(cells)
         if len(names) < 2 or names[0] not in self._terms or names[1] in self._short:
@@ -96,7 +100,7 @@ class DefinitionTables:
         self._likely = dict[tuple[str, ...], DefinitionColumns]()
 
     def drafts(self) -> list[DefinitionDraft]:
-        """The definitions in tables, in order; a row that has no first cell goes on with the row above."""
+        """Return the definitions in tables, in order. A row with an empty first cell continues the row above."""
         drafts: list[DefinitionDraft] = []
         columns: DefinitionColumns | None = None
         before: TextLine | None = None
@@ -111,7 +115,7 @@ class DefinitionTables:
     def _read(
         self, drafts: list[DefinitionDraft], columns: DefinitionColumns | None, line: TextLine, before: TextLine | None
     ) -> DefinitionColumns | None:
-        """Add what a row defines; the columns that hold for the rows after it, None if it is of another table."""
+        """Add the definition in a row, and return the columns of the next rows; None if the table defines nothing."""
         cells = _cells(line)
         first = before is None or not is_table_row(before.text) or (line.apart and not self._over_page(before, line))
         head = self._columns(cells, first=first)
@@ -130,14 +134,14 @@ class DefinitionTables:
         return columns
 
     def _is_near(self, draft: DefinitionDraft, line: TextLine) -> bool:
-        """Whether only headers and the edges of pages are between a definition and a line."""
+        """Return whether only headers and page edges are between a definition and a line."""
         if line.start - draft.body[1] > _PAGE_EDGES:
             return False
         between = self._layout.lines_between(draft.body[1], line.start)
         return all(one.start in self._layout.headers for one in between)
 
     def _headless(self, line: TextLine, cells: Sequence[tuple[int, int]]) -> DefinitionColumns | None:
-        """Two columns without headers, under a heading that announces definitions, if the first row defines."""
+        """Return the columns of a table of two columns without headers in a definition section, or None."""
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
@@ -149,13 +153,13 @@ class DefinitionTables:
         return self._layout.page_between(before.start, line.start)
 
     def _goes_on_after(self, before: TextLine | None, line: TextLine) -> bool:
-        """Whether a line without cells may be the rest of a cell that a page or a line break cut."""
+        """Return whether a line without cells may be the rest of a cell that a page or line break split."""
         return before is not None and not line.apart and line.start not in self._layout.heading_lines
 
     def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> DefinitionColumns | None:
-        """The columns of a row, if it is one of headers; `first`: it starts a table.
+        """Return the columns if a row consists of headers, else None. `first` means that the row starts a table.
 
-        Headers that are only likely count at the start, and again where the table continues with the same ones.
+        Likely headers count at the start of a table, and wherever the table repeats them.
         """
         names = tuple(one_line(self._layout.text[start:end]) for start, end in cells)
         known = self._headers.columns(names) or self._likely.get(names)
@@ -179,7 +183,7 @@ class DefinitionTables:
         return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
 
     def _continued(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-        """The cell of meaning of a row whose cell of the term is empty."""
+        """Return the span of the meaning if the cell of the term is empty, else None."""
         if (
             columns.meaning != columns.count - 1
             or len(cells) != columns.count
@@ -191,7 +195,7 @@ class DefinitionTables:
 
 
 def _cells(line: TextLine) -> list[tuple[int, int]]:
-    """Spans of the cells of a row, stripped; the bars at both ends of a Markdown row are no cells of their own."""
+    """Return the stripped spans of the cells of a row. The outer bars of a Markdown row delimit no extra cells."""
     text = line.text
     bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
     cells = [(start + 1, end) for start, end in pairwise(bounds)]

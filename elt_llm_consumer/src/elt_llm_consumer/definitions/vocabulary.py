@@ -1,4 +1,4 @@
-"""The words of definitions, and of sentences that only look like definitions; English and German."""
+"""The English and German patterns of definitions, and of sentences that only look like definitions."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re

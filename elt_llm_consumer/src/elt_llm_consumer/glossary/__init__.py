@@ -1,1 +1,1 @@
-"""The glossary job: every defined term with its definition, its other names, and where it is used."""
+"""The glossary job: every defined term with its definition, its other names, and the sections that use the term."""

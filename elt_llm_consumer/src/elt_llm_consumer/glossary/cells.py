@@ -1,4 +1,4 @@
-"""The cells of a term, each with its evidence."""
+"""Build the cells of a term, each with its evidence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,14 +14,15 @@ _MAX_COMPARED = 20  # different texts of one term
 
 
 def term_cell(term: MergedTerm) -> Cell:
-    """The name of a term, with every definition as evidence."""
+    """Return the cell with the name of a term and every definition as evidence."""
     return found_cell(term.name, [one.evidence for one in term.all])
 
 
 def definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
-    """The definition of a term; `conflict` with all texts if they do not agree.
+    """Return the cell with the definition of a term; verdict `conflict` and all texts if the definitions disagree.
 
-    `referred` is the term that this one only refers to ("see ..."), whose definition counts as inferred.
+    `referred` is the other term to which this term only refers ("see ..."). The definition of `referred` counts as
+    inferred.
     """
     if not term.definitions:
         return _by_reference(term, referred)
@@ -41,7 +42,7 @@ def definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: D
 
 
 def listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
-    """Several values, each with the definitions that have it; absent with a note if there are none."""
+    """Return a cell with several values and their definitions as evidence; absent with a note if there are none."""
     if not values:
         return absent_cell(note)
     several = len(values) > 1
@@ -50,12 +51,12 @@ def listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
 
 
 def references_cell(term: MergedTerm) -> Cell:
-    """The rules, sections or terms that the texts refer to for its definition."""
+    """Return the cell with the rules, sections or terms to which the definitions of a term refer."""
     return listed_cell(grouped(term.references, lambda one: one.refers_to), "No definition refers to another.")
 
 
 def see_also_cell(term: MergedTerm, referred: Iterable[tuple[Definition, MergedTerm]]) -> Cell:
-    """The other terms that its definitions refer to."""
+    """Return the cell with the other terms to which the definitions of a term refer."""
     others: dict[str, list[Definition]] = {}
     for one, other in referred:
         if other.key != term.key:
@@ -64,12 +65,12 @@ def see_also_cell(term: MergedTerm, referred: Iterable[tuple[Definition, MergedT
 
 
 def defined_in_cell(term: MergedTerm) -> Cell:
-    """The documents and pages that define it."""
+    """Return the cell with the documents and pages that define a term."""
     return listed_cell(grouped(term.all, lambda one: one.evidence.place), "")
 
 
 def usage_cells(uses: Sequence[MentionStatement], most: int) -> dict[str, Cell]:
-    """The number of statements that use a term elsewhere, and their sections, `most` of them named."""
+    """Return the cells with the number of statements that use a term, and with at most `most` of their sections."""
     if not uses:
         none = absent_cell("It is used nowhere else.")
         return {"used": none, "used_in": none}
@@ -97,7 +98,7 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
 
 
 def _definitions_by_text(definitions: Sequence[Definition]) -> dict[str, list[Definition]]:
-    """Definitions by their text, those that differ in capitals and signs alone under the first."""
+    """Group definitions by text. Texts that differ only in case and signs are in the group of the first text."""
     by_words: dict[tuple[str, ...], str] = {}
     texts: dict[str, list[Definition]] = {}
     for one in definitions:
@@ -106,20 +107,20 @@ def _definitions_by_text(definitions: Sequence[Definition]) -> dict[str, list[De
 
 
 def _differing(values: Sequence[str], agreements: DefinitionComparer) -> list[str]:
-    """The texts that do not agree with the first."""
+    """Return the texts that do not agree with the first text."""
     return [other for other in values[1:_MAX_COMPARED] if not agreements.agree(values[0], other)]
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
-    """The words of each place, with a sentence for each text that differs from the first."""
-    told = {
+    """Describe how each text differs from the first text, in one sentence per text."""
+    compared = {
         text: DefinitionText(text, tuple(one.evidence.place for one in texts[text])) for text in (first, *differing)
     }
-    return " ".join(dict.fromkeys(describe_difference(told[first], told[other]) for other in differing))
+    return " ".join(dict.fromkeys(describe_difference(compared[first], compared[other]) for other in differing))
 
 
 def _best(definitions: Sequence[Definition]) -> Definition:
-    """The surest, then the first."""
+    """Return the definition with the highest score; the first of equal ones."""
     return max(definitions, key=lambda one: one.evidence.score)
 
 

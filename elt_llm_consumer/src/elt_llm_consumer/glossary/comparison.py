@@ -1,4 +1,4 @@
-"""Compare two definitions of a term: whether they agree, and what differs."""
+"""Compare two definitions of a term: check whether they agree, and describe the differences."""
 
 import re
 from collections.abc import Sequence
@@ -22,16 +22,17 @@ _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
 
 
 class DefinitionComparer:
-    """Compares definitions as claims are checked against chunks: numbers, denials, names, words and meaning."""
+    """Compares the numbers, negations, names, words and meanings of definitions, as grounding does for claims."""
 
     def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
         self._embedding, self._tokeniser = embedding, tokeniser
         self._contraries = ContradictionFinder(tokeniser)
 
     def agree(self, one: str, other: str) -> bool:
-        """Whether two texts support each other. Raises ModelError if embedding fails.
+        """Return whether two texts support each other. Raises ModelError if embedding fails.
 
-        They also agree if the longer one supports the shorter, has nearly all its words and only adds to it.
+        Two texts also agree if the longer text supports the shorter one, has nearly all of its words, and does not
+        contradict it.
         """
         if words(one) == words(other):
             return True
@@ -42,13 +43,14 @@ class DefinitionComparer:
         )
 
     def supports(self, written: str, source: str) -> bool:
-        """Whether `source` supports everything in `written`. Raises ModelError if embedding fails."""
+        """Return whether `source` supports everything in `written`. Raises ModelError if embedding fails."""
         return _is_supported(check_word_overlap(self._grounded(written, source), self._tokeniser))
 
     def is_copy(self, written: str, source: str) -> bool:
-        """Whether `written` has nearly all words of `source`, and hardly any other; broken words are joined first.
+        """Return whether `written` has nearly all words of `source` and hardly any other words.
 
-        A part of a definition agrees with it, and is no copy: "A person." of "A person who keeps the books."
+        Words that a line break splits are joined first. "A person." is not a copy of "A person who keeps the books.",
+        although the two definitions agree.
         """
         one, other = (_BROKEN_WORD.sub(r"\1", text) for text in (written, source))
         return self._share(other, one) >= _NEARLY_ALL and self._share(one, other) >= _MIN_COPY_SHARE
@@ -59,7 +61,7 @@ class DefinitionComparer:
         return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
 
     def _share(self, one: str, other: str) -> float:
-        """The share of the stems of one text that the other has too, 0 to 1; 0 for a text without stems."""
+        """Return the share of the stems of `one` that `other` contains, 0 to 1; 0 for a text without stems."""
         ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
         return len(ours & theirs) / len(ours) if ours else 0.0
 
@@ -69,13 +71,13 @@ def _is_supported(sentences: list[GroundedSentence]) -> bool:
 
 
 def _is_contradicted(sentences: list[GroundedSentence]) -> bool:
-    """Whether a number or a denial contradicts a sentence, and not only words that the shorter text lacks."""
+    """Return whether a number or a negation contradicts a sentence. Missing words do not."""
     reasons = [reason for sentence in sentences for reason in sentence.reasons]
     return any(reason.startswith(("Denied", "Names or numbers have changed")) for reason in reasons)
 
 
 def _claim_text(text: str) -> str:
-    """The definition as a claim."""
+    """Return the definition as a sentence that makes a claim."""
     return f"It is {text.strip().rstrip('.;,')}."
 
 
@@ -96,28 +98,28 @@ def _chunk(text: str) -> RetrievedChunk:
     )
 
 
-# ruff: noqa: RUF001 - the look-alike quotes are what this file is about.
+# ruff: noqa: RUF001 - look-alike quotes occur in documents.
 _FIGURE: Final = re.compile(r"[\d.,]{1,20}%?")
 _COMPOUND: Final = re.compile(r"[a-zäöü]{2,9}ty-[a-z]{3,5}\Z", re.IGNORECASE)
 _DENIAL: Final = re.compile(r"\b(?:not?|nor|never|neither|without|cannot|nicht|nie|kein\w{0,2}|ohne)\b", re.IGNORECASE)
 _EDGES: Final = ".,;:!?()\"'“”„‘’"
-_MIN_ALIKE = 0.4  # share of equal words from which on the other words are compared
+_MIN_ALIKE = 0.4  # minimum share of equal words for a comparison of the other words
 _MAX_PARTS = 3
 _MAX_PART_WORDS = 8  # words of a part
-_NEAR = 1  # equal words between two parts that are described as one
+_NEAR = 1  # maximum equal words between two differing parts that are merged
 _MAX_PLACES = 3
 
 
 @dataclass(frozen=True)
 class DefinitionText:
-    """The text of a definition, and its places, such as "handbook.pdf, page 9"."""
+    """The text of a definition, and the places of this text, such as "handbook.pdf, page 9"."""
 
     text: str
     places: tuple[str, ...]
 
 
 def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
-    """A sentence with the words of each place that differ, each pair of numbers or words once."""
+    """Return a sentence with the words or numbers in which two definitions differ, and their places."""
     parts = _parts(one.text, other.text) or _numbers(one.text, other.text)
     here, there = _listed_places(one.places), _listed_places(other.places)
     has, they_have = (_verb(text, "have", "has") for text in (one, other))
@@ -136,7 +138,7 @@ def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
 
 
 def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
-    """The words of either text that replace those of the other; None where the texts have little in common."""
+    """Return the differing words of both texts; None if the texts have little in common."""
     ours, theirs = _words(one), _words(other)
     left, right = ([word.casefold() for word in side] for side in (ours, theirs))
     matcher = SequenceMatcher(None, left, right, autojunk=False)
@@ -154,7 +156,7 @@ def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 
 def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """The parts, with those merged that a single word separates."""
+    """Return the differing parts, merged if at most one equal word separates them."""
     found: list[tuple[int, int, int, int]] = []
     for block in blocks:
         if found and block[0] - found[-1][1] <= _NEAR and block[2] - found[-1][3] <= _NEAR:
@@ -165,7 +167,7 @@ def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[in
 
 
 def _numbers(one: str, other: str) -> tuple[list[str], list[str]] | None:
-    """The numbers that only one of the texts has; None if there are none."""
+    """Return the numbers that only one of the two texts contains; None if there are none."""
     ours, theirs = find_numbers(one), find_numbers(other)
     left = [one[it.start : it.end] for it in ours if not it.weak and not any(it.agrees(two) for two in theirs)]
     right = [other[it.start : it.end] for it in theirs if not it.weak and not any(it.agrees(two) for two in ours)]
@@ -173,7 +175,7 @@ def _numbers(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 
 def _whole_numbers(text: str, numbers: Sequence[str]) -> list[str]:
-    """Numbers as they are written: "twenty-eight" where "twenty" and "eight" are of one word."""
+    """Return the numbers as written: "twenty-eight" if "twenty" and "eight" are parts of one word."""
     compounds = [word for word in _words(text) if _COMPOUND.match(word)]
     return _distinct([next((word for word in compounds if number in word.split("-")), number) for number in numbers])
 

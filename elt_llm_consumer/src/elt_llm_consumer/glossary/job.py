@@ -1,4 +1,4 @@
-"""The glossary job: find all definitions, merge those of one term, and list where the term is used."""
+"""Run the glossary job: find all definitions, merge those of one term, and list the uses of the term."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,9 +38,10 @@ _MAX_GROWTH = 1.1
 
 
 def clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: DefinitionComparer, model: str) -> Cell:
-    """The cell with the model's text and the same quotes; with its own text and a note if the model added to it.
+    """Return the cell with the text of the model and the same quotes.
 
-    Raises ModelError and its kin as `ask` does, but for an unusable reply.
+    If the model changed the meaning or its reply is unusable, the cell keeps its text and gets a note. Raises
+    ModelError as `ask` does.
     """
     try:
         reply = one_line(ask(prompt))
@@ -64,7 +65,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class TermFacts:
-    """One term, the definitions of it that refer to other terms, with these, and its uses elsewhere."""
+    """A term, its definitions that refer to other terms (each with the other term), and the uses of the term."""
 
     term: MergedTerm
     referred: tuple[tuple[Definition, MergedTerm], ...]
@@ -72,22 +73,22 @@ class TermFacts:
 
     @property
     def first_reference(self) -> MergedTerm | None:
-        """The first other term that a definition refers to."""
+        """The first other term to which a definition refers, or None."""
         return next((other for _, other in self.referred if other.key != self.term.key), None)
 
 
 class GlossaryTermTask(RowTask):
-    """Gathers the facts about one term; a language model may only clean up the text of its definition."""
+    """Makes the row of one term. A language model only cleans up the text of the definition."""
 
     table = "terms"
 
     def __init__(self, facts: TermFacts, section: GlossarySection, agreements: DefinitionComparer, model: str) -> None:
-        """`model` is the name of the language model in use; empty where none is."""
+        """`model` is the name of the language model; empty without a language model."""
         self._facts, self._section, self._agreements, self._model = facts, section, agreements, model
         self.key, self.name = facts.term.key, facts.term.name
 
     def material(self) -> RowMaterial:
-        """The definitions and uses, as they are in the texts."""
+        """Return the cells with the definitions and uses of the term, before any clean-up."""
         term, cells = self._facts.term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"
@@ -100,7 +101,7 @@ class GlossaryTermTask(RowTask):
         return RowMaterial(inputs, prompts, cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """The row; the model cleans up its definition if the settings ask for that."""
+        """Make the row. The model cleans up the definition if the settings request a clean-up."""
         cells: dict[str, Cell] = dict(material.gathered)
         if ask is not None and material.prompts:
             cell = cells["definition"]
@@ -123,27 +124,25 @@ class GlossaryTermTask(RowTask):
 
 
 class GlossaryJob:
-    """Reads every text once. A language model is only asked if `glossary.clean_up` is `model`."""
+    """Reads every text once. The job prompts a language model only if `glossary.clean_up` is `model`."""
 
     kind = "glossary"
 
     def __init__(self, context: JobContext) -> None:
         """Raises UsageError if the job names no texts."""
         if not context.corpus.documents:
-            raise UsageError(
-                "A glossary job needs texts to read.", hint=f"Give sources.handbook in {context.file.path}"
-            )
+            raise UsageError("A glossary job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
         self._context = context
         self._section = context.file.spec.glossary
 
     def tasks(self) -> Sequence[RowTask]:
-        """A task for each term, by name."""
+        """Return a task for each term, sorted by name."""
         agreements = DefinitionComparer(self._context.embedding, KeywordTokeniser("en"))
         model = model_name(self._context)
         return [GlossaryTermTask(self._facts_of(term), self._section, agreements, model) for term in self._terms]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """One table, terms, and counts."""
+        """Return a result with the table `terms` and counts."""
         known = {row.key: row for row in rows}
         made = tuple(known[term.key] for term in self._terms if term.key in known)
         file = self._context.file
@@ -161,7 +160,7 @@ class GlossaryJob:
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, ...], MergedTerm]:
-        """The terms by all their forms, a term's own name before another's."""
+        """The terms by the keys of all their forms. The name of a term takes precedence over other forms."""
         named = {term_key(term.name): term for term in reversed(self._terms)}
         others = {term_key(form): term for term in reversed(self._terms) for form in term.forms}
         return {**others, **named}
@@ -178,7 +177,7 @@ class GlossaryJob:
 
 
 def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
-    """Whether a statement is part of one of the term's own definitions."""
+    """Return whether a statement overlaps a definition of the term."""
     return any(
         one.evidence.document_id == use.document.document_id
         and one.evidence.collection == use.document.collection

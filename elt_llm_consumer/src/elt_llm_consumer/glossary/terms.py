@@ -1,4 +1,4 @@
-"""Merge the definitions of one term, in all its spellings and documents."""
+"""Merge the definitions of a term from all spellings and documents."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class MergedTerm:
-    """The definitions of one term in order of the texts; `name` is its first spelling."""
+    """A term with its definitions in order of the texts. `name` is the first spelling of the term."""
 
     key: str
     name: str
     definitions: tuple[Definition, ...] = field(repr=False)
-    """Definitions that give its meaning."""
+    """The definitions that give a meaning of the term."""
     references: tuple[Definition, ...] = field(repr=False)
-    """Definitions that refer to another rule, section or term."""
+    """The definitions that only refer to another rule, section or term."""
     short_forms: tuple[Definition, ...] = field(repr=False)
-    """Definitions that spell out its abbreviation."""
+    """The definitions that give the long form of an abbreviation of the term."""
 
     @cached_property
     def all(self) -> tuple[Definition, ...]:
@@ -32,13 +32,13 @@ class MergedTerm:
 
     @cached_property
     def abbreviations(self) -> dict[str, list[Definition]]:
-        """Its short forms, each with the definitions that give it."""
+        """The abbreviations of the term, each with the definitions that give the abbreviation."""
         short = (one for one in self.all if one.abbreviation and words(one.abbreviation) != words(self.name))
         return grouped(short, lambda one: one.abbreviation)
 
     @cached_property
     def synonyms(self) -> dict[str, list[Definition]]:
-        """Its other names, each with the definitions that give it."""
+        """The other names of the term, each with the definitions that give the name."""
         found: dict[str, list[Definition]] = {}
         for one in self.all:
             for alias in one.aliases:
@@ -48,19 +48,19 @@ class MergedTerm:
 
     @cached_property
     def variants(self) -> dict[str, list[Definition]]:
-        """Other spellings that differ in more than capitals, each with its definitions."""
+        """The spellings that differ from the name in more than case, each with its definitions."""
         defining = (*self.definitions, *self.references)
         spelt = (one for one in defining if one.term.casefold() != self.name.casefold())
         return grouped((one for one in spelt if one.term not in self.abbreviations), lambda one: one.term)
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """All names and spellings of the term, its name first."""
+        """All names and spellings of the term, starting with `name`."""
         return tuple(dict.fromkeys([self.name, *self.variants, *self.abbreviations, *self.synonyms]))
 
 
 def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]) -> dict[_Key, list[Definition]]:
-    """The definitions by a key of each, keys and definitions in the order of the input."""
+    """Group the definitions by `key`. Groups and definitions keep the order of the input."""
     found: dict[_Key, list[Definition]] = {}
     for one in definitions:
         found.setdefault(key(one), []).append(one)
@@ -68,9 +68,9 @@ def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]
 
 
 def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
-    """The terms by name, each with all its definitions; the order of the input does not matter.
+    """Return the terms sorted by name, each with all its definitions. The order of the input does not matter.
 
-    The definitions of a short form belong to its long form, unless it is the short form of several terms.
+    The definitions of an abbreviation belong to the long form, unless the abbreviation has several long forms.
     """
     ordered = sorted(definitions, key=_place)
     long_of = _long_forms(ordered)
@@ -80,7 +80,7 @@ def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
 
 
 def _long_forms(definitions: Sequence[Definition]) -> dict[str, tuple[str, ...]]:
-    """The keys of the long forms of abbreviations that mean one thing only."""
+    """Return the key of the long form of each abbreviation that has only one long form."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for one in definitions:
         if one.pattern == "abbreviation":
@@ -97,7 +97,7 @@ def _key_of(one: Definition, long_of: dict[str, tuple[str, ...]]) -> tuple[str, 
 
 
 def _short_form_key(term: str) -> str:
-    """An abbreviation in the singular: capitals count, or IT and it would be equal."""
+    """Return the singular of an abbreviation. Case is kept, so that "IT" and "it" differ."""
     return term.removesuffix("s").replace(".", "") if term.removesuffix("s").isupper() else term
 
 

@@ -1,1 +1,1 @@
-"""A first model of a handbook from its words alone: who and what acts in its rules, and how they are related."""
+"""The handbook job: the entities that act in the rules of a handbook, and the relationships between them."""

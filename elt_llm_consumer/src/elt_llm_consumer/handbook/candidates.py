@@ -1,4 +1,4 @@
-"""Candidate entities: what the texts define, what they write with a capital, and what acts in rules."""
+"""Find candidate entities: terms that the texts define, capitalized names, and nouns that act in rules."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
@@ -39,7 +39,7 @@ _NUMBERED = re.compile(r"(?:^|\s)[A-Z]?\d[\d.]{0,10}$")
 
 @dataclass
 class PhraseUses:
-    """How often and how sentences use a phrase; the same sentence in several documents counts once."""
+    """Counts of the uses of a phrase in sentences. Equal sentences of several documents count once."""
 
     written: Counter[str] = field(default_factory=Counter)
     capital: int = 0
@@ -47,14 +47,14 @@ class PhraseUses:
     acting: int = 0
     acted_on: int = 0
     determined: int = 0
-    """Times an article or the like comes before the phrase: before a verb none does."""
+    """The number of uses after an article or another determiner, which never precedes a verb."""
     whole: int = 0
-    """Times the phrase is no part of a longer one; only then `capital` and `small` are counted."""
+    """The number of uses outside longer phrases. Only these uses count for `capital` and `small`."""
 
 
 @dataclass(frozen=True)
 class EntityCandidate:
-    """Something that may be an entity. `names` are its name and other names; `key` is unique."""
+    """A possible entity. `names` are its name and other names; `key` is unique."""
 
     key: str
     name: str
@@ -66,7 +66,7 @@ class EntityCandidate:
 
     @property
     def name_keys(self) -> tuple[str, ...]:
-        """The keys of all names, each once."""
+        """The keys of all names of the candidate, without duplicates."""
         return tuple(dict.fromkeys(map(joined_key, self.names)))
 
 
@@ -78,10 +78,10 @@ class CandidateIndex:
         self._by_key = {key: one for one in reversed(self.candidates) for key in reversed(one.name_keys)}
 
     def of(self, phrase: NounPhrase) -> EntityCandidate | None:
-        """The candidate that a phrase names, by as many of its last words as possible.
+        """Return the candidate that a phrase names by as many of its last words as possible, or None.
 
-        A "Rules Committee" is an entity of its own and no "committee": words in capitals before the name of a
-        candidate count only if the candidate is defined or written with a capital.
+        A "Rules Committee" is a separate entity and not just a "committee". So a capitalized word before the name must
+        not be ignored, unless the candidate is defined or capitalized.
         """
         for number, key in enumerate(_suffix_keys(phrase)):
             one = self._by_key.get(key)
@@ -91,7 +91,7 @@ class CandidateIndex:
         return None
 
     def exactly(self, name: str) -> EntityCandidate | None:
-        """The candidate of that name."""
+        """Return the candidate with this name, or None."""
         return self._by_key.get(joined_key(name))
 
 
@@ -102,7 +102,10 @@ def find_candidates(
     aliases: Aliases,
     settings: HandbookSection,
 ) -> CandidateIndex:
-    """The candidates in order of their names: those defined, then those used most, up to the bound in the settings."""
+    """Return the candidates sorted by name.
+
+    If there are more than the settings allow, defined candidates are kept first, then the most used ones.
+    """
     uses = _count_uses(sentences, in_tables)
     skipped = set(map(joined_key, settings.skip))
     groups = _alias_groups(definitions, aliases)
@@ -117,7 +120,7 @@ def find_candidates(
 
 
 def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhrase]) -> Mapping[str, PhraseUses]:
-    """By key how every phrase is used; in rules every ending of one too."""
+    """Return the uses of every phrase by its key. Subjects and objects of rules also count for every ending."""
     uses: dict[str, PhraseUses] = defaultdict(PhraseUses)
     seen: set[str] = set()
     for phrase in in_tables:
@@ -141,14 +144,14 @@ def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhr
 
 
 def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
-    """Count a phrase as a whole, without adjectives in small letters before capitals."""
+    """Count a whole phrase, without lower-case adjectives before capitalized words."""
     words = phrase.words
     if words[-1].capital:
         while not words[0].capital:
             words = words[1:]
     is_first = words[0] is phrase.words[0] and phrase.first == 0 and not phrase.determined
     if is_first and (len(words) == 1 or words[0].low in _IMPERATIVES or words[0].low.endswith("ing")):
-        return  # the first word of a sentence has a capital anyway, and "See Part B" names no see
+        return  # the first word of a sentence is always capitalized, and "See" in "See Part B" is a verb
     one = uses[_key(tuple(word.written for word in words))]
     named = all(word.capital for word in words if word.low not in NAME_PREPOSITIONS)
     one.capital += named
@@ -159,7 +162,7 @@ def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
 
 
 def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
-    """Keys of the phrase and of its endings, the longest first; a name with "of" or "for" has no endings."""
+    """Yield the keys of the phrase and its endings, longest first. A name with "of" or "for" has no endings."""
     written = tuple(word.written for word in phrase.words)
     for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])
@@ -171,7 +174,7 @@ def _key(words: tuple[str, ...]) -> str:
 
 
 def _alias_groups(definitions: Sequence[Definition], aliases: Aliases) -> Mapping[str, tuple[str, ...]]:
-    """All other names of a name by its key."""
+    """Return all names of the same entity, by the key of each name."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for group in (*(definition_names(one) for one in definitions), *aliases.groups):
         for name in group:
@@ -206,7 +209,7 @@ def _used_candidates(
 
 
 def _may_be_name(name: str, one: PhraseUses) -> bool:
-    """Whether a phrase is neither a date, nor the number of a rule, nor an activity."""
+    """Return whether a phrase is neither a date, nor the number of a rule, nor an activity."""
     words = [word.casefold() for word in name.split()]
     if words[0] in PLAIN_ADJECTIVES or not CALENDAR.isdisjoint(words) or not any(map(str.isalpha, name)):
         return False
@@ -217,7 +220,7 @@ def _may_be_name(name: str, one: PhraseUses) -> bool:
 def _candidate_reason(
     name: str, one: PhraseUses, settings: HandbookSection, kinds: KindWords
 ) -> CandidateReason | None:
-    """The reason why a phrase is a candidate: capitals, what it does, or how often it is used; None without any."""
+    """Return why a phrase is a candidate: capitals, its role in rules, or its frequency; None if it is not one."""
     many = len(name.split()) > 1
     acts = one.acting + one.acted_on
     named = one.capital >= _CAPITAL_SHARE * (one.capital + one.small) and (many or acts > 0)
@@ -237,7 +240,7 @@ def _names(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, PhraseUses]) -> list[EntityCandidate]:
-    """One candidate for each entity: a draft that is another name of an earlier one adds its uses to that one."""
+    """Merge the drafts that name the same entity, and add up their uses."""
     found: dict[str, EntityCandidate] = {}
     known: dict[str, str] = {}
     for one in drafts:
@@ -255,7 +258,7 @@ def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, Phra
 
 
 def _usual_spelling(written: Counter[str]) -> str:
-    """The most frequent spelling, in the singular where that is not rare; then in alphabetical order."""
+    """Return the most frequent spelling, preferring the singular if it is not rare; ties are sorted by alphabet."""
     capital = [form for form in written if form[:1].isupper()]
     if sum(written[form] for form in capital) >= _CAPITAL_SHARE * written.total():
         written = Counter({form: written[form] for form in capital})

@@ -1,4 +1,4 @@
-"""The handbook job: candidate entities and their relationships as rows, from the texts alone."""
+"""Run the handbook job: make rows of candidate entities and their relationships from the texts."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _REASON_NOTES: Mapping[CandidateReason, str] = {
 
 
 def candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[str, Cell]:
-    """The cells that the texts give for a candidate; `in_model` only where the job has a model, `description` never."""
+    """Return the cells of a candidate except `description`; `in_model` is present only if the job has a model."""
     statements = model.statements(candidate)
     kind = model.kinds[candidate.key]
     cells = {
@@ -87,7 +87,7 @@ def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement]
 
 
 def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
-    """The sections that name a candidate, in order, with the first statement in each."""
+    """Return the cell with the sections that mention a candidate, and the first statement of each section."""
     by_section: dict[str, Evidence] = {}
     for one in statements:
         if one.section:
@@ -124,7 +124,7 @@ def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
 
 
 class CandidateTask(RowTask):
-    """One candidate. Only its description is written by a model, and only where the job asks for one."""
+    """Makes the row of one candidate. A model writes only the description, if the settings request one."""
 
     table = CANDIDATE_TABLE
 
@@ -134,7 +134,7 @@ class CandidateTask(RowTask):
         self._model, self._writer, self._candidate = model, writer, candidate
 
     def material(self) -> RowMaterial:
-        """The cells of the candidate, and the statements that a model may describe it from."""
+        """Return the cells of the candidate, and the statements for its description."""
         cells = candidate_cells(self._model, self._candidate)
         facts, prompt = self._facts(), ""
         if self._writer is not None:
@@ -143,7 +143,7 @@ class CandidateTask(RowTask):
         return RowMaterial(inputs, (prompt,) if prompt else (), (cells, facts))
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """The row; the model's text is checked against the statements in its prompt."""
+        """Make the row. The text of the model is checked against the statements in the prompt."""
         gathered: tuple[dict[str, Cell], FieldFacts] = material.gathered
         cells, facts = dict(gathered[0]), gathered[1]
         if self._writer is not None:
@@ -165,7 +165,7 @@ class CandidateTask(RowTask):
 
 
 class RelationTask(RowTask):
-    """One relationship with all sentences that state it. No model is asked about it."""
+    """Makes the row of one relationship with all sentences that state it, without a model."""
 
     table = RELATIONSHIP_TABLE
 
@@ -176,13 +176,13 @@ class RelationTask(RowTask):
         self._relation, self._most = relation, model.section.evidence
 
     def material(self) -> RowMaterial:
-        """The cells of the relationship."""
+        """Return the cells of the relationship."""
         cells = self._cells()
         inputs = {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
         return RowMaterial(inputs, (), cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """The row as it was gathered."""
+        """Return the row with the gathered cells."""
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
     def _cells(self) -> dict[str, Cell]:
@@ -202,7 +202,7 @@ class RelationTask(RowTask):
         }
 
     def _verb(self, surest: Sequence[RelationStatement]) -> Cell:
-        """The verb; inferred where the subject of every sentence is "it", which the sentence before names."""
+        """Return the cell of the verb. The verdict is `inferred` if the subject of the best sentence is "it"."""
         verb, best = self._relation.verb, surest[0]
         places = tuple(one.evidence for one in surest)
         if best.again:
@@ -212,12 +212,12 @@ class RelationTask(RowTask):
 
 
 def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
-    """The kind of a candidate as a word; "unknown" without one."""
+    """Return the kind of a candidate as a word; "unknown" without a kind."""
     return str(model.kinds[candidate.key].value or UNKNOWN_KIND)
 
 
 def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement], most: int) -> Cell:
-    """The modalities or counts of a relationship, each with at most `most` of the statements that have it."""
+    """Return the cell with the modalities or counts of a relationship, each with at most `most` statements."""
     if not values:
         return absent_cell("The sentences do not specify it.")
     by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}
@@ -230,25 +230,23 @@ def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement
 
 
 class HandbookJob:
-    """Models who and what acts in the rules of the texts, and on what; the texts are read once."""
+    """Finds the entities that act in the rules of the texts, and their relationships. The texts are read once."""
 
     kind = "handbook"
 
     def __init__(self, context: JobContext) -> None:
         """Raises UsageError if the job names no texts."""
         if not context.corpus.documents:
-            raise UsageError(
-                "A handbook job needs texts to read.", hint=f"Give sources.handbook in {context.file.path}"
-            )
+            raise UsageError("A handbook job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
         self._context = context
         self._model = HandbookModel(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Candidates by name, then relationships by source, verb and target."""
+        """Return the tasks of the candidates by name, then those of the relationships by source, verb and target."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """The two tables, and the number of candidates of each kind."""
+        """Return a result with the tables of candidates and relationships, and counts."""
         candidates = tuple(row for row in rows if "kind" in row.cells)
         relationships = tuple(row for row in rows if "kind" not in row.cells)
         topics = self._model.section.topics

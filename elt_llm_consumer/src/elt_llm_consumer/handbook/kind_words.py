@@ -1,6 +1,6 @@
-"""Last words of names that show the kind of thing, in English and German.
+"""List the last words of names that determine the kind of thing, in English and German.
 
-A job file adds to them under `handbook: kinds`.
+A job file adds further words under `handbook: kinds`.
 """
 
 import tomllib
@@ -19,17 +19,17 @@ PERSONAL_VERBS: Final = frozenset(_WORDS["personal_verbs"].split())
 
 
 class KindWords:
-    """Finds the kind of thing by the last words of its name."""
+    """Finds the kind of a thing by the last words of its name."""
 
     def __init__(self, kinds: Mapping[EntityKind, Iterable[str]]) -> None:
-        """`kinds` take precedence over the words that ship."""
+        """`kinds` take precedence over the shipped words."""
         self._by_key: dict[str, EntityKind] = {}
         for kind, heads in (*kinds.items(), *KIND_WORDS.items()):
             for head in heads:
                 self._by_key.setdefault(joined_key(head), kind)
 
     def of(self, name: str) -> tuple[EntityKind, str] | None:
-        """The kind and the words that show it; for "Register of Interests" the word before "of"."""
+        """Return the kind and the deciding words, or None. In "Register of Interests", the word before "of" decides."""
         words = name.replace("-", " ").split()
         joined = next((number for number, word in enumerate(words) if number and word in NAME_PREPOSITIONS), len(words))
         for number in range(joined):

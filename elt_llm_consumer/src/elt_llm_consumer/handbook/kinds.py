@@ -1,4 +1,4 @@
-"""The kind of a candidate: by its definition, by the last word of its name, or by what it does."""
+"""Find the kind of a candidate by its definition, by the last word of its name, or by its acts."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ _PARTS = frozenset("kind type form sort set group collection series".split())
 
 @dataclass(frozen=True)
 class Genus:
-    """The kind of thing that a definition names: "person" in "The person who keeps ..."."""
+    """The kind of thing (genus) that a definition names: "person" in "The person who keeps ..."."""
 
     definition: Definition
     words: str
     first: str
     """The first word of the definition, such as "anyone"."""
     many: bool = False
-    """Whether the definition names several: "The directors who ..."."""
+    """Whether the definition names several things: "The directors who ..."."""
 
 
 class KindClassifier:
@@ -42,11 +42,11 @@ class KindClassifier:
         kinds: Mapping[EntityKind, Iterable[str]],
         acts: Mapping[str, Sequence[ParsedSentence]],
     ) -> None:
-        """`acts` are, by key of a candidate, the sentences in which it does what only people do."""
+        """`acts` are the sentences in which a candidate does what only people do, by the key of the candidate."""
         self._index, self._words, self._acts = index, KindWords(kinds), acts
 
     def cell(self, candidate: EntityCandidate) -> Cell:
-        """The kind with its reason: found by a definition, inferred from name or acts, else absent."""
+        """Return the cell with the kind: found by a definition, inferred from the name or the acts, or absent."""
         return (
             self._by_definition(candidate)
             or self._by_name(candidate)
@@ -55,7 +55,7 @@ class KindClassifier:
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
-        """The kind of thing in a definition of the candidate that is itself a candidate."""
+        """Return the genus in a definition of the candidate and the candidate that this genus names, or None."""
         for genus in _definition_genera(candidate):
             other = self._index.exactly(genus.words) or self._by_ending(genus.words)
             if other is not None and other.key != candidate.key:
@@ -88,7 +88,7 @@ class KindClassifier:
         return self._words.of(genus.words) or self._words.of(genus.first)
 
     def _plain_kind(self, candidate: EntityCandidate) -> tuple[EntityKind, str] | None:
-        """The kind of another candidate by the words of its definition or of its name."""
+        """Return the kind of a candidate only by the words of its definitions or of its name."""
         matches = map(self._kind_of, _definition_genera(candidate))
         return next(filter(None, matches), None) or self._words.of(candidate.name)
 
@@ -116,7 +116,7 @@ def _of_several(kind: EntityKind) -> EntityKind:
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
-    """By key of a candidate the different sentences in which it does what only people do."""
+    """Return the distinct sentences in which a candidate does what only people do, by the key of the candidate."""
     acts: dict[str, dict[str, ParsedSentence]] = {}
     for sentence in sentences:
         for clause in sentence.clauses:
@@ -128,7 +128,7 @@ def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) ->
 
 
 def _definition_genera(candidate: EntityCandidate) -> Iterator[Genus]:
-    """The kind of thing in each definition of a candidate, but for definitions that only refer elsewhere."""
+    """Yield the genus of each definition of a candidate, except definitions that only refer elsewhere."""
     for one in candidate.definitions:
         if one.refers_to or one.pattern == "abbreviation":
             continue

@@ -1,4 +1,4 @@
-"""Everything that a handbook job finds: candidates, kinds, duties and relationships, each computed once."""
+"""Compute the candidates, kinds, duties and relationships of a handbook job, each of them once."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -19,7 +19,7 @@ from elt_llm_consumer.names.names import Names, is_german
 
 
 class HandbookModel:
-    """Candidates, their kinds, duties and relationships, and the entities of the model that they are."""
+    """The candidates with their kinds, duties and relationships, and the matching entities of the model."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -27,12 +27,12 @@ class HandbookModel:
         self._glossary = context.file.spec.glossary
 
     def prepare(self) -> None:
-        """Compute everything now, before several threads gather rows at once."""
+        """Compute all cached values before several threads use them at once."""
         _ = self.relations, self.duties, self._mentions, self._joined
 
     @cached_property
     def candidates(self) -> Sequence[EntityCandidate]:
-        """The candidates about the topics, by name."""
+        """The candidates about the topics, sorted by name."""
         if not self.section.topics:
             return self._index.candidates
         named = {
@@ -48,7 +48,7 @@ class HandbookModel:
 
     @cached_property
     def kinds(self) -> Mapping[str, Cell]:
-        """The kind of each candidate by its key."""
+        """The cell with the kind of each candidate, by the key of the candidate."""
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
@@ -60,11 +60,11 @@ class HandbookModel:
 
     @cached_property
     def duties(self) -> Mapping[str, Sequence[Duty]]:
-        """Terms of reference by the key of a candidate."""
+        """The duties and powers of each candidate, by the key of the candidate."""
         return DutyFinder(self._index, self.section.duty_words).find(self._on_topic)
 
     def statements(self, candidate: EntityCandidate) -> Sequence[MentionStatement]:
-        """The statements that name a candidate other than as part of a longer name."""
+        """Return the statements that mention a candidate other than as part of a longer name."""
         return [
             one
             for one in self._mentions.of(candidate.key)
@@ -72,7 +72,7 @@ class HandbookModel:
         ]
 
     def entity_of(self, candidate: EntityCandidate) -> JoinPair | None:
-        """The entity of the model that a candidate is."""
+        """Return the pair of a candidate and its entity in the model, or None."""
         return self._joined.of_left(candidate.key)
 
     @cached_property
@@ -99,7 +99,7 @@ class HandbookModel:
 
     @cached_property
     def _mentions(self) -> MentionIndex:
-        """Mentions by the keys of candidates, whose names are aliases of the keys."""
+        """The mentions by candidate key. The names of a candidate are aliases of its key."""
         candidates = self._index.candidates
         groups = Aliases(tuple((one.key, *one.names) for one in candidates))
         german = is_german([one.name for one in candidates])

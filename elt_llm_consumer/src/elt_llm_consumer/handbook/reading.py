@@ -1,4 +1,4 @@
-"""The sentences of a handbook, parsed; limited to topics where the job names some."""
+"""Parse the sentences of a handbook, limited to topics if the job lists topics."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ _NO_VERBS = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """The words text[start:end] of a document, parsed. `before` is the sentence before it in the same paragraph."""
+    """A parsed sentence: text[start:end] of a document. `before` is the previous sentence of the paragraph."""
 
     document: CorpusDocument = field(repr=False)
     start: int
@@ -55,20 +55,20 @@ class ParsedSentence:
 
     @property
     def section(self) -> str:
-        """Headings above the sentence, joined by ' > '; empty above the first."""
+        """The headings above the sentence, joined by ' > '; empty before the first heading."""
         return self.document.outline.section_at(self.start) or ""
 
     def evidence(self, score: float) -> Evidence:
-        """The whole sentence as evidence."""
+        """Return the whole sentence as evidence."""
         return self.document.evidence(self.start, self.end, score)
 
     def with_before(self, score: float) -> Evidence:
-        """The sentence and the one before it, which names what "it" means."""
+        """Return the sentence and the previous sentence, to which "it" refers, as evidence."""
         start = self.before.start if self.before else self.start
         return self.document.evidence(start, self.end, score)
 
     def subjects_of(self, clause: SentenceClause) -> tuple[NounPhrase, ...]:
-        """The subjects of a clause; for "it" the only subject of the sentence before, if that has one."""
+        """Return the subjects of a clause. For "it", return the only subject of the previous sentence, if any."""
         if not clause.again:
             return clause.subjects
         first = self.before.clauses[:1] if self.before else ()
@@ -77,7 +77,7 @@ class ParsedSentence:
 
 
 def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[ParsedSentence]:
-    """Every sentence and list item of the texts in order, parsed with the verbs that the texts themselves show."""
+    """Parse every sentence and list item in order, with the shipped verbs and verbs learned from the texts."""
     pieces = [
         (document, piece)
         for document in corpus.documents
@@ -104,7 +104,7 @@ def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[ParsedSent
 
 
 def names_in_tables(corpus: Corpus, glossary: GlossarySection) -> list[NounPhrase]:
-    """The names in capitals that fill a table cell: "Case File" in a row of a retention schedule."""
+    """Return the capitalized names that fill a table cell: "Case File" in a row of a retention schedule."""
     return [
         phrase
         for document in corpus.documents
@@ -132,7 +132,7 @@ def _words(document: CorpusDocument, piece: TextPiece) -> list[SentenceWord]:
 
 
 def _learned_verbs(sentences: Sequence[Sequence[SentenceWord]]) -> list[str]:
-    """Words between a modal verb and an object, which are verbs even if they are unknown."""
+    """Return the words that occur between a modal verb and an object, which must be verbs."""
     counted: Counter[str] = Counter()
     for words in sentences:
         for number in range(1, len(words) - 1):
@@ -144,10 +144,14 @@ def _learned_verbs(sentences: Sequence[Sequence[SentenceWord]]) -> list[str]:
 
 
 class TopicFilter:
-    """Keeps the sentences that name a topic, are under a heading that does, or in a chunk that a search returned."""
+    """Keeps the sentences about topics.
+
+    A sentence is about a topic if the sentence or its heading names the topic, or if a search for the topic returns the
+    chunk of the sentence.
+    """
 
     def __init__(self, topics: Sequence[str], engine: Engine | None, chunks: int) -> None:
-        """`chunks` is how many are searched for each topic. Raises RetrievalError if a search fails."""
+        """`chunks` is the number of chunks to retrieve for each topic. Raises RetrievalError if a search fails."""
         self._topics = tuple(topic.strip() for topic in topics if topic.strip())
         stems = [re.escape(topic.removesuffix("s")) for topic in self._topics]
         self._named = re.compile(rf"(?<!\w)(?:{'|'.join(stems)})(?:s|es|en)?(?!\w)", re.IGNORECASE)
@@ -158,7 +162,7 @@ class TopicFilter:
                     self._spans.setdefault((chunk.collection, chunk.source_id), []).append(chunk.span)
 
     def keep(self, sentences: Iterable[ParsedSentence]) -> list[ParsedSentence]:
-        """The sentences about the topics in their order; all if there are no topics."""
+        """Return the sentences about the topics, in order; all sentences if there are no topics."""
         return [one for one in sentences if self._is_about(one)] if self._topics else list(sentences)
 
     def _is_about(self, sentence: ParsedSentence) -> bool:

@@ -1,4 +1,4 @@
-"""Relationships between candidates, and the duties of roles and bodies, with the sentences that state them."""
+"""Find the relationships between candidates, and the duties of roles and organisations, with their sentences."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _AFTER_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "m
 _AFTER_VERB = _AFTER_OBJECT | {"for", "under", "through", "into", "über", "für"}
 _CLAUSE_SCORE, _PRONOUN_SCORE, _PHRASE_SCORE = 0.9, 0.7, 0.75
 _NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})
-# Verbs that explain words, or state nothing that lasts.
+# Verbs that explain words, or state no permanent relationship.
 _EMPTY = frozenset({"include", "mean", "refer", "say", "show", "see", "need", "want"})
 _NEGATED: Mapping[Modality, Modality] = {
     "may": "may not",
@@ -29,7 +29,7 @@ _NEGATED: Mapping[Modality, Modality] = {
 
 @dataclass(frozen=True)
 class RelationStatement:
-    """One sentence that states a relationship; `count` is how many targets, if the sentence has it."""
+    """A sentence that states a relationship. `count` is the number of targets in words, if the sentence has one."""
 
     source: EntityCandidate
     verb: str
@@ -39,12 +39,12 @@ class RelationStatement:
     evidence: Evidence
     score: float
     again: bool = False
-    """Whether the source is "it" or "they" in the sentence, and named in the one before."""
+    """Whether the sentence calls the source "it" or "they", so that only the previous sentence names the source."""
 
 
 @dataclass
 class CandidateRelation:
-    """A relationship with every sentence that states it, each once."""
+    """A relationship with all distinct sentences that state the relationship."""
 
     source: EntityCandidate
     verb: str
@@ -53,7 +53,7 @@ class CandidateRelation:
 
     @property
     def key(self) -> str:
-        """The key of the relationship, the same in every run."""
+        """The key of the relationship, which is the same in every run."""
         return f"{self.source.key}/{self.verb.replace(' ', '-')}/{self.target.key}"
 
 
@@ -64,7 +64,7 @@ class RelationFinder:
         self._index, self._kinds = index, kinds
 
     def find(self, sentences: Iterable[ParsedSentence]) -> list[CandidateRelation]:
-        """The relationships in order of source, verb and target."""
+        """Return the relationships in order of source, verb and target."""
         relations: dict[str, CandidateRelation] = {}
         stated = (one for sentence in sentences for one in self._in_sentence(sentence))
         for statement in (*self._in_definitions(), *stated):
@@ -108,7 +108,7 @@ class RelationFinder:
                 yield RelationStatement(source, verb, to, modality, count, evidence, score, clause.again)
 
     def _in_phrases(self, sentence: ParsedSentence) -> Iterator[RelationStatement]:
-        """Such as "chair of each committee", "the club's secretary", "person appointed by the Board"."""
+        """Yield relationships within phrases, such as "chair of each committee" and "the club's secretary"."""
 
         def statement(
             source: EntityCandidate, verb: str, target: EntityCandidate, count: str = ""
@@ -134,7 +134,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """The verb as written between two names, the target, and whether the target is who acts."""
+    """Yield the verb with its preposition, the target, and whether the target acts."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return
@@ -168,7 +168,7 @@ def _objects(clause: SentenceClause, number: int) -> Iterator[tuple[str, VerbTar
 
 
 def _target_count(phrase: NounPhrase) -> str:
-    """How many targets, if the phrase has a quantity: "each", "one or more", "nine"."""
+    """Return the quantity of a phrase, such as "each", "one or more" or "nine"; empty without a quantity."""
     parts = phrase.count.split() if phrase.count not in _NOT_COUNTED else ()
     is_quantity = any(part in QUANTIFIERS or part.isdigit() or part in {"least", "most"} for part in parts)
     return phrase.count if is_quantity else ""
@@ -181,17 +181,17 @@ _STATES = frozenset({"be", "have", "become", "include", "consist"})
 
 @dataclass(frozen=True)
 class Duty:
-    """One statement of what a candidate has to do or may do, with its evidence."""
+    """A statement of what a candidate must or may do, with its evidence."""
 
     text: str
     evidence: Evidence
 
 
 class DutyFinder:
-    """Finds the statements in which a candidate acts, and the lists under "The duties of X are:"."""
+    """Finds the statements in which a candidate acts, and the list items under "The duties of X are:"."""
 
     def __init__(self, index: CandidateIndex, duty_words: Sequence[str]) -> None:
-        """`duty_words` head a list of duties, such as "duties" in "The duties of the Board are:"."""
+        """`duty_words` introduce a list of duties, such as "duties" in "The duties of the Board are:"."""
         self._index = index
         self._headed = re.compile(
             rf"\b(?:{'|'.join(map(re.escape, sorted(duty_words, key=len, reverse=True)))})"
@@ -200,7 +200,7 @@ class DutyFinder:
         )
 
     def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, list[Duty]]:
-        """By key of a candidate its duties and powers in order of the texts, the same words once."""
+        """Return the distinct duties and powers of each candidate in order of the texts, by candidate key."""
         found: dict[str, dict[str, Duty]] = {}
         for number, sentence in enumerate(sentences):
             for candidate, score in self._acting(sentence):
@@ -209,7 +209,10 @@ class DutyFinder:
         return {key: list(duties.values()) for key, duties in found.items()}
 
     def _acting(self, sentence: ParsedSentence) -> Iterable[tuple[EntityCandidate, float]]:
-        """Each candidate with duties in a sentence: its subjects, or whose duties it or its heading announces."""
+        """Return each candidate with duties in a sentence, with a score.
+
+        These are the subjects of the sentence, and the candidate whose duties the sentence or its heading announces.
+        """
         announcement = sentence.text if sentence.text.endswith(":") else sentence.section.rsplit(" > ", 1)[-1]
         headed = self._whose(announcement)
         by_key: dict[str, tuple[EntityCandidate, float]] = {headed.key: (headed, _LISTED_DUTY_SCORE)} if headed else {}
@@ -233,7 +236,7 @@ class DutyFinder:
 
 
 def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> Iterable[Duty]:
-    """The duties of each list item after a sentence that ends in a colon, else the one of the sentence."""
+    """Return a duty for each list item after a sentence that ends in a colon, else one duty for the sentence."""
     items = list(takewhile(lambda one: one.item and one.document is sentence.document, following))
     if items and sentence.text.endswith(":"):
         return [Duty(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]

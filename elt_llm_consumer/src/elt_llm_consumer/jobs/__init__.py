@@ -1,1 +1,1 @@
-"""The inputs of a job: its file, settings, texts and tasks."""
+"""The inputs of a job: the job file, the settings, the texts and the tasks."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobContext:
-    """All inputs of a job; they do not change during a run."""
+    """All inputs of a job. The inputs do not change during a run."""
 
     file: JobFile
     settings: Settings
@@ -45,13 +45,13 @@ class JobContext:
     aliases: Aliases
     embedding: EmbeddingModel
     engine: Engine | None = None
-    """Searches the texts of the corpus, in the same generations; None if the job reads no texts."""
+    """The search engine over the generations of the corpus; None if the job reads no texts."""
     llm: "LLM | None" = None
-    """Writes and cleans up text; None if only rules and quotes are used."""
+    """The language model that writes and cleans up text; None if the job uses only rules and quotes."""
     generations: tuple[str, ...] = ()
-    """Identity of every generation, in the order of the sources."""
+    """The identity of every generation, in the order of the sources."""
     engines: Mapping[str, Engine] = field(default_factory=dict)
-    """Engines of other profiles that fields name, by profile."""
+    """The search engines of the other profiles that fields name, by profile."""
 
 
 class OpenJob(Closeable):
@@ -69,7 +69,7 @@ class OpenJob(Closeable):
 def open_job(
     file: JobFile, loaded: LoadedSettings, *, embedding: EmbeddingModel | None = None, llm: "LLM | None" = None
 ) -> OpenJob:
-    """Open all inputs of a job; `embedding` and `llm` default to those of the settings.
+    """Open all inputs of a job; `embedding` and `llm` default to the models of the settings.
 
     Raises UsageError, UnknownCollection, SettingsError, FingerprintMismatch, CorruptIndex, ModelError.
     """
@@ -132,7 +132,7 @@ def _open_field_engines(
 
 
 class _StructuredSources:
-    """Opens the collections of model and inventory, and records their generations."""
+    """Opens the collections of the model and the inventory, and records their generations."""
 
     def __init__(self, store: Store, opened: ExitStack) -> None:
         self._store, self._opened = store, opened
@@ -151,7 +151,7 @@ class _StructuredSources:
 
 
 def job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
-    """The settings of the job's profile, without a language model if the job uses none."""
+    """Return the settings of the job's profile, without a language model if the job uses none."""
     running = file.spec.running
     settings = load_profile(running.profile, loaded).apply_to(loaded.settings)
     if running.use_model == "auto":
@@ -160,7 +160,7 @@ def job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_aliases(file: JobFile, loaded: LoadedSettings) -> Aliases:
-    """The aliases of the configuration and of the job; a job's group for an existing name is a second group."""
+    """Return the aliases of the configuration, followed by the aliases of the job."""
     known = load_aliases(loaded)
     given = file.spec.sources.aliases
     if given is None:

@@ -1,4 +1,4 @@
-"""The texts, the enterprise model and the inventory of a job, as of its start."""
+"""Read the texts, the enterprise model and the inventory of a job when the job starts."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -30,11 +30,11 @@ class CorpusDocument:
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
-        """Sentences, list items, table rows and headings in order, as spans of `text`."""
+        """The sentences, list items, table rows and headings in order, as spans of `text`."""
         return tuple(split_pieces(self.text, [section.title for section in self.outline.sections]))
 
     def evidence(self, start: int, end: int, score: float, about: str = "") -> Evidence:
-        """Return text[start:end] without surrounding white space as evidence. Raises ValueError if it is empty.
+        """Return text[start:end] without surrounding white space as evidence. Raises ValueError if no text is left.
 
         `score`, 0 to 1, is how well the quote supports its value.
         """
@@ -42,7 +42,7 @@ class CorpusDocument:
         start += len(quote) - len(quote.lstrip())
         quote = quote.strip()
         if not quote:
-            raise ValueError(f"there is no text at {start}:{end} of {self.source}")
+            raise ValueError(f"the span {start}:{end} of {self.source} contains no text")
         return Evidence(
             collection=self.collection,
             source=self.source,
@@ -66,16 +66,16 @@ class Corpus:
         self._by_id = {(one.collection, one.document_id): one for one in self.documents}
 
     def document(self, collection: str, document_id: str) -> CorpusDocument | None:
-        """The document, or None if it does not exist."""
+        """Return the document with this id, or None if the corpus has none."""
         return self._by_id.get((collection, document_id))
 
     @cached_property
     def parts(self) -> Mapping[str, CorpusDocument]:
-        """Parts of files, such as fact sheets, by their name in the file: `#entity/1f0c`."""
+        """The documents that are parts of files, such as fact sheets, by part name: `#entity/1f0c`."""
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
 
     def holds(self, evidence: Evidence) -> bool:
-        """Whether the quote is at its span in the current document."""
+        """Return whether the current document has the quote at the same span and on the same page."""
         document = self.document(evidence.collection, evidence.document_id)
         start, end = evidence.span
         return (
@@ -87,12 +87,12 @@ class Corpus:
 
 
 def read_corpus(generations: Sequence[Generation]) -> Corpus:
-    """Read all documents of these generations with their texts; parts of files, such as fact sheets, are documents."""
+    """Read all documents of these generations, including parts of files such as fact sheets, with their texts."""
     return Corpus([document for generation in generations for document in _read_documents(generation)])
 
 
 def quote_hash(quote: str) -> str:
-    """SHA-256 of a quote, 64 hex digits."""
+    """Return the SHA-256 of a quote as 64 hex digits."""
     return hashlib.sha256(quote.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -127,11 +127,17 @@ class ModelSource:
     corpus: Corpus = field(repr=False)
 
     def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """The model's sentence about an entity, or `words` of it, as evidence; none without its document."""
+        """Return the model's sentence about an entity as evidence, or only `words` of that sentence.
+
+        The result is empty if the corpus has no document of the entity.
+        """
         return _part_evidence(self.corpus, _ENTITY + entity.id, words, score)
 
     def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """The model's sentence about a relationship, or `words` of it, as evidence; none without its document."""
+        """Return the model's sentence about a relationship as evidence, or only `words` of that sentence.
+
+        The result is empty if the corpus has no document of the relationship.
+        """
         return _part_evidence(self.corpus, _RELATIONSHIP + relationship.id, words, score)
 
 
@@ -143,12 +149,15 @@ class InventorySource:
     corpus: Corpus = field(repr=False)
 
     def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """The inventory's sentence about a fact sheet, or `words` of it, as evidence; none without its document."""
+        """Return the inventory's sentence about a fact sheet as evidence, or only `words` of that sentence.
+
+        The result is empty if the corpus has no document of the fact sheet.
+        """
         return _part_evidence(self.corpus, _FACT_SHEET + sheet.id, words, score)
 
 
 def read_model_source(generation: Generation) -> ModelSource:
-    """Return the model of a collection. Raises UsageError if there is none or more than one."""
+    """Return the model of a collection. Raises UsageError unless the collection has exactly one model."""
     value = _single_artefact(generation, "enterprise_model", "an enterprise model", "model")
     return ModelSource(EnterpriseModel.from_json(value), read_corpus([generation]))
 
@@ -156,8 +165,8 @@ def read_model_source(generation: Generation) -> ModelSource:
 def read_inventory(generations: Sequence[Generation]) -> InventorySource:
     """Return the inventory of the first collection, with the documents of all of them.
 
-    An inventory split by type is complete in each of its collections; only its documents are distributed. Raises
-    UsageError as `read_model_source` does.
+    If an inventory was split by type, each collection stores the complete inventory and a part of the documents.
+    Raises UsageError unless the first collection has exactly one inventory.
     """
     value = _single_artefact(generations[0], "inventory", "an inventory", "inventory")
     return InventorySource(Inventory.from_json(value), read_corpus(generations))

@@ -25,9 +25,9 @@ CONSUMER_FOLDER = "consumer"
 
 
 class ConsumerJob(SettingsSection):
-    """A job file: sources, settings and outputs; a kind of job ignores the sections of other kinds."""
+    """The content of a job file. A job ignores the sections of other kinds of jobs."""
 
-    description: str = Field("", description="The purpose of the job in a sentence.")
+    description: str = Field("", description="The purpose of the job in one sentence.")
     sources: SourcesSection = Field(SourcesSection(), description="Sources of the job.")
     running: RunSection = Field(RunSection(), description="Limits of a run.")
     glossary: GlossarySection = Field(GlossarySection(), description="For elt-llm glossary.")
@@ -39,7 +39,7 @@ class ConsumerJob(SettingsSection):
 
 @dataclass(frozen=True)
 class JobFile:
-    """A loaded job. `name` identifies it; its paths are relative to `folder`."""
+    """A loaded job file. `name` identifies the job; paths in the file are relative to `folder`."""
 
     name: str
     path: Path
@@ -53,14 +53,14 @@ def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -
 
 
 def load_job(path: Path, loaded: LoadedSettings) -> JobFile:
-    """Load a job. Raises SettingsError with the line of each mistake."""
+    """Load a job file. Raises SettingsError with the line of each mistake."""
     spec = read_model(path, ConsumerJob, loaded.project)
     in_folder = path.parent.resolve() == (loaded.config_dir / CONSUMER_FOLDER).resolve()
     return JobFile(path.stem if in_folder else shown_path(path, loaded.project), path, loaded.project, spec)
 
 
 EXAMPLE_ALIASES = "demo_aliases.yaml"
-"""The aliases file of a job, beside the general one in the configuration folder."""
+"""The name of the aliases file of the example jobs, in the configuration folder."""
 
 _HANDBOOK = ["demo", "demo_rules"]
 _ALIASES = f"config/{EXAMPLE_ALIASES}"
@@ -92,7 +92,7 @@ _JOBS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def example_jobs() -> dict[str, str]:
-    """YAML text by path within the configuration's folder."""
+    """Return the YAML text of each example job, by path within the configuration folder."""
     return {
         f"{CONSUMER_FOLDER}/{name}.yaml": model_as_yaml(
             ConsumerJob, {"running": {}, name: {}, **given}, leave_out=_JOBS.keys() - {name}

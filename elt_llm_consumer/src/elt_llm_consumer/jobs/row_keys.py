@@ -1,4 +1,4 @@
-"""Keys of finished rows: hashes of their material, settings, models and program version."""
+"""Compute the keys of stored rows: hashes of material, settings, models and program version."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _LLM_SETTINGS = {"temperature", "top_p", "max_context_tokens", "answer_language"
 
 
 def model_name(context: JobContext) -> str:
-    """The name of the language model in receipts and keys; empty without one."""
+    """Return the name of the language model for receipts and keys; empty if the job uses none."""
     if context.llm is None:
         return ""
     server = model_server_of(context.llm)
@@ -28,9 +28,9 @@ def model_name(context: JobContext) -> str:
 
 
 def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
-    """The settings a row depends on beside its material: those of its kind of job and of the models.
+    """Return the settings of the kind of job and of the models, which a row depends on beside its material.
 
-    Search settings are covered by the chunks found, which are in the material.
+    Search settings are not included, because the material contains the retrieved chunks.
     """
     section = getattr(context.file.spec, kind, None)
     llm = context.settings.llm.model_dump(mode="json", include=_LLM_SETTINGS) if context.llm else {}
@@ -43,7 +43,7 @@ def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
 
 
 class RowKeys:
-    """Hashes the materials of one job with its model and settings."""
+    """Computes the row keys of one job from the material of a row, the model and the settings."""
 
     def __init__(self, context: JobContext, kind: str, recipe: int) -> None:
         self._written_by = f"recipe {recipe}" if context.llm else ""
@@ -55,9 +55,9 @@ class RowKeys:
         }
 
     def of(self, material: RowMaterial) -> str:
-        """SHA-256, 64 hex digits, equal for equal material, settings and model.
+        """Return the SHA-256, as 64 hex digits, of the material, the settings and the model.
 
-        A row without a model costs little, so every version of the program remakes it.
+        The key of a row that no model writes also depends on the source code, because such a row costs little.
         """
         made_by = self._written_by if self._written_by and material.prompts else self._code
         return hash_json(
@@ -66,7 +66,7 @@ class RowKeys:
 
 
 class SourceDocuments:
-    """The documents of a job: texts, model and inventory."""
+    """The documents of the texts, the model and the inventory of a job."""
 
     def __init__(self, context: JobContext) -> None:
         structured = [one.corpus for one in (context.model, context.inventory) if one is not None]
@@ -74,7 +74,7 @@ class SourceDocuments:
 
     @cached_property
     def documents(self) -> dict[tuple[str, str], CorpusDocument]:
-        """All documents by collection and id."""
+        """The documents by collection and document id."""
         return {(it.collection, it.document_id): it for corpus in self.corpora for it in corpus.documents}
 
     @cached_property
@@ -82,9 +82,9 @@ class SourceDocuments:
         return {it.document_id: it for it in self.documents.values()}
 
     def quoted(self, row: Row, material: RowMaterial, *, by_model: bool) -> frozenset[QuotedDocument]:
-        """The documents whose text a row may contain: those of its evidence and those its material names by id.
+        """Return the documents whose text a row may contain: the evidence cites them, or the material has their ids.
 
-        Model output from material without document ids may contain text of any document.
+        If a model wrote the row and the material has no document ids, the result is all documents of all collections.
         """
         cited = {(it.collection, it.document_id, it.document_hash) for it in row.evidence}
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
@@ -106,7 +106,7 @@ def _strings_in(value: object) -> Iterator[str]:
 
 
 def code_hash() -> str:
-    """SHA-256, 64 hex digits, of the source files and word lists that rows depend on: jobs, search and languages."""
+    """Return the SHA-256, as 64 hex digits, of the source files and word lists that rows depend on."""
     digest = hashlib.sha256()
     packages = (Path(elt_llm_query.__file__ or "").parent, Path(languages.__file__).parent)
     for folder in (Path(__file__).parents[1], *packages):

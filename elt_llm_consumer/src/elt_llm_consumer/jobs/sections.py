@@ -1,4 +1,4 @@
-"""The sections of a job file: sources, outputs, run settings, and one section for each kind of job."""
+"""The sections of a job file: the sources, the outputs, the run settings, and one section for each kind of job."""
 
 import tomllib
 from collections.abc import Mapping
@@ -18,14 +18,12 @@ def _listed(section: str, key: str) -> tuple[str, ...]:
 
 
 class SourcesSection(SettingsSection):
-    """Collections of texts, model and inventory. File paths are relative to the folder that holds config/."""
+    """The collections that a job reads. File paths are relative to the folder that contains config/."""
 
     handbook: tuple[str, ...] = Field((), description="Collections with the texts to read.")
     model: str | None = Field(None, description="The collection that holds the enterprise model.")
     inventory: tuple[str, ...] = Field((), description="Collections that hold the inventory.")
-    aliases: str | None = Field(
-        None, description="A file of aliases in the format of config/aliases.yaml, used in addition to it."
-    )
+    aliases: str | None = Field(None, description="A file with further aliases, in the format of config/aliases.yaml.")
     alias_columns: tuple[str, ...] = Field(
         ("Alias", "Aliases", "Synonym", "Synonyms", "Also known as", "Other names", "Acronym"),
         description="Labels of inventory columns that hold other names, separated by semicolons.",
@@ -42,7 +40,7 @@ OutputFormat = Literal["json", "csv", "xlsx", "html", "purview", "openmetadata",
 
 
 class OutputsSection(SettingsSection):
-    """The output files, in one folder and named after the job."""
+    """The settings of the output files, which are in one folder and named after the job."""
 
     folder: str = Field("out", description="Relative to the folder that holds config/; created if missing.")
     formats: tuple[OutputFormat, ...] = Field(
@@ -54,7 +52,7 @@ class OutputsSection(SettingsSection):
 
 
 class RunSection(SettingsSection):
-    """Limits of a run."""
+    """The settings of a run: profile, use of a model, and parallel rows."""
 
     profile: str = Field("default", description="The profile whose retrieval and model settings are used.")
     use_model: Literal["auto", "never"] = Field(
@@ -67,7 +65,7 @@ DefinitionPattern = Literal["table", "list", "sentence", "is", "brackets", "abbr
 
 
 class GlossarySection(SettingsSection):
-    """Settings of a glossary job: where to look for definitions, which to skip, and how to clean their text."""
+    """The settings of a glossary job: where to look for definitions, which to skip, and how to clean their text."""
 
     patterns: tuple[DefinitionPattern, ...] = Field(
         get_args(DefinitionPattern),
@@ -109,7 +107,7 @@ FieldKind = Literal["model", "inventory", "definition", "text"]
 
 
 class CatalogField(SettingsSection):
-    """One field of every entity: the source of its value, and how to recognize it in a text."""
+    """A field that every entity has: the source of its value, and how to recognize the value in a text."""
 
     kind: FieldKind = Field(
         "text",
@@ -156,7 +154,7 @@ class CatalogField(SettingsSection):
 
 
 class CatalogSection(SettingsSection):
-    """Settings of a catalog job."""
+    """The settings of a catalog job."""
 
     fields: Mapping[str, CatalogField | None] = Field(
         {},
@@ -183,12 +181,12 @@ class CatalogSection(SettingsSection):
 
     @field_validator("fields")
     @classmethod
-    def _are_whole(cls, given: Mapping[str, CatalogField | None]) -> Mapping[str, CatalogField | None]:
+    def _check_fields(cls, given: Mapping[str, CatalogField | None]) -> Mapping[str, CatalogField | None]:
         for name, field in given.items():
             if name not in DEFAULT_FIELDS and field is None:
-                raise ValueError(f"there is no shipped field {name!r} to remove")
+                raise ValueError(f"field {name!r} cannot be removed: there is no shipped field of this name")
             if name not in DEFAULT_FIELDS and field and field.kind in {"model", "inventory"} and not field.column:
-                raise ValueError(f"field {name!r} of kind {field.kind} names no column")
+                raise ValueError(f"field {name!r} of kind {field.kind} needs a column")
         return given
 
     def all_fields(self) -> dict[str, CatalogField]:
@@ -204,7 +202,7 @@ class CatalogSection(SettingsSection):
 
 
 class CoverageThresholds(SettingsSection):
-    """Lower bounds of the classes. An ambiguous statement counts half."""
+    """The lower bounds of the coverage classes. An ambiguous statement counts half."""
 
     strong_rules: float = Field(3, ge=0, description="STRONG: minimum number of rules that name the entity.")
     strong_sections: int = Field(3, ge=1, description="STRONG: minimum number of sections with these rules.")
@@ -220,7 +218,7 @@ class CoverageThresholds(SettingsSection):
 
 
 class CoverageSection(SettingsSection):
-    """Settings of a coverage job: what to measure, and the bounds of the classes."""
+    """The settings of a coverage job: what to measure, and the bounds of the classes."""
 
     types: tuple[str, ...] = Field((), description="Types of entities to measure; empty: all.")
     skip: tuple[str, ...] = Field((), description="Names of entities to skip.")
@@ -243,7 +241,7 @@ EntityKind = Literal["role", "organisation", "document", "event", "rule", "proce
 
 
 class HandbookSection(SettingsSection):
-    """Settings of a handbook job: what counts as a candidate, which words decide its kind, and how much is shown."""
+    """The settings of a handbook job: what counts as a candidate, words that decide its kind, and maximum numbers."""
 
     topics: tuple[str, ...] = Field(
         (),

@@ -1,6 +1,6 @@
-"""The kinds of jobs, and one row as a task.
+"""The interfaces of jobs, and of the tasks that make one row each.
 
-Material is gathered first, so that a kept row made from equal material is reused.
+A task gathers its material first, so that a run can reuse a stored row with equal material.
 """
 
 from abc import ABC, abstractmethod
@@ -18,8 +18,8 @@ JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
 class RowMaterial:
     """The material of one row.
 
-    `inputs` is JSON: a row with equal inputs, prompts, model and settings is reused. `prompts` are the prompts for a
-    model, empty without one. `gathered` holds the inputs as Python objects.
+    `inputs` is JSON. A stored row is reused if its inputs, prompts, model and settings are equal. `prompts` are the
+    prompts for a language model, empty if the row needs none. `gathered` holds the inputs as Python objects.
     """
 
     inputs: Mapping[str, Any]
@@ -28,11 +28,11 @@ class RowMaterial:
 
 
 AskModel = Callable[[str], str]
-"""Prompts the language model once and counts the cost. Raises ModelError."""
+"""A function that prompts the language model once and counts the cost. Raises ModelError."""
 
 
 class RowTask(ABC):
-    """One row to make. `key` and `table` identify the row; `group` is its group, outermost first."""
+    """A task that makes one row. `key` and `table` identify the row; `group` lists its groups, outermost first."""
 
     key: str
     name: str
@@ -41,11 +41,11 @@ class RowTask(ABC):
 
     @abstractmethod
     def material(self) -> RowMaterial:
-        """Gather the row's material: cheap, reproducible, and without a model."""
+        """Gather the material of the row quickly, reproducibly and without a model."""
 
     @abstractmethod
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Make the row; `ask` is None without a language model. An EltError fails this row only."""
+        """Make the row. `ask` is None if the job has no language model. An EltError fails only this row."""
 
 
 class BatchJob(Protocol):
@@ -53,10 +53,10 @@ class BatchJob(Protocol):
 
     @property
     def kind(self) -> str:
-        """Such as `glossary`."""
+        """The kind of the job, such as `glossary`."""
 
     def tasks(self) -> Sequence[RowTask]:
-        """The rows to make, in output order."""
+        """Return one task for each row, in output order."""
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Build the tables from the rows; pure and fast."""
+        """Build the tables from the rows, without side effects."""

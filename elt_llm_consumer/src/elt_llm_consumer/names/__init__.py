@@ -1,1 +1,1 @@
-"""Names of things: comparing them, joining lists of them, and finding them in texts."""
+"""Compare names, join lists of names, and find names in texts."""

@@ -1,4 +1,4 @@
-"""One-to-one joins of entities, fact sheets and defined terms: by id, name, alias and likeness, in this order."""
+"""Join entities, fact sheets and defined terms one to one: by id, name, alias and likeness, in this order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,19 +21,19 @@ _ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
 
 @dataclass(frozen=True)
 class NamedItem:
-    """Something to join. `key` is unique in its list; `ids` are those it may have on the other side."""
+    """An item to join. `key` is unique in its list; `ids` are the ids that the item may have on the other side."""
 
     key: str
     name: str
     ids: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
     kind: str = ""
-    """Of equally good partners the one of the same kind wins."""
+    """The kind of the item. Among equally good partners, the join prefers the partner of the same kind."""
 
 
 @dataclass(frozen=True)
 class JoinPair:
-    """Two items that are the same entity. `score` is 1 but for a fuzzy pair; `reason` is for people to read."""
+    """Two items that are the same entity. `score` is less than 1 only for a fuzzy pair; `reason` is a sentence."""
 
     left: str
     right: str
@@ -44,7 +44,7 @@ class JoinPair:
 
 @dataclass(frozen=True)
 class JoinResult:
-    """Each item of either side is in one join, or alone. `near` are pairs to check, too unlike to be joined."""
+    """The result of a join. Each item is in one pair or alone; `near` are similar pairs that were not joined."""
 
     joins: tuple[JoinPair, ...] = ()
     left_alone: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class JoinResult:
     near: tuple[JoinPair, ...] = ()
 
     def of_left(self, key: str) -> JoinPair | None:
-        """The join of an item of the left side."""
+        """Return the pair of the left item with this key, or None if the item is alone."""
         return self._by_left.get(key)
 
     @cached_property
@@ -63,10 +63,10 @@ class JoinResult:
 def join_names(
     left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names, least: float = MIN_LIKENESS
 ) -> JoinResult:
-    """Join two lists, each of which has every key once; their order does not matter.
+    """Join two lists. Keys are unique within a list, and the order of a list does not matter.
 
-    `names` has the aliases; `least`, 0 to 1, is the likeness from which two different names count as the same. Of
-    equally good pairs the one of the same kind wins, then the lesser key.
+    `names` provides the aliases. `least`, 0 to 1, is the likeness from which two different names count as the same.
+    Among equally good pairs, items of the same kind are joined first, then the smaller key.
     """
     by_left, by_right = {one.key: one for one in left}, {one.key: one for one in right}
 
@@ -113,7 +113,7 @@ def _by_id(left: Sequence[NamedItem], right: Sequence[NamedItem]) -> Iterator[Jo
 
 
 def _by_name(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names) -> Iterator[JoinPair]:
-    """Pairs with the same name, or with some name of either in common."""
+    """Yield the pairs of items that have a name or another name in common."""
     known: dict[str, list[tuple[NamedItem, str]]] = defaultdict(list)
     for one in right:
         for form in _name_forms(one, names):
@@ -151,7 +151,7 @@ _MIN_INITIALS, _MAX_INITIALS = 2, 8
 
 
 def entity_items(entities: Iterable[Entity]) -> list[NamedItem]:
-    """Entities of a model by their ids."""
+    """Return the entities of a model as items, whose keys are the ids."""
     return [NamedItem(one.id, one.name, _ids(one), (), one.type) for one in entities]
 
 
@@ -160,12 +160,12 @@ def _ids(one: Entity | FactSheet) -> tuple[str, ...]:
 
 
 def fact_sheet_items(sheets: Iterable[FactSheet], alias_columns: Sequence[str]) -> list[NamedItem]:
-    """Fact sheets of an inventory by their ids; `alias_columns` are the labels of columns with other names."""
+    """Return fact sheets as items, whose keys are the ids; `alias_columns` are the columns with other names."""
     return [NamedItem(one.id, one.name, _ids(one), _other_names(one, alias_columns), one.type) for one in sheets]
 
 
 def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
-    """Defined terms, each once, by their folded names; a short form in a list of them is its long form's."""
+    """Return each defined term once as an item, whose key is the folded name. A short form belongs to its long form."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for definition in definitions:
         term, *others = definition_names(definition)
@@ -176,12 +176,12 @@ def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
 
 
 def term_name_key(term: str) -> str:
-    """The key of a term in a join: its folded words."""
+    """Return the key of a term in a join: the folded words of the term."""
     return " ".join(words(term))
 
 
 def definition_names(definition: Definition) -> tuple[str, ...]:
-    """The term, its abbreviation and its other names; of "AGM: Annual General Meeting" the long form comes first."""
+    """Return the names that a definition gives; of "AGM: Annual General Meeting" the long form comes first."""
     initials = "".join(word[0] for word in words(definition.text))
     short, folded = definition.term, "".join(words(definition.term))
     likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in _likely_initials(initials)
@@ -193,7 +193,7 @@ def definition_names(definition: Definition) -> tuple[str, ...]:
 def collect_aliases(
     aliases: Aliases, sheets: Iterable[FactSheet], alias_columns: Sequence[str], definitions: Iterable[Definition]
 ) -> Aliases:
-    """The aliases that are configured, those in columns of the inventory, and the abbreviations in the texts."""
+    """Return the configured aliases, the other names in the inventory, and the abbreviations in the texts."""
     groups: dict[tuple[str, ...], None] = dict.fromkeys(aliases.groups)
     for sheet in sheets:
         if others := _other_names(sheet, alias_columns):
@@ -211,5 +211,5 @@ def _other_names(sheet: FactSheet, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _likely_initials(initials: str) -> set[str]:
-    """Initials, with any one of them left out: "FPD" leaves out an "and"."""
+    """Return the initials, and the initials without any one letter: "FPD" omits the letter of an "and"."""
     return {initials, *(initials[:place] + initials[place + 1 :] for place in range(1, len(initials)))}

@@ -16,7 +16,7 @@ _SURE, _UNSURE = 1.0, 0.5
 
 @dataclass(frozen=True)
 class MentionStatement:
-    """A sentence, list item or table row that names something."""
+    """A sentence, list item or table row that mentions the name `name`."""
 
     document: CorpusDocument
     piece: TextPiece
@@ -25,46 +25,46 @@ class MentionStatement:
 
     @property
     def certain(self) -> bool:
-        """Whether one of the mentions hardly means anything else."""
+        """Whether at least one of the mentions is certain."""
         return any(mention.certain for mention in self.mentions)
 
     @property
     def weight(self) -> float:
-        """1 for a certain statement, half for one whose words may mean something else."""
+        """The weight of the statement: 1 if a mention is certain, else 0.5."""
         return _SURE if self.certain else _UNSURE
 
     @property
     def section(self) -> str:
-        """Headings above the statement, joined by ' > '; empty above the first."""
+        """The headings above the statement, joined by ' > '; empty before the first heading."""
         return self.document.outline.section_at(self.piece.start) or ""
 
     def evidence(self, score: float, about: str = "") -> Evidence:
-        """The whole statement as evidence."""
+        """Return the whole statement as evidence."""
         return self.document.evidence(self.piece.start, self.piece.end, score, about)
 
 
 class MentionIndex:
-    """The statements that name each name. Headings and tables of contents name things and state nothing."""
+    """The statements that mention each name. Headings and tables of contents are not statements."""
 
     def __init__(self, corpus: Corpus, names: Names) -> None:
         self._key = names.key
         self._stating: dict[tuple[str, ...], list[MentionStatement]] = {}
         self._headed: dict[tuple[str, ...], list[MentionStatement]] = {}
-        # A name that only occurs within longer ones, as a ground does in a ground grade, is found in a later pass.
+        # A name that occurs only within longer names, such as "ground" in "ground grade", is found in a later pass.
         left = names
         while left.names and self._read(corpus, left):
             left = names.only([name for name in left.names if not self.of(name) and not self.headed(name)])
 
     def of(self, name: str) -> Sequence[MentionStatement]:
-        """The statements that name it, in order of document and position."""
+        """Return the statements that mention a name, in order of document and position."""
         return self._stating.get(self._key(name), ())
 
     def headed(self, name: str) -> Sequence[MentionStatement]:
-        """The headings and rows of contents that name it."""
+        """Return the headings and table of contents rows that mention a name."""
         return self._headed.get(self._key(name), ())
 
     def _read(self, corpus: Corpus, names: Names) -> bool:
-        """Add the statements that name these names; return whether there are any."""
+        """Add the statements that mention these names, and return whether any were found."""
         found = False
         for document in corpus.documents:
             for statement in _mention_statements(document, names):

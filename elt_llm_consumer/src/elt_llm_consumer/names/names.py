@@ -1,8 +1,8 @@
 """Compare names and find them in texts: word keys, likeness, and mentions.
 
-Measures of shared words, such as token_set_ratio, take "Data Owner" for "Data Steward". Names of one domain differ in a
-single word that carries all the meaning: so every word of either name must have its counterpart, and the head, which
-names the kind of thing, must be the head of both.
+Measures of shared words, such as token_set_ratio, confuse "Data Owner" with "Data Steward", because two names of one
+domain often differ in a single word. Here every word of a name must have a counterpart in the other name, and both
+names must have the same head noun.
 """
 
 import re
@@ -42,7 +42,7 @@ _SHORT = 3
 
 @dataclass(frozen=True)
 class NameToken:
-    """The word text[start:end] as written, and the key that it is compared by."""
+    """The word text[start:end] as written, and the key by which words are compared."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class NameToken:
 
 
 def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
-    """The words of a text in order, '&' among them."""
+    """Return the words of a text in order. The sign '&' is a word too."""
     return [
         NameToken(match.start(), match.end(), match.group(), word_key(match.group(), german=german))
         for match in _TOKEN.finditer(text)
@@ -59,7 +59,7 @@ def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
 
 
 def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
-    """The words of a name that count, without a leading article; a name of articles only keeps them."""
+    """Return the keys of the words of a name without leading articles; the last word always remains."""
     keys = tuple(token.key for token in name_tokens(name, german=german))
     while len(keys) > 1 and keys[0] in _ARTICLES:
         keys = keys[1:]
@@ -67,13 +67,13 @@ def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
 
 
 def joined_key(name: str) -> str:
-    """The words of `name_key` joined: equal for names that differ in hyphens or spaces only."""
+    """Return the words of `name_key` without spaces, so that names that differ only in hyphens or spaces are equal."""
     return "".join(name_key(name))
 
 
 @lru_cache(maxsize=100_000)
 def word_key(word: str, *, german: bool = False) -> str:
-    """One word in lower case without diacritics, possessive and plural."""
+    """Return a word in lower case and singular, without diacritics and possessive ending."""
     folded = fold(word).removesuffix("'s")
     folded = _AND.get(folded, folded)
     if word.endswith("s") and word[:-1].isupper() and len(word) >= _SHORT:
@@ -84,7 +84,7 @@ def word_key(word: str, *, german: bool = False) -> str:
 
 
 def is_german(names: Sequence[str]) -> bool:
-    """Whether a fifth of the names or more look German by their letters and endings."""
+    """Return whether at least a fifth of the names have German letters or endings."""
     marked = sum(any(_GERMAN_MARKS.search(word) for word in name.split()) for name in names)
     return bool(names) and marked >= _GERMAN_SHARE * len(names)
 
@@ -117,14 +117,14 @@ def _german_singular(word: str) -> str:
 LikenessKind = Literal["same", "alias", "fuzzy", "none"]
 
 TURNED_SCORE = 0.95
-"""Score of the same words in another order around a preposition: "Register of Interests", "Interests Register"."""
+"""The score of equal words in another order: "Register of Interests" and "Interests Register"."""
 ABBREVIATED_SCORE = 0.9
 NARROWER_SCORE = 0.8
-"""Score where one name has a word more before the same two: it may be a kind of the other as well as the same."""
+"""The score if one name has one more word at its start, since that name may be a kind of the other name."""
 _TURNING = frozenset({"of", "for", "to", "on", "about", "from"})
 _FILLING = frozenset({"the", "a", "an"})
 _LIKELY = 0.85
-_UNLIKELY = 0.6  # of how alike the letters are: two names that are none the same still have an order
+_UNLIKELY = 0.6  # factor of the similarity of letters, which only ranks names that are not alike
 _MIN_LETTERS = 6
 _TWO_SLIPS = 10  # letters of a word in which two may be wrong
 _CODE_LETTERS = (2, 6)
@@ -132,9 +132,9 @@ _CODE_LETTERS = (2, 6)
 
 @dataclass(frozen=True)
 class Likeness:
-    """How alike two names are: `score` 0 to 1, and whether they are the same, aliases, or merely similar.
+    """The likeness of two names: a score from 0 to 1, and the kind of the match.
 
-    `fuzzy` means that they are likely the same; `none` that they are two things, however alike.
+    The kind `fuzzy` means that the names likely mean the same thing. `none` means that they mean two things.
     """
 
     score: float
@@ -142,7 +142,7 @@ class Likeness:
 
 
 def fuzzy_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> Likeness:
-    """The likeness of two names by their compared words, which differ; symmetrical."""
+    """Return the likeness of two names whose keys differ. The order of the names does not matter."""
     score = max(_word_likeness(_words_in_order(left), _words_in_order(right)), _initials_likeness(left, right, written))
     if score >= _LIKELY:
         return Likeness(round(score, 4), "fuzzy")
@@ -151,7 +151,7 @@ def fuzzy_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str
 
 
 def blocking_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ...]]:
-    """Keys of which names that likely match have one in common, so that not every pair is compared."""
+    """Return the blocking keys of a name. Names that likely match have at least one of these keys in common."""
     ordered, _ = _words_in_order(words)
     initials = "".join(word[0] for word in words if word not in _TURNING | _FILLING | {"and"})
     keys = {("all", *ordered), ("initials", written.lower() if written.isupper() else initials)}
@@ -163,7 +163,10 @@ def blocking_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ..
 
 
 def _words_in_order(words: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-    """The words with the head last, fillers left out, and whether they were turned: "report of concern"."""
+    """Return the words with the head noun last and without articles, and whether their order was changed.
+
+    For example, "report of concern" becomes "concern report".
+    """
     kept = [word for word in words if word not in _FILLING]
     for position, word in enumerate(kept[1:-1], start=1):
         if word in _TURNING:
@@ -187,7 +190,7 @@ def _word_likeness(left: tuple[tuple[str, ...], bool], right: tuple[tuple[str, .
 
 
 def _word_match(one: str, other: str) -> float:
-    """1 for equal words, less for a likely slip of the pen, else 0. Numbers and short words have no slips."""
+    """Return 1 for equal words, less for a likely spelling error, else 0. Numbers and short words must be equal."""
     if one == other:
         return 1.0
     shorter = min(len(one), len(other))
@@ -198,7 +201,7 @@ def _word_match(one: str, other: str) -> float:
 
 
 def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
-    """An abbreviation in capitals against the first letters of the other name."""
+    """Compare an abbreviation in capitals with the initials of the other name."""
     for short, long in ((written[0], right), (written[1], left)):
         initials = "".join(word[0] for word in long if word not in _TURNING | _FILLING | {"and"})
         if short.isupper() and _CODE_LETTERS[0] < len(short) <= _CODE_LETTERS[1] and short.lower() == initials:
@@ -224,9 +227,9 @@ MentionDoubt = Literal["", "small letters", "first word", "kind of it", "longer 
 class Mention:
     """The words text[start:end], as `written` there, that mean `name`.
 
-    `form` is the matching name or alias. `doubt` is why one word may well mean something else: in small letters it may
-    be an ordinary word, and the first of a sentence too; "Youth Player" is a kind of player; a "Player Register" is
-    none.
+    `form` is the matching name or alias. `doubt` is the reason why the words may mean something else. A word in lower
+    case or at the start of a sentence may be an ordinary word. A "Youth Player" is a kind of player. A "Player
+    Register" is not a player.
     """
 
     start: int
@@ -238,24 +241,24 @@ class Mention:
 
     @property
     def certain(self) -> bool:
-        """Whether the words can hardly mean anything else."""
+        """Whether there is no reason to doubt the mention."""
         return not self.doubt
 
 
 @dataclass
 class _Node:
-    """A node in the tree of all forms: the nodes of each next word, and the form that ends here."""
+    """A node of the prefix tree of all forms: the child node of each next word, and the form that ends here."""
 
     after: dict[str, "_Node"] = field(default_factory=dict)
     ends: tuple[str, str] | None = None
-    """Name and form."""
+    """The name and its form."""
 
 
 class Names:
-    """A set of names with their aliases, to find in texts and to compare with other names."""
+    """A set of names with their aliases. Finds the names in texts and compares names."""
 
     def __init__(self, names: Iterable[str], aliases: Aliases = NO_ALIASES, *, german: bool | None = None) -> None:
-        """`german` removes German plurals instead of English ones; unset, the names decide."""
+        """`german` selects German instead of English plurals. None detects the language of the names."""
         self.names = tuple(dict.fromkeys(names))
         self._aliases = aliases
         self._german = is_german(self.names) if german is None else german
@@ -265,15 +268,15 @@ class Names:
                 self._groups.setdefault(self.key(name), []).append(group)
 
     def only(self, names: Iterable[str]) -> "Names":
-        """A copy for these names alone, with the same aliases."""
+        """Return a copy for only these names, with the same aliases."""
         return Names(names, self._aliases, german=self._german)
 
     def key(self, name: str) -> tuple[str, ...]:
-        """The key that a name is compared by: names with equal keys are the same."""
+        """Return the key of a name. Names with equal keys are the same name."""
         return name_key(name, german=self._german)
 
     def forms(self, name: str) -> tuple[str, ...]:
-        """The name and its other names, each once; of "Long Name (LN)" also both its parts."""
+        """Return the name and its aliases, each once. "Long Name (LN)" also gives "Long Name" and "LN"."""
         own = [name]
         if bracketed := _BRACKETED.match(name):
             own += [bracketed[1], bracketed[2]]
@@ -284,7 +287,7 @@ class Names:
         return tuple(seen.values())
 
     def likeness(self, left: str, right: str) -> Likeness:
-        """How alike two names are: the same when folded, known by an alias, or similar word by word."""
+        """Return the likeness of two names: equal keys, a common alias, or similar words."""
         if self._same(left, right):
             return Likeness(1.0, "same")
         keys = {self.key(form) for form in self.forms(left)}
@@ -293,7 +296,7 @@ class Names:
         return fuzzy_likeness(self.key(left), self.key(right), (left, right))
 
     def mentions(self, text: str) -> list[Mention]:
-        """The mentions of the names in order; of two that overlap the longer counts, then the first."""
+        """Return the mentions of the names in order. Of overlapping mentions the longest is kept, then the first."""
         return list(self._mentions(text)) if self.names else []
 
     def _mentions(self, text: str) -> Iterator[Mention]:
@@ -310,7 +313,7 @@ class Names:
             position = last + 1
 
     def _longest(self, text: str, words: Sequence[NameToken], first: int) -> tuple[int, tuple[str, str]] | None:
-        """The last word of the longest form that starts at a word, with its name and form."""
+        """Return the position of the last word of the longest form that starts at a word, the name and the form."""
         node, found = self._tree.after.get(words[first].key), None
         for position in range(first, len(words)):
             if node is None:
@@ -331,7 +334,7 @@ class Names:
 
     @cached_property
     def _tree(self) -> _Node:
-        """All forms by their words; a name takes precedence over an alias of another, and the first over later ones."""
+        """The prefix tree of all forms. Names take precedence over aliases, and earlier names over later ones."""
         root = _Node()
         own = [(name, name) for name in self.names]
         others = [(name, form) for name in self.names for form in self.forms(name)]
@@ -347,7 +350,7 @@ class Names:
 
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
-        """Signs between the words of some name, such as a comma, which texts may have there too."""
+        """The signs, such as a comma, that names have between their words."""
         forms = [form for name in self.names for form in self.forms(name)]
         between = [
             form[left.end : right.start].strip()
@@ -358,7 +361,7 @@ class Names:
 
 
 def _is_written_as(words: Sequence[NameToken], form: str) -> bool:
-    """Whether a short form in capitals, such as TD or IT, is in capitals: in small letters it is another word."""
+    """Return whether a short form such as IT is written in capitals: "it" is another word."""
     if len(words) > 1 or not (form.isupper() and len(form) <= _CODE):
         return True
     written = words[0].written
@@ -381,7 +384,7 @@ def _doubt(text: str, words: Sequence[NameToken], first: int, last: int) -> Ment
 
 
 def _is_part_of_name(word: NameToken) -> bool:
-    """Whether a word beside a name makes a longer name of it; "The" does not, nor the letter of a grade."""
+    """Return whether a word next to a name belongs to a longer name. "The" and single letters do not."""
     return len(word.written) > 1 and word.written[0].isupper() and word.written.casefold() not in _small_words()
 
 
@@ -391,7 +394,7 @@ def _small_words() -> frozenset[str]:
 
 
 def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> NameToken | None:
-    """The word next to another, if there is only a space or a hyphen between them."""
+    """Return the word at `other`, if only a space or a hyphen separates this word from the word at `own`."""
     if not 0 <= other < len(words):
         return None
     left, right = sorted((own, other))

@@ -1,1 +1,1 @@
-"""Reviews and curated values: decisions of reviewers about rows; and comparison with gold files."""
+"""Reviews of rows, curated values, and the comparison of results with gold files."""

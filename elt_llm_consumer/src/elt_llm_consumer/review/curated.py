@@ -1,4 +1,4 @@
-"""Curated values: values that reviewers set in a file, with name, date and reason."""
+"""Apply curated values, which reviewers set in a file with name, date and reason."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
 
 
 class ValueOverride(SettingsSection):
-    """One curated value for one field of one row."""
+    """A curated value for one field of one row."""
 
     kind: str = Field("", description="Kind of job, such as catalog; unset: every kind.")
     table: str = Field(description="Table of the row.")
@@ -31,28 +31,28 @@ class ValueOverride(SettingsSection):
     source: str = Field("", description="The document of the quote; unset: the first that contains it.")
 
     @model_validator(mode="after")
-    def _names_a_row(self) -> "ValueOverride":
+    def _check_row(self) -> "ValueOverride":
         if bool(self.key) == bool(self.name):
             raise ValueError("give either the key of the row or its name")
         return self
 
     def is_of(self, table: str, row: Row) -> bool:
-        """Whether the value is for this row."""
+        """Return whether the value is for this row."""
         return table == self.table and (row.key == self.key if self.key else row.name == self.name)
 
     def __str__(self) -> str:
-        """The name in messages."""
+        """Return the table, the row and the field for messages."""
         return f"{self.table}, {self.key or self.name}, {self.field}"
 
 
 class CuratedFile(SettingsSection):
-    """The file in `sources.curated`."""
+    """The content of the file in `sources.curated`."""
 
     overrides: tuple[ValueOverride, ...] = Field((), description="Values set by reviewers.")
 
 
 class CuratedValues:
-    """Applies curated values to rows and records which of them were applied."""
+    """Applies curated values to rows, and records the applied values."""
 
     def __init__(self, overrides: Sequence[ValueOverride], kind: str, corpora: Sequence[Corpus] = ()) -> None:
         self._overrides = [one for one in overrides if one.kind in ("", kind)]
@@ -71,11 +71,14 @@ class CuratedValues:
         return row
 
     def result(self, result: JobResult) -> JobResult:
-        """Return the result with curated values in derived rows."""
+        """Return the result with the curated values applied to all rows."""
         return map_rows(result, self.row)
 
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
-        """Sentences about values that could not be applied; `waiting` are table, key and name of rows not made yet."""
+        """Return a sentence for each problem with a curated value.
+
+        `waiting` are the table, key and name of the rows that are missing. A value for a missing row is not a problem.
+        """
         found = [*dict.fromkeys(self._problems), *self._given_twice()]
         columns = {table.name: table.columns for table in result.tables}
         for number, override in enumerate(self._overrides):

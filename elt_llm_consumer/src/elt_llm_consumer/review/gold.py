@@ -1,11 +1,13 @@
 """Compare a job's result with gold files: JSON lines that list what a correct result contains.
 
-A gold definition is found if a row has its term (folded, in any number, with or without an article) and its meaning
-from its document: a value of the row shares 80 % of its words with the gold text, counted over the longer of the two,
-or a quote of the row holds such a share of the gold text in one piece. An abbreviation is found with its long form,
-a reference by a quote that holds it. A row is right if some gold line matches it; rows that only optional lines
-describe are not counted. Joins with fact sheets are read from the evidence of a row; joins with terms from its
-`handbook_term`, otherwise from the definition that the row quotes.
+A gold definition is found if a row has the same term and the same meaning from the same document. Terms are compared
+without case, number and article. Two meanings are the same if a value of the row shares 80 % of its words with the gold
+text, counted over the longer text, or if one piece of a quote contains this share of the gold text. An abbreviation is
+found with its long form, and a reference by its quote.
+
+A row is right if a gold line matches the row. Rows that match only optional lines are not counted. Joins with fact
+sheets are read from the evidence of a row. Joins with terms are read from the column `handbook_term`, otherwise from
+the definition that the row quotes.
 """
 
 from collections import Counter
@@ -29,7 +31,7 @@ MAX_REMARKS = 40
 
 @dataclass(frozen=True)
 class GoldShare:
-    """A named share: `right` of `of`."""
+    """A named share: `right` correct items of `of` items."""
 
     name: str
     right: float
@@ -37,12 +39,12 @@ class GoldShare:
 
     @property
     def value(self) -> float | None:
-        """The share, 0 to 1; None with nothing to count."""
+        """The share, 0 to 1; None if there are no items."""
         return self.right / self.of if self.of else None
 
     @property
     def line(self) -> str:
-        """A line such as "recall  96.0 % (48 of 50)"."""
+        """The share as text, such as "recall: 96.0 % (48 of 50)"."""
         if self.value is None:
             return f"{self.name}: nothing to count"
         return f"{self.name}: {100 * self.value:.1f} % ({self.right:g} of {self.of:g})"
@@ -65,10 +67,10 @@ class GoldReport:
         raise KeyError(name)
 
     def lines(self, most_remarks: int = MAX_REMARKS) -> list[str]:
-        """The report as text lines with a limited number of remarks."""
+        """Return the report as text lines with at most `most_remarks` remarks."""
         shown = [f"  {remark}" for remark in self.remarks[:most_remarks]]
         left = len(self.remarks) - len(shown)
-        more = [f"  ... and {left} more; --json names them all"] if left > 0 else []
+        more = [f"  ... and {left} more remarks; --json lists all remarks"] if left > 0 else []
         return [f"{self.job} ({self.kind}) against gold:", *(one.line for one in self.shares), *shown, *more]
 
     def to_json(self) -> Mapping[str, Any]:
@@ -81,7 +83,7 @@ class GoldReport:
 
 
 def f1_share(name: str, both: int, found: int, gold: int) -> GoldShare:
-    """F1, the harmonic mean of precision and recall, of `found` items of which `both` are among the `gold` items."""
+    """Return F1, the harmonic mean of precision and recall, for `both` common items of `found` and `gold` items."""
     return GoldShare(name, 2 * both, found + gold)
 
 
@@ -92,7 +94,7 @@ _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")
 
 
 def gold_term_key(term: str) -> tuple[str, ...]:
-    """The normal form of a term: folded words in the singular, without a leading article."""
+    """Return the normal form of a term: folded words in the singular, without a leading article."""
     folded = [part for word in words(term) for part in word.replace("'s", "").split("-") if part]
     if len(folded) > 1 and folded[0] in ARTICLES:
         folded = folded[1:]
@@ -100,18 +102,18 @@ def gold_term_key(term: str) -> tuple[str, ...]:
 
 
 def content_words(text: str) -> list[str]:
-    """Folded words of a text without clause numbers (single letters and digits)."""
+    """Return the folded words of a text without clause numbers, which are single letters and digits."""
     return [word for word in words(text) if len(word) > 1]
 
 
 def word_share(gold: str, found: str) -> float:
-    """Share of common words, with multiplicity, in the longer text; 0 to 1."""
+    """Return the share of common words, with multiplicity, in the longer text; 0 to 1."""
     one, other = content_words(gold), content_words(found)
     return _shared_words(one, other) / max(len(one), len(other), 1)
 
 
 def quote_holds(gold: str, quote: str, least: float = SAME_TEXT) -> bool:
-    """Whether one piece of a quote, which may start with the term, has the required share of the words of `gold`."""
+    """Return whether one piece of a quote contains the required share of the words of `gold`."""
     wanted, given = content_words(gold), content_words(quote)
     if not wanted:
         return False
@@ -122,7 +124,7 @@ def quote_holds(gold: str, quote: str, least: float = SAME_TEXT) -> bool:
 
 
 def text_says(text: str, wanted: str) -> bool:
-    """Whether `text` contains the words of `wanted` in sequence."""
+    """Return whether `text` contains the words of `wanted` in sequence."""
     sought = words(wanted)
     return bool(sought) and f" {' '.join(sought)} " in f" {' '.join(words(text))} "
 
@@ -156,7 +158,7 @@ GoldLine = TypeVar("GoldLine", bound=EnterpriseRecord)
 
 
 class GoldTerm(EnterpriseRecord):
-    """One definition in one document. `also` names further kinds, such as `nested`."""
+    """A definition in a document. `also` lists further kinds of the definition, such as `nested`."""
 
     term: str = Field(min_length=1)
     pattern: GoldPattern
@@ -180,7 +182,7 @@ class GoldDistractor(EnterpriseRecord):
 
 
 class GoldEntity(EnterpriseRecord):
-    """The inventory item and the defined term of an entity; `entity` None: not in the model."""
+    """The inventory item and the defined term of an entity. `entity` is None if the model has no such entity."""
 
     entity: str | None
     domain: str = ""
@@ -191,7 +193,7 @@ class GoldEntity(EnterpriseRecord):
     term: str | None = None
     term_join: Literal["name", "alias", "none"] = "none"
     also_right: tuple[str, ...] = Field((), description="Terms that are also correct.")
-    must_not_match: tuple[str, ...] = Field((), description="Similar names of something else.")
+    must_not_match: tuple[str, ...] = Field((), description="Similar names of other things.")
 
 
 class GoldPlace(EnterpriseRecord):
@@ -209,7 +211,7 @@ class GoldWords(EnterpriseRecord):
 
 
 class GoldField(EnterpriseRecord):
-    """Whether a field of an entity is in the sources; a correct cell contains one of `any_of`."""
+    """Whether the sources contain a field of an entity. A correct cell contains one of `any_of`."""
 
     entity: str
     field: str
@@ -218,7 +220,7 @@ class GoldField(EnterpriseRecord):
 
 
 class GoldCoverage(EnterpriseRecord):
-    """The coverage class of an entity according to a careful reader."""
+    """The correct coverage class of an entity."""
 
     entity: str
     coverage: GoldClass
@@ -226,7 +228,7 @@ class GoldCoverage(EnterpriseRecord):
 
 
 class GoldGap(EnterpriseRecord):
-    """The side on which a name is known."""
+    """The side that knows a name: the model, the handbook, or both."""
 
     name: str
     gap: GapSide
@@ -234,7 +236,7 @@ class GoldGap(EnterpriseRecord):
 
 
 def read_gold(folder: Path, name: str, kind: type[GoldLine]) -> list[GoldLine]:
-    """Read a gold file. Raises UsageError if it is missing, or with the invalid line."""
+    """Read a gold file. Raises UsageError if the file is missing or a line is invalid."""
     path = folder / name
     if not path.is_file():
         raise UsageError(
@@ -254,7 +256,7 @@ def _parse_line(text: str, number: int, path: Path, kind: type[GoldLine]) -> Gol
 
 
 class RowsByName:
-    """Finds the first row with a name: exactly, otherwise by normal form."""
+    """Finds the first row with a name: by the exact name, otherwise by the normal form."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._written: dict[str, Row] = {}
@@ -264,34 +266,34 @@ class RowsByName:
             self._same.setdefault(gold_term_key(row.name), row)
 
     def get(self, name: str) -> Row | None:
-        """The row of this name, or None."""
+        """Return the row with this name, or None."""
         return self._written.get(name) or self._same.get(gold_term_key(name))
 
 
 def cell_values(cell: Cell | None) -> tuple[str, ...]:
-    """The value of a cell as texts."""
+    """Return the values of a cell as texts; empty for an absent cell."""
     if cell is None or cell.value is None:
         return ()
     return cell.value if isinstance(cell.value, tuple) else (str(cell.value),)
 
 
 def column_texts(row: Row, columns: Collection[str]) -> tuple[str, ...]:
-    """The values of the cells in these columns."""
+    """Return the values of the cells in these columns as texts."""
     return tuple(text for column in columns for text in cell_values(row.cells.get(column)))
 
 
 def first_value(row: Row, classes: Collection[str]) -> str | None:
-    """The first value of the row that is one of these classes."""
+    """Return the first value of the row that is one of these classes, or None."""
     return next((text for cell in row.cells.values() for text in cell_values(cell) if text in classes), None)
 
 
 def is_from_document(evidence: Evidence, document: str) -> bool:
-    """Whether evidence is from a file of this name, in any folder."""
+    """Return whether evidence is from a file of this name, in any folder."""
     return evidence.source.split("#")[0].rsplit("/", 1)[-1] == document
 
 
 def check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShare, list[str]]:
-    """Share of found cells whose quotes are all at their spans, and a remark for each other cell."""
+    """Return the share of found cells whose quotes are all at their spans, and a remark for every other cell."""
     right = of = 0
     remarks = []
     for table in result.tables:
@@ -310,7 +312,7 @@ COVERAGE_TABLE, GAPS_TABLE = "coverage", "gaps"
 
 
 def compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Share of entities with the gold class, and of names on the gold side."""
+    """Return the shares of entities with the gold class and of names on the gold side, and remarks on errors."""
     classes, wrong_classes = _classes(result.table(COVERAGE_TABLE), folder)
     gaps, wrong_gaps = _gaps(result.table(GAPS_TABLE), folder)
     return [classes, *gaps], [*wrong_classes, *wrong_gaps]
@@ -352,10 +354,11 @@ class _CoverageClasses:
 
 
 def compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Share of cells that agree with gold on presence, overall and by field, and of found cells with the right words.
+    """Return the shares of cells that agree with gold, and remarks on errors.
 
-    A found, inferred or conflicting cell is present. Fields missing from the catalog are not counted; a missing entity
-    has no values.
+    A cell agrees if it is present or absent as in gold; every cell that is not absent is present. Another share counts
+    the found cells with the right words. Fields missing from the catalog are not counted. A missing entity has no
+    values.
     """
     rows = RowsByName(entities.rows)
     gold = [one for one in read_gold(folder, "fields.jsonl", GoldField) if one.verdict != "either"]
@@ -409,14 +412,14 @@ SHORT_SENTENCE = 4
 
 @dataclass(frozen=True)
 class _GlossaryComparison:
-    """Matches rows with gold lines."""
+    """Matches the rows of a glossary with gold lines."""
 
     rows: tuple[Row, ...]
     gold: tuple[GoldTerm, ...]
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Index pairs of matching rows and gold lines."""
+        """The index pairs of matching rows and gold lines."""
         return tuple(
             (place, number)
             for number, gold in enumerate(self.gold)
@@ -426,16 +429,16 @@ class _GlossaryComparison:
 
     @cached_property
     def found(self) -> frozenset[int]:
-        """Indexes of the gold lines that some row matches."""
+        """The indexes of the gold lines that at least one row matches."""
         return frozenset(number for _, number in self.pairs)
 
     def lines_of(self, row: int) -> list[GoldTerm]:
-        """The gold lines that a row matches."""
+        """Return the gold lines that a row matches."""
         return [self.gold[number] for place, number in self.pairs if place == row]
 
 
 def compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Precision, recall by pattern, contradictions shown, distractors avoided, and remarks on errors."""
+    """Return precision, recall by pattern, the shares of contradictions and distractors, and remarks on errors."""
     compared = _GlossaryComparison(result.table(TERMS_TABLE).rows, tuple(read_gold(folder, "glossary.jsonl", GoldTerm)))
     distractors = read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)
     precision, false = _precision(compared)
@@ -503,7 +506,7 @@ def _recall_share(name: str, numbers: Sequence[int], compared: _GlossaryComparis
 
 
 def _conflicts(compared: _GlossaryComparison) -> tuple[list[GoldShare], list[str]]:
-    """Shares of gold contradictions that are shown, and of shown ones that are right."""
+    """Return the share of gold contradictions that are shown, and the share of shown contradictions that are right."""
     gold = {gold_term_key(one.term): one.term for one in compared.gold if one.conflict}
     shown = {
         gold_term_key(row.name): row.name
@@ -522,7 +525,7 @@ def _conflicts(compared: _GlossaryComparison) -> tuple[list[GoldShare], list[str
 def _distractors_found(
     compared: _GlossaryComparison, distractors: Sequence[GoldDistractor]
 ) -> list[tuple[Row, GoldDistractor]]:
-    """Distractors quoted by a row, with the first such row, unless the row matches a gold line."""
+    """Return each distractor that a row without a gold line quotes, with the first such row."""
     taken = []
     rows = [row for number, row in enumerate(compared.rows) if not compared.lines_of(number)]
     for bad in distractors:
@@ -547,7 +550,7 @@ _SHEET = "#fact-sheet/"
 
 
 def compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """F1 of joins with fact sheets, with terms and overall, and the share of near duplicates kept apart."""
+    """Return F1 of joins with fact sheets, with terms and overall, and the share of near duplicates kept apart."""
     gold = [one for one in read_gold(folder, "entities.jsonl", GoldEntity) if one.entity is not None]
     terms = [one for one in read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
     rows = RowsByName(entities.rows)
@@ -575,7 +578,7 @@ def compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], li
 
 
 class _JoinCounts:
-    """Counts of joins in both, found, and in gold."""
+    """Counts the joins that were found, the joins in gold, and the joins in both."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -627,7 +630,7 @@ def _is_gold_join(one: GoldTerm) -> bool:
 
 
 def _has_meaning(term: str, terms: Sequence[GoldTerm]) -> bool:
-    """Whether a term is defined, not only spelled out; only then a catalog must show its join."""
+    """Return whether gold has a definition of a term, so that a catalog must show the join with the term."""
     return any(_is_gold_join(one) and gold_term_key(one.term) == gold_term_key(term) for one in terms)
 
 
@@ -639,7 +642,7 @@ ENTITIES_TABLE = "entities"
 
 
 def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]) -> GoldReport:
-    """Compare a result with gold files. `corpora` are the texts that its evidence quotes.
+    """Compare a result with gold files. `corpora` are the texts that the evidence of the result quotes.
 
     Raises UsageError if a gold file is missing or invalid, and for a kind of job without gold.
     """
@@ -649,7 +652,7 @@ def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]
 
 
 def job_corpora(context: JobContext) -> tuple[Corpus, ...]:
-    """All corpora that a job may quote: texts, model and inventory."""
+    """Return all corpora that a job may quote: texts, model and inventory."""
     structured = (context.model, context.inventory)
     return (context.corpus, *(one.corpus for one in structured if one is not None))
 

@@ -1,9 +1,9 @@
-"""Reviews of rows: save them, attach them to results, detect stale ones, and count them."""
+"""Save reviews of rows, attach reviews to results, detect stale reviews, and count reviews."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, QuotedDocument, RowId, StoredReview
@@ -14,13 +14,16 @@ from elt_llm_consumer.export.text import printable
 
 
 def content_digest(row: Row) -> str:
-    """SHA-256 of name, group, values, verdicts and quotes, without scores, spans, pages, notes and the review."""
+    """Return the SHA-256 of name, group, values, verdicts and quotes of a row, as 64 hex digits.
+
+    Scores, spans, pages, notes and the review do not change the digest.
+    """
     cells = {name: _cell_content(cell) for name, cell in row.cells.items()}
     return hash_json({"name": row.name, "group": list(row.group), "cells": cells})
 
 
 def quoted_documents(row: Row) -> frozenset[QuotedDocument]:
-    """The documents that a row quotes."""
+    """Return the documents that a row quotes."""
     return frozenset((it.collection, it.document_id, it.document_hash) for it in row.evidence)
 
 
@@ -30,12 +33,7 @@ def _cell_content(cell: Cell) -> dict[str, Any]:
     return {"value": value, "verdict": cell.verdict, "quotes": quotes}
 
 
-REVIEW_STATUSES: Mapping[str, ReviewStatus] = {
-    "PENDING": "PENDING",
-    "APPROVED": "APPROVED",
-    "REJECTED": "REJECTED",
-    "NEEDS_CLARIFICATION": "NEEDS_CLARIFICATION",
-}
+REVIEW_STATUSES: Mapping[str, ReviewStatus] = {status: status for status in get_args(ReviewStatus)}
 
 
 def map_rows(result: JobResult, change: Callable[[str, Row], Row]) -> JobResult:
@@ -58,7 +56,7 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """The rows of a result for storage; `read` are further documents whose text a row may contain."""
+    """Return the rows of a result for storage; `read` are further documents whose text a row may contain."""
     return [
         OutputRow(
             place, row.model_dump_json(), content_digest(row), quoted_documents(row) | read.get(place, frozenset())
@@ -70,7 +68,7 @@ def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]
 
 
 def current_review(kept: StoredReview, digest: str) -> Review:
-    """The review of a row with this digest."""
+    """Return a stored review, marked stale if the digest of the row differs."""
     return Review(
         status=REVIEW_STATUSES.get(kept.status, "PENDING"),
         reviewer=kept.reviewer,
@@ -91,19 +89,19 @@ class RowChanged(EltError):
 def save_review(
     state: Database, name: JobName, row: OutputRow, status: ReviewStatus, reviewer: str, comment: str, seen: str = ""
 ) -> StoredReview:
-    """Store a review of a row, replacing the former one, as `import_reviews` does.
+    """Store a review of a row, and replace the former review.
 
-    `seen` is the digest of the row that was shown; empty: the current row. Raises RowChanged if the row has changed,
-    and UsageError if the comment or name is too long.
+    `seen` is the digest of the row that the reviewer saw; empty means the current row. Raises RowChanged if the row has
+    changed, and UsageError if the comment or the name is too long.
     """
     if seen and seen != row.digest:
         raise RowChanged(
-            f"The row '{row.place.key}' changed since it was shown.", hint="Read it again, then review it."
+            f"The row '{row.place.key}' has changed since it was shown.", hint="Read the row again, then review it."
         )
     said = printable(reviewer).strip(), printable(comment).strip()
     if len(said[0]) > MAX_REVIEWER_LENGTH or len(said[1]) > MAX_COMMENT_LENGTH:
         raise UsageError(
-            f"A reviewer's name has {MAX_REVIEWER_LENGTH} characters at most, and a comment {MAX_COMMENT_LENGTH:,}."
+            f"A reviewer's name has at most {MAX_REVIEWER_LENGTH} characters, a comment {MAX_COMMENT_LENGTH:,}."
         )
     JobReviewTable(state).put(name, [StoredReview(row.place, status, *said, row.digest, row.documents)])
     return JobReviewTable(state).all(name)[row.place]
@@ -111,7 +109,7 @@ def save_review(
 
 @dataclass(frozen=True)
 class ReviewedRow:
-    """One review with its `state`: fresh, stale (the row has changed) or without a row."""
+    """A review with its `state`: fresh, stale (the row has changed), or without a row."""
 
     table: str
     key: str
@@ -134,17 +132,17 @@ class ReviewOverview:
     reviews: tuple[ReviewedRow, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the overview as JSON values."""
         return asdict(self)
 
 
 def written_kinds(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:
-    """The kinds of a job with written output."""
+    """Return the kinds for which a job has written outputs."""
     return [kind for kind in kinds if JobRowTable(state).shown(JobName(job, kind))]
 
 
 def review_overview(state: Database, name: JobName) -> ReviewOverview:
-    """Summarize the reviews of a job; rows without a review are PENDING."""
+    """Summarize the reviews of a job. Rows without a review count as PENDING."""
     shown, reviews = JobRowTable(state).shown(name), JobReviewTable(state).all(name)
     counts = Counter(reviews[place].status if place in reviews else "PENDING" for place in shown)
     found = []

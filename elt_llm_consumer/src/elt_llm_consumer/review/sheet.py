@@ -1,4 +1,4 @@
-"""Read reviews back from an exported sheet (CSV or XLSX) and import them."""
+"""Read reviews from an exported sheet (CSV or XLSX), and import these reviews."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _UNREADABLE = (BadZipFile, BadCompression, ParseError, LookupError, ValueError, 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One line of a sheet with its name in messages and its review columns, stripped of spaces."""
+    """A line of a sheet with its review columns, without surrounding spaces. `where` names the line in messages."""
 
     where: str
     table: str
@@ -50,7 +50,7 @@ class SheetRow:
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """Read the lines of a CSV file, or of all workbook sheets with review columns.
+    """Read the lines of a CSV file, or of all sheets of a workbook that have review columns.
 
     Raises UsageError for any other file.
     """
@@ -81,7 +81,7 @@ def _workbook(path: Path) -> list[tuple[str, list[list[str]]]]:
 
 
 def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
-    """The lines of a sheet up to the last non-empty one; only the first of a sheet without review columns."""
+    """Return the lines of a sheet up to the last non-empty line; only the first line without review columns."""
     lines = (_texts(line) for line in _cells(sheet))
     head = next(lines, [])
     found = [head, *lines] if _has_columns(head) else [head]
@@ -91,7 +91,7 @@ def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
 
 
 def _cells(sheet: "Worksheet") -> Iterator[tuple[object, ...]]:
-    """Read cells within bounds, since the last cell of a sheet may be anywhere."""
+    """Read the cells within the maximum numbers of rows and columns, since a sheet may claim any size."""
     rows, columns = (
         min(sheet.max_row or _MAX_LINES, _MAX_LINES),
         min(sheet.max_column or _MAX_COLUMNS, _MAX_COLUMNS),
@@ -150,7 +150,7 @@ _MAX_CELL_LENGTH = 30_000  # characters; shorter texts are never truncated
 
 
 def differing_fields(line: SheetRow, row: Row) -> list[str]:
-    """Columns of the sheet whose value or verdict differs from the row, in row order."""
+    """Return the columns whose value or verdict in the sheet differs from the row, in the order of the row."""
     return [name for name, cell in row.cells.items() if not _cell_matches(line, name, cell)]
 
 
@@ -176,7 +176,7 @@ _MAX_HINTS = 20  # invalid lines reported with similar names, which are slow to 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Numbers of imported, unchanged and empty lines, and the errors of the others.
+    """The numbers of imported, unchanged and empty lines, and the errors of invalid lines.
 
     `notes` report lines that differ from the last written row, because the row or the sheet was changed.
     """
@@ -189,19 +189,19 @@ class ImportReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if a line is invalid, else 0."""
+        """The exit code: 1 if a line is invalid, else 0."""
         return int(bool(self.problems))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the report as JSON values."""
         return asdict(self)
 
 
 def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName) -> ImportReport:
-    """Import the reviews of a sheet. They apply to the last written rows and are stale if the sheet shows other rows.
+    """Import the reviews of a sheet for the last written rows.
 
-    A PENDING line without reviewer and comment is empty and removes no review. A line equal to the stored review
-    changes nothing: a stale review does not become fresh.
+    A review is stale if the sheet shows other values than the row. A PENDING line without reviewer and comment is empty
+    and does not remove a review. A line that equals the stored review changes nothing, even if this review is stale.
     """
     reviews = JobReviewTable(state)
     reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name))
@@ -233,11 +233,13 @@ class _ReviewImporter:
             return
         if status and status not in REVIEW_STATUSES:
             allowed = ", ".join(REVIEW_STATUSES)
-            self.problems.append(f"{line.where}: there is no review status '{line.status}'; allowed: {allowed}")
+            self.problems.append(f"{line.where}: '{line.status}' is not a review status; allowed: {allowed}")
         elif row.place in self._seen:
-            self.problems.append(f"{line.where}: '{row.place.key}' stands in {self._seen[row.place]} already")
+            self.problems.append(f"{line.where}: '{row.place.key}' is already in {self._seen[row.place]}")
         elif max(len(line.reviewer), len(line.comment)) > MAX_COMMENT_LENGTH:
-            self.problems.append(f"{line.where}: reviewer or comment has more than {MAX_COMMENT_LENGTH:,} characters")
+            self.problems.append(
+                f"{line.where}: the reviewer or comment has more than {MAX_COMMENT_LENGTH:,} characters"
+            )
         else:
             self._seen[row.place] = line.where
             self._take(line, status or "PENDING", row)
@@ -281,6 +283,6 @@ class _ReviewImporter:
     def _hints_left(self) -> bool:
         return len(self.problems) < _MAX_HINTS
 
-    def _no_such(self, told: str, name: str, known: Sequence[str]) -> None:
+    def _no_such(self, problem: str, name: str, known: Sequence[str]) -> None:
         hint = nearest_names(name, known) if self._hints_left else ""
-        self.problems.append(f"{told} {hint}".strip())
+        self.problems.append(f"{problem} {hint}".strip())

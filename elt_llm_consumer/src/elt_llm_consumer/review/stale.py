@@ -1,4 +1,4 @@
-"""Rows whose source text has changed since they were written."""
+"""Find the rows whose source text has changed since they were written."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,7 +18,7 @@ from elt_llm_consumer.jobs.job_file import JobFile
 
 @dataclass(frozen=True)
 class StaleRow:
-    """A row whose source text changed; `changes` are sentences on where and how."""
+    """A row whose source text has changed. `changes` describe where and how."""
 
     table: str
     key: str
@@ -28,7 +28,7 @@ class StaleRow:
 
 
 def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
-    """Read all documents of a job by collection and id, without a model; missing collections are skipped."""
+    """Return all documents of a job by collection and id, without a model. Missing collections are skipped."""
     found: dict[tuple[str, str], CorpusDocument] = {}
     with open_store(loaded.data_dir) as store:
         for name in file.spec.sources.collections:
@@ -39,7 +39,10 @@ def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str],
 
 
 def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str], CorpusDocument]) -> list[StaleRow]:
-    """The last written rows whose source text has changed; `documents` are the current ones, by collection and id."""
+    """Return the last written rows whose source text has changed.
+
+    `documents` are the current documents by collection and id.
+    """
     reviews = JobReviewTable(state).all(name)
     found = []
     for place, shown in JobRowTable(state).shown(name).items():

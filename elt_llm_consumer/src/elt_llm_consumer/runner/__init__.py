@@ -1,1 +1,1 @@
-"""Run jobs: plan, make the rows, write the outputs with receipts, and replay receipts."""
+"""Run jobs: plan the rows, make the rows, write the outputs with receipts, and replay receipts."""

@@ -1,4 +1,4 @@
-"""Language-model calls for rows, their token usage, and the report of a run."""
+"""Call the language model for rows, count tokens, and report the cost of a run."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class RunStopped(Exception):
-    """The run has ended; unfinished rows are abandoned."""
+    """Raised in unfinished rows when the run has ended."""
 
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """Language model calls and tokens read and written, as counted by the server or estimated."""
+    """The number of language model calls, prompt tokens and answer tokens, counted by the server or estimated."""
 
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
 
     def __add__(self, other: "ModelUsage") -> "ModelUsage":
-        """Add both."""
+        """Return the sum of both usages."""
         return ModelUsage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
@@ -42,7 +42,10 @@ class RowPrompter:
         self.spent = ModelUsage()
 
     def __call__(self, prompt: str) -> str:
-        """Return the complete reply. Raises as `write` does, UnusableReply if truncated, RunStopped after the run."""
+        """Return the complete reply of the model.
+
+        Raises ModelError, UnusableReply if the reply is truncated, and RunStopped if the run has ended.
+        """
         from elt_llm_core.models.completion import complete
         from llama_index.core.llms import ChatMessage, MessageRole
 
@@ -67,14 +70,14 @@ class RowPrompter:
 
 
 class TokenCounter:
-    """Estimates tokens with a lazily loaded vocabulary."""
+    """Estimates numbers of tokens with a vocabulary that is loaded on first use."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._estimate: TokenEstimate | None = None
 
     def of(self, text: str) -> int:
-        """Upper estimate of a text's tokens."""
+        """Return an upper estimate of the number of tokens of a text."""
         with self._lock:
             self._estimate = self._estimate or TokenEstimate()
         return len(self._estimate.spans(text))
@@ -85,7 +88,7 @@ _MAX_REASON_LENGTH = 300  # characters of a reason
 
 @dataclass(frozen=True)
 class RowFailure:
-    """A failed row and the reason."""
+    """A row that failed, and the reason."""
 
     table: str
     key: str
@@ -96,9 +99,9 @@ class RowFailure:
 
 @dataclass(frozen=True)
 class RunCost:
-    """The estimated cost of a run; `seconds` is based on earlier rows, None if too few were measured.
+    """The estimated cost of a run. `seconds` is based on earlier rows; None if too few rows were measured.
 
-    `calls` and `prompt_tokens` count the prompts known in advance; a row may need fewer or more.
+    `calls` and `prompt_tokens` count the prompts that are known in advance. A row may need fewer or more prompts.
     """
 
     rows: int
@@ -118,7 +121,7 @@ class RunCost:
 
 @dataclass(frozen=True)
 class RunReport:
-    """The report of a run: number of rows in all, made now, reused, failed and skipped."""
+    """The report of a run: the numbers of all rows and of made, reused, failed and skipped rows."""
 
     job: str
     kind: str
@@ -136,7 +139,7 @@ class RunReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if a row failed, else 0."""
+        """The exit code: 1 if a row failed, else 0."""
         return int(bool(self.failures))
 
     def to_json(self) -> dict[str, Any]:
@@ -145,7 +148,7 @@ class RunReport:
 
 
 def row_failure(place: RowId, name: str, error: Exception) -> RowFailure:
-    """The failure with a one-line reason."""
+    """Return the failure of a row with a reason on one line."""
     if isinstance(error, EltError):
         return RowFailure(place.table, place.key, name, str(error), error.hint)
     return RowFailure(

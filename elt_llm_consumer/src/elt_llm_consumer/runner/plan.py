@@ -1,4 +1,4 @@
-"""Plan a run: the selected rows, the stored rows to reuse, the rows to make, and their cost."""
+"""Plan a run: find the selected rows, the stored rows to reuse, the rows to make, and the cost."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
@@ -21,7 +21,11 @@ from elt_llm_consumer.runner.workers import in_parallel
 
 @dataclass(frozen=True)
 class RowSelection:
-    """`only` are names or keys, `domain` is an outermost group, `limit` the most rows; `anew` remakes stored rows."""
+    """The selected rows of a run.
+
+    `only` are names or keys, `domain` is an outermost group, and `limit` is the maximum number of rows to make. `anew`
+    remakes stored rows.
+    """
 
     only: tuple[str, ...] = ()
     domain: str | None = None
@@ -50,9 +54,9 @@ class RowSelection:
 
 
 def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
-    """Return the stored row with updated document hashes; None if a quote is no longer at its span.
+    """Return the stored row with current document hashes; None if a quote is no longer at its span.
 
-    The document may have changed elsewhere; the evidence then refers to its current version.
+    If a document has changed outside of the quote, the evidence then refers to the current version.
     """
     try:
         row = Row.model_validate_json(kept.content)
@@ -61,10 +65,10 @@ def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
     cells = {}
     for name, cell in row.cells.items():
         evidence = [_current_evidence(place, sources) for place in cell.evidence]
-        standing = tuple(place for place in evidence if place is not None)
-        if len(standing) < len(evidence):
+        current = tuple(place for place in evidence if place is not None)
+        if len(current) < len(evidence):
             return None
-        cells[name] = cell if standing == cell.evidence else cell.model_copy(update={"evidence": standing})
+        cells[name] = cell if current == cell.evidence else cell.model_copy(update={"evidence": current})
     return row if cells == dict(row.cells) else row.model_copy(update={"cells": cells})
 
 
@@ -77,13 +81,13 @@ def _current_evidence(evidence: Evidence, sources: SourceDocuments) -> Evidence 
 
 
 ROW_ERRORS = (EltError, ValueError, LookupError, ArithmeticError)
-"""Errors that fail one row; any other error is a bug and ends the run."""
+"""The errors that fail only one row. Any other error is a bug and ends the run."""
 _MIN_MEASURED = 3
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row with its inputs and their hash."""
+    """A row to make, with its material and the hash of the material."""
 
     task: RowTask
     material: RowMaterial = field(repr=False)
@@ -92,9 +96,9 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """All rows of a job: stored rows, rows to make in order, failed rows and skipped rows.
+    """The plan of a run: the tasks, the stored rows, the rows to make in order, and the failed rows.
 
-    A stored row may also be remade; it is kept if that fails.
+    A row may be both stored and planned to be remade. If the new row fails, the stored row is kept.
     """
 
     tasks: tuple[RowTask, ...]
@@ -102,10 +106,10 @@ class RunPlan:
     to_make: tuple[PlannedRow, ...] = field(repr=False)
     failures: tuple[RowFailure, ...]
     prompts_hash: Mapping[RowId, str] = field(repr=False)
-    """Tokens of the prompts of all planned rows."""
+    """The hash of the prompts of each planned row."""
     cost: RunCost
     refreshed: tuple[StoredRow, ...] = field(default=(), repr=False)
-    """Stored rows that refer to an older version of a document."""
+    """The stored rows that referred to an older version of a document, with current references."""
 
     @property
     def is_partial(self) -> bool:
@@ -114,12 +118,12 @@ class RunPlan:
 
 
 def row_place(task: RowTask) -> RowId:
-    """The table and key of a task's row."""
+    """Return the table and key of the row of a task."""
     return RowId(task.table, task.key)
 
 
 class RunPlanner:
-    """Gathers the material of rows and finds those already stored."""
+    """Gathers the material of rows, and finds the rows that are already stored."""
 
     def __init__(
         self,
@@ -134,7 +138,7 @@ class RunPlanner:
         self._keys, self._sources = keys, sources
 
     def plan(self, tasks: Sequence[RowTask], choice: RowSelection) -> RunPlan:
-        """Plan these rows. Raises UsageError for two rows with one key, and for an empty selection."""
+        """Plan the rows of these tasks. Raises UsageError for two rows with one key, and for an unknown selection."""
         _reject_duplicate_keys(tasks)
         chosen = {row_place(task) for task in choice.of(tasks)}
         kept = self._rows.all(self._name)
@@ -174,7 +178,7 @@ class RunPlanner:
                 try:
                     found[place] = outcome.value()
                 except StoreError:
-                    raise  # what cannot be read for one row cannot be read for any
+                    raise  # a store that cannot be read for one row cannot be read for any row
                 except ROW_ERRORS as error:
                     failed[place] = row_failure(place, outcome.item.name, error)
                 self._progress.advance(detail=outcome.item.name)
@@ -215,7 +219,7 @@ class RunPlanner:
         )
 
     def _seconds(self, kept: Sequence[StoredRow], to_make: int) -> float | None:
-        """Mean duration of earlier rows of this kind."""
+        """Return the estimated seconds of the run from the mean duration of earlier rows, or None."""
         writes = self._context.llm is not None
         took = [row.seconds for row in kept if bool(row.calls) == writes]
         if len(took) < _MIN_MEASURED or not to_make:
@@ -227,7 +231,7 @@ class RunPlanner:
 def _tasks_to_gather(
     tasks: Sequence[RowTask], chosen: Collection[RowId], kept: Collection[RowId], limit: int | None
 ) -> list[RowTask]:
-    """Tasks whose row may be stored, and as many others as may be made."""
+    """Return the tasks whose row may be stored, and the first `limit` selected tasks without a stored row."""
     new = [row_place(task) for task in tasks if row_place(task) in chosen and row_place(task) not in kept]
     wanted = {*new[:limit]}
     return [task for task in tasks if row_place(task) in wanted or row_place(task) in kept]

@@ -1,4 +1,4 @@
-"""Receipts beside outputs: the inputs of a file, for `elt-llm replay` to check."""
+"""Write a receipt beside each output file, which records the inputs for `elt-llm replay`."""
 
 import hashlib
 import importlib.metadata
@@ -35,7 +35,7 @@ class ReceiptDocument(EnterpriseRecord):
 
 
 class ReceiptQuote(EnterpriseRecord):
-    """The location of a quote, whose text is in the output."""
+    """The location and hash of a quote. The output contains the text of the quote."""
 
     collection: str
     source: str
@@ -46,7 +46,7 @@ class ReceiptQuote(EnterpriseRecord):
 
 
 class OutputReceipt(EnterpriseRecord):
-    """The inputs of one output file. Only the receipt contains the time."""
+    """The inputs of one output file. The time is only in the receipt, so that equal outputs have equal bytes."""
 
     format: int = 1
     output: str = Field(description="Name of the file in the receipt's folder.")
@@ -79,7 +79,7 @@ def write_receipts(
 
 
 def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, Any]:
-    """The settings that may change a result."""
+    """Return the settings that may change a result."""
     spec, settings = context.file.spec, context.settings
     return {
         **relevant_settings(context, kind),
@@ -91,13 +91,13 @@ def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, A
 
 
 def _curated_file_hash(context: JobContext) -> str:
-    """Hash of the file with curated values; empty without one."""
+    """Return the hash of the file with curated values; empty without a file."""
     path = context.file.folder / (context.file.spec.sources.curated or "")
     return file_hash(path) if path.is_file() else ""
 
 
 def receipt_documents(context: JobContext) -> tuple[ReceiptDocument, ...]:
-    """The current documents of all collections that a job reads."""
+    """Return the current documents of all collections that a job reads, sorted."""
     found = SourceDocuments(context).documents
     return tuple(
         ReceiptDocument(
@@ -108,14 +108,14 @@ def receipt_documents(context: JobContext) -> tuple[ReceiptDocument, ...]:
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions of Python, the program and the libraries that affect results."""
+    """Return the versions of Python, the program, and the libraries that affect results."""
     ours = {_SOURCES: code_hash()[:_SHORT_HASH]}
     libraries = {it: importlib.metadata.version(it) for it in (*OUR_PACKAGES, *_LIBRARIES)}
     return {"python": platform.python_version(), **libraries, **ours}
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, 64 hex digits."""
+    """Return the SHA-256 of a file as 64 hex digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

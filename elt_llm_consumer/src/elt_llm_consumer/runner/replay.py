@@ -1,4 +1,4 @@
-"""Check an output against its receipt: its bytes, its quotes, and its inputs."""
+"""Check the bytes, the quotes and the inputs of an output against its receipt."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """The differences from the receipt, one sentence each; `libraries` alone do not invalidate an output."""
+    """The differences from the receipt, one sentence each. Changed libraries alone do not invalidate an output."""
 
     receipt: str
     output: tuple[str, ...]
@@ -46,11 +46,11 @@ class ReplayReport:
 
     @property
     def holds(self) -> bool:
-        """Whether a run now would have the same inputs and outputs."""
+        """Whether a run now would have the same inputs and outputs as the recorded run."""
         return not (self.output or self.evidence or self.documents or self.settings or self.program)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the report as JSON values."""
         return {**asdict(self), "holds": self.holds}
 
 
@@ -71,7 +71,7 @@ def read_receipt(path: Path) -> OutputReceipt:
 def replay(
     path: Path, loaded: LoadedSettings, *, embedding: EmbeddingModel | None = None, llm: "LLM | None" = None
 ) -> ReplayReport:
-    """Compare a receipt with the current state, without making rows or calling a model.
+    """Compare a receipt with the current files, documents and settings, without making rows.
 
     Raises UsageError if the file is not a receipt.
     """
@@ -85,7 +85,7 @@ def replay(
         with open_job(file, loaded, embedding=embedding, llm=llm) as opened:
             evidence, documents, settings = _compare(receipt, opened.context)
     except (EltError, OSError, ValueError) as error:  # ValueError: a path with a zero byte
-        return ReplayReport(path.name, output, (), (), (f"Its inputs cannot be read: {error}",), ours, libraries)
+        return ReplayReport(path.name, output, (), (), (f"The inputs cannot be read: {error}",), ours, libraries)
     return ReplayReport(path.name, output, evidence, documents, settings, ours, libraries)
 
 
@@ -105,12 +105,12 @@ def _compare(receipt: OutputReceipt, context: JobContext) -> tuple[tuple[str, ..
 
 def _output_problems(path: Path, receipt: OutputReceipt) -> tuple[str, ...]:
     if not path.is_file():
-        return (f"{path.name} is gone",)
+        return (f"{path.name} is missing",)
     return () if file_hash(path) == receipt.output_hash else (f"{path.name} was changed after it was written",)
 
 
 def _quote_problem(quote: ReceiptQuote, document: CorpusDocument | None) -> str:
-    """Why a quote is no longer in its document; empty if it is."""
+    """Return how a quote differs from its document; empty if the document still has the quote."""
     where = f"{quote.collection}: {quote.source}, characters {quote.span[0]} to {quote.span[1]}"
     start, end = quote.span
     if document is None:
@@ -134,14 +134,14 @@ def _document_changes(before: tuple[ReceiptDocument, ...], after: tuple[ReceiptD
 
 
 def _with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a receipt with former names of query keys replaced by the current ones."""
+    """Return the settings of a receipt with the current names of query settings in place of former names."""
     former = {old: name for name, old in FORMER_QUERY_KEYS.items()}
     query = {former.get(name, name): value for name, value in settings.get("query", {}).items()}
     return {**settings, "query": query}
 
 
 def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """Full names of keys with different values; None marks a missing key."""
+    """Return the full name and both values of each key that differs; None is the value of a missing key."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return [] if before == after else [(prefix, before, after)]
     found = []

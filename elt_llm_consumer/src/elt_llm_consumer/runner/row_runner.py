@@ -1,4 +1,4 @@
-"""Make the rows of a job in parallel and store each when it is finished, so that no row is paid for twice."""
+"""Make the rows of a job in parallel, and store each finished row at once, so that no row is made twice."""
 
 import time
 from contextlib import closing
@@ -22,19 +22,19 @@ _MAX_MODEL_FAILURES = 3  # consecutive rows that may fail because the model is u
 
 @dataclass
 class RunResult:
-    """The rows after a run, in the order of the job; the new and failed ones, and the usage."""
+    """The rows after a run in the order of the job, the number of new rows, the failures, and the model usage."""
 
     rows: dict[RowId, Row] = field(default_factory=dict)
     made: int = 0
     failures: list[RowFailure] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    """Names of the missing rows."""
+    """The names of the missing rows."""
     spent: ModelUsage = field(default_factory=ModelUsage)
     notes: list[str] = field(default_factory=list)
 
 
 class JobRunner:
-    """Makes the rows of one job. `recipe` is the version of its prompting."""
+    """Makes the rows of one job. `recipe` is the version of the job's prompts."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class JobRunner:
         self._spent: list[ModelUsage] = []
 
     def plan(self, choice: RowSelection) -> RunPlan:
-        """Plan a run without making anything. Raises UsageError."""
+        """Plan a run without making rows. Raises UsageError."""
         planner = RunPlanner(self._context, self._name, self._rows, self._keys, self._sources, self._progress)
         return planner.plan(self._job.tasks(), choice)
 
@@ -85,7 +85,7 @@ class JobRunner:
                 try:
                     made[row_place(outcome.item.task)] = outcome.value()
                 except StoreError:
-                    raise  # for example on a full disk: a row that cannot be stored must not be paid for
+                    raise  # for example on a full disk, where further rows could not be stored either
                 except ROW_ERRORS as error:
                     self._note_failure(outcome.item.task, error, ran)
                 ran.made, ran.spent = len(made), sum(self._spent, ModelUsage())

@@ -1,4 +1,4 @@
-"""One run of a job file: open, plan, make the rows, apply reviews, write the outputs with a receipt beside each."""
+"""Run a job file: open the job, plan, make the rows, apply reviews, and write outputs with receipts."""
 
 import re
 import time
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def create_job(kind: str, context: JobContext) -> BatchJob:
-    """Create a job of this kind. Raises UsageError for an unknown kind, and as the job does."""
+    """Create a job of this kind. Raises UsageError for an unknown kind and for missing sources."""
     match kind:
         case "glossary":
             from elt_llm_consumer.glossary.job import GlossaryJob
@@ -56,10 +56,10 @@ def create_job(kind: str, context: JobContext) -> BatchJob:
 
 
 def recipe_number(kind: str) -> int:
-    """The version of a kind's prompting.
+    """Return the version of the prompts of a kind of job.
 
-    Raising it remakes all rows at full cost: raise it when the same material gives another row. Rows without a model
-    are remade by every new version of the program, since they cost little.
+    A higher number remakes all rows at full cost. Raise the number when the same material gives another row. Rows that
+    no model writes are remade by every new version of the program, since they cost little.
     """
     recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)
@@ -83,7 +83,7 @@ def read_curated(context: JobContext, kind: str, loaded: LoadedSettings) -> Cura
 def finish_result(
     job: BatchJob, plan: RunPlan, ran: RunResult, curated: CuratedValues, state: Database, name: JobName
 ) -> JobResult:
-    """The final result; equal for equal rows, reviews and curated values."""
+    """Return the final result, which is equal for equal rows, reviews and curated values."""
     rows = [curated.row(place.table, row) for place, row in ran.rows.items()]
     result = curated.result(job.result(rows))
     waiting = [(task.table, task.key, task.name) for task in plan.tasks if row_place(task) not in ran.rows]
@@ -92,7 +92,7 @@ def finish_result(
 
 
 def store_shown_rows(result: JobResult, state: Database, name: JobName) -> None:
-    """Store the rows of this output, to which reviews refer."""
+    """Store the rows of an output, to which reviews refer."""
     rows, reviews = JobRowTable(state), JobReviewTable(state)
     read: Mapping[RowId, frozenset[QuotedDocument]] = {
         place: frozenset().union(*(row.documents for row in kept)) for place, kept in rows.all(name).items()
@@ -124,10 +124,10 @@ def _no_progress() -> AbstractContextManager[ProgressListener]:
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A job to run: `create` makes the job, `embedding` and `llm` replace the configured ones.
+    """A job to run. `create` makes the job; `embedding` and `llm` replace the configured models.
 
-    `on_cost` receives the cost before any row is made; a `dry_run` ends there. `on_result` receives the written result
-    with its context.
+    `on_cost` receives the cost before any row is made. A `dry_run` ends after `on_cost`. `on_result` receives the
+    written result with the context of the job.
     """
 
     kind: str
@@ -148,10 +148,10 @@ class JobRequest:
 
 
 def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
-    """Run a job, reusing finished rows; None after a dry run.
+    """Run a job and reuse stored rows. Returns None after a dry run.
 
-    Raises LockHeld if another process runs it, UsageError, SettingsError, StoreError, and as `open_job` does. Failed
-    rows are in the report. Finished rows are always kept, and the same call continues from them.
+    Raises LockHeld if another process runs the job, UsageError, SettingsError, StoreError, and the errors of
+    `open_job`. Failed rows are in the report. Finished rows are always stored, and a repeated call reuses them.
     """
     began = time.monotonic()
     lock = nullcontext() if request.dry_run else job_lock(loaded.data_dir, request.name)
@@ -167,7 +167,7 @@ def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
 
 
 class _JobRun:
-    """A run with its open resources."""
+    """A run of a job with its open resources."""
 
     def __init__(self, request: JobRequest, context: JobContext, loaded: LoadedSettings, state: Database) -> None:
         self._request, self._context, self._state = request, context, state
@@ -192,7 +192,7 @@ class _JobRun:
         return JobRunner(self._job, self._context, self._request.name, rows, progress, self._recipe)
 
     def _written(self, result: JobResult, plan: RunPlan, ran: RunResult) -> Sequence[Path]:
-        """Write the outputs; none if every row is missing, to keep the former files."""
+        """Write the outputs. If every row is missing, write nothing and keep the former files."""
         if ran.missing and not ran.rows:
             return ()
         from elt_llm_consumer.export.write import write_outputs
@@ -221,16 +221,21 @@ class _JobRun:
             spent=ran.spent,
             model=model_name(self._context),
             figures=dict(result.figures),
-            notes=(*result.notes, *ran.notes, *(() if files else ("Nothing was written: there are no rows.",))),
+            notes=(
+                *result.notes,
+                *ran.notes,
+                *(() if files else ("No output was written, because there are no rows.",)),
+            ),
             files=tuple(map(str, files)),
             seconds=round(seconds, 1),
         )
 
 
 def _output_name(file: JobFile, kind: str) -> str:
-    """Name of a job's files: job and kind, since one job file may serve all kinds.
+    """Return the name of the output files: job and kind, since one job file may serve all kinds.
 
-    A job file outside the configuration adds its path, so that equal names do not overwrite each other's files.
+    For a job file outside of the configuration, the name contains the path, so that jobs with equal names do not
+    overwrite each other's files.
     """
     job = (
         file.name

@@ -1,8 +1,8 @@
-"""Check sentences that a model wrote: whether they claim anything, and use the words of their quotes.
+"""Check whether sentences that a model wrote make a claim, and use the words of their quotes.
 
-Grounding compares meaning and words over many chunks. For a short sentence a single shared word can be enough:
-"Obey the club." beside "What does that mean for a club?". A cell needs more than that. "D4 Size of squads" occurs in
-the texts word for word, and claims nothing.
+Grounding compares meaning and words over many chunks. A single shared word can be enough to support a short sentence:
+"Obey the club." and "What does that mean for a club?". The value of a cell needs more support. "D4 Size of squads"
+occurs verbatim in the texts, but makes no claim.
 """
 
 import re
@@ -31,7 +31,7 @@ _MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5
 
 
 def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
-    """Whether `text` makes a statement; `titles` are the headings over the chunks it rests on."""
+    """Return whether `text` makes a claim; `titles` are the headings above the chunks that support the text."""
     bare = strip_markup(text).strip()
     if _folded_title(bare) in {_folded_title(title) for title in titles} - {""}:
         return False
@@ -46,7 +46,7 @@ def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
 
 
 def separate_headings(reply: str) -> str:
-    """The reply with an empty line after each line that claims nothing, so that no sentence starts with it."""
+    """Return the reply with an empty line after each heading, so that no sentence starts with a heading."""
     lines = reply.splitlines()
     following = [*lines[1:], ""]
     return "\n".join(
@@ -66,10 +66,10 @@ def _folded_title(text: str) -> str:
 
 
 def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
-    """Whether a word is a verb of the words before it.
+    """Return whether the word at `at` is the verb of the words before it.
 
-    A plural may look like a verb. It is a verb before "the", "each" or "its", and in a sentence that ends in a full
-    stop and starts with one of these; so is the verb of a plural.
+    A plural noun may look like a verb. The word counts as a verb before a determiner such as "the". It also counts in a
+    whole sentence that starts with a determiner, or after a plural subject.
     """
     word, before, first = words[at], words[at - 1].casefold(), words[0].casefold()
     following = words[at + 1].casefold() if at + 1 < len(words) else ""
@@ -84,10 +84,10 @@ def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
 
 
 def check_word_overlap(sentences: Sequence[GroundedSentence], tokeniser: KeywordTokeniser) -> list[GroundedSentence]:
-    """The sentences with verdicts that the words of their quotes allow.
+    """Return the sentences with their verdicts lowered if the quotes contain too few of their words.
 
-    A sentence of at most four stems is unsupported unless one of its quotes has three quarters of them; a longer one
-    is supported in part unless its quotes together have half of its stems.
+    A sentence of at most four stems is unsupported unless one quote contains three quarters of the stems. A longer
+    sentence is partly supported unless the quotes together contain half of its stems.
     """
     return [_check_sentence(sentence, tokeniser) for sentence in sentences]
 

@@ -1,4 +1,4 @@
-"""The role of a mention in its sentence: whether a verb describes it, and whether it is party to a rule."""
+"""Find the role of a mention in its sentence: described by a verb, or subject or object of a rule."""
 
 import re
 from typing import Final
@@ -27,16 +27,16 @@ _RELATIVE = re.compile(r"(?<!\w)(?:that|which|who|where|whose)\s{1,3}$", re.IGNO
 
 
 def follows_preposition(before: str, allowed: frozenset[str] = frozenset()) -> bool:
-    """Whether one of the last words of `before` is a preposition, but for those `allowed`."""
+    """Return whether one of the last three words of `before` is a preposition other than those in `allowed`."""
     return any(word.casefold() in _PREPOSITIONS - allowed for word in before.split()[-_NEAR_BEFORE:])
 
 
 def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> bool:
-    """Whether a word describes what happens to the mentioned, and to nothing else in the sentence.
+    """Return whether `word` describes what happens to the mentioned thing.
 
-    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe a loan; "opened with a Loan Card",
+    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe a loan. "Opened with a Loan Card",
     "a Book without a Loan Card must be closed" and "the Reader pays before work starts" describe neither the card
-    nor the reader. `start` is that of the sentence after its number.
+    nor the reader. `start` is the offset of the sentence after its number.
     """
     if word[1] <= mention[0]:
         between = text[word[1] : mention[0]]
@@ -48,7 +48,7 @@ def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> b
 
 
 def is_party_to_rule(text: str, mention: Span, start: int = 0) -> bool:
-    """Whether the mentioned is subject or object of a clause that demands, allows or forbids."""
+    """Return whether the mentioned thing is subject or object of a clause that demands, allows or forbids."""
     for modal in _MODAL.finditer(text, start):
         if _RELATIVE.search(text[max(start, modal.start() - 10) : modal.start()]):
             continue
@@ -72,7 +72,7 @@ def _last_clause(before: str) -> str:
 
 
 def _has_other_subject(between: str, word: int) -> bool:
-    """Whether a clause with a subject of its own starts before the word at that offset."""
+    """Return whether a clause with another subject starts in `between` before the offset `word`."""
     for clause in _SUBORDINATE.finditer(between):
         if clause.start(1) < word and clause[1].casefold() not in _PRONOUNS:
             return True

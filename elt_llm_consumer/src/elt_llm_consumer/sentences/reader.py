@@ -1,4 +1,4 @@
-"""Reads sentences by rules: noun phrases, and clauses with their subjects, verb, modality and targets."""
+"""Read noun phrases and clauses by rules; a clause has subjects, a verb, a modality and targets."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ _NEVER_IN_PHRASE = (
 )
 _BOUNDS = _NEVER_IN_PHRASE | SUBORDINATORS | DETERMINERS
 _BEFORE_CLAUSES = SUBORDINATORS - PREPOSITIONS - RELATIVES
-# Before one of these a word that may be noun or verb is a noun: "configuration files by".
+# Before one of these words, a word that may be a noun or a verb is a noun: "configuration files by".
 _NO_OBJECT = PREPOSITIONS | RELATIVES | SUBORDINATORS | BE | CONJUNCTIONS
 _COUNTING = tuple(
     tuple(words.split("-"))
@@ -60,7 +60,7 @@ Modality = Literal["must", "must not", "may", "may not", "should", "should not",
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """The words of a noun phrase without its article: words[first:last] of a sentence."""
+    """A noun phrase: words[first:last] of a sentence, without the article."""
 
     words: tuple[SentenceWord, ...]
     first: int
@@ -69,7 +69,7 @@ class NounPhrase:
     """The quantity before the words: "each", "one or more", "nine"."""
     determined: bool = False
     owner: "NounPhrase | None" = field(default=None, repr=False)
-    """The phrase with a possessive before this one: of "the club's secretary" the club."""
+    """The possessive phrase before this phrase: "the club's" in "the club's secretary"."""
 
     @property
     def head(self) -> str:
@@ -84,7 +84,7 @@ class NounPhrase:
 
 @dataclass(frozen=True)
 class VerbTarget:
-    """A phrase after a verb; `by` is the preposition before the phrase, empty before an object."""
+    """A phrase after a verb. `by` is the preposition before the phrase; it is empty for a direct object."""
 
     phrase: NounPhrase
     by: str = ""
@@ -92,9 +92,9 @@ class VerbTarget:
 
 @dataclass(frozen=True)
 class SentenceClause:
-    """A clause whose subjects do `verb` (in its base form) to `targets`, or have it done to them if `passive`.
+    """A clause: its subjects, its verb in the base form, and its targets. `passive` marks the passive voice.
 
-    `verb` is "be" where subject and target are the same, and "have" where the subject has the target.
+    The verb "be" equates subject and target. The verb "have" means that the subject has the target.
     """
 
     subjects: tuple[NounPhrase, ...]
@@ -103,17 +103,17 @@ class SentenceClause:
     passive: bool
     targets: tuple[VerbTarget, ...]
     again: bool = False
-    """Whether the subject is "it" or "they": the subject of the sentence before."""
+    """Whether the subject is "it" or "they", which refers to the subject of the sentence before."""
 
 
 class SentenceReader:
-    """Reads noun phrases and clauses of sentences; `verbs` are the words that may be verbs."""
+    """Reads the noun phrases and clauses of sentences. `verbs` are the words that may be verbs."""
 
     def __init__(self, verbs: VerbLexicon) -> None:
         self._verbs = verbs
 
     def phrases(self, words: Sequence[SentenceWord]) -> Iterator[NounPhrase]:
-        """All noun phrases of a sentence, in order."""
+        """Yield all noun phrases of a sentence, in order."""
         at = 0
         while at < len(words):
             phrase = self.phrase(words, at)
@@ -122,7 +122,7 @@ class SentenceReader:
             at = max(phrase.last, at + 1) if phrase else at + 1
 
     def clauses(self, words: Sequence[SentenceWord]) -> list[SentenceClause]:
-        """The clauses of a sentence whose subject and verb are beyond doubt, in order."""
+        """Return the clauses of a sentence whose subject and verb are certain, in order."""
         found: list[SentenceClause] = []
         at = 0
         while at < len(words):
@@ -139,7 +139,7 @@ class SentenceReader:
     # Noun phrases.
 
     def phrase(self, words: Sequence[SentenceWord], at: int) -> NounPhrase | None:
-        """The noun phrase that starts at a word, with its articles and quantities; None if there is none."""
+        """Return the noun phrase that starts at word `at`, after its articles and quantities; None if there is none."""
         first, count, determined = _determiners(words, at)
         last = first
         while last < len(words) and last - first < _MAX_PHRASE_WORDS and self._continues_phrase(words, first, last):
@@ -171,7 +171,7 @@ class SentenceReader:
         return is_first or word.capital or not self._is_verb_after_noun(words, at)
 
     def _is_verb_after_noun(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a word that may be a verb is one, as the word after it starts an object."""
+        """Return whether a possible verb is a verb, because the next word starts an object."""
         low = words[at].low
         participle = self._verbs.base(low, "participle", "past")
         if self._verbs.base(low, "third") is None and participle is None:
@@ -187,7 +187,7 @@ class SentenceReader:
         return not word.capital and self._verbs.base(word.low, "participle", "past") is not None
 
     def _with_of(self, words: Sequence[SentenceWord], phrase: NounPhrase) -> NounPhrase:
-        """The phrase, or "Register" with "of Interests": capitals without an article between make one name."""
+        """Return the phrase extended by "of" or "for" and a capitalized phrase, such as "Register of Interests"."""
         at = phrase.last
         if not phrase.words[-1].capital or at + 1 >= len(words) or words[at].separator:
             return phrase
@@ -202,9 +202,9 @@ class SentenceReader:
     # Subjects.
 
     def _subject(self, words: Sequence[SentenceWord], at: int) -> tuple[tuple[NounPhrase, ...], bool, int] | None:
-        """The subjects that start at a word, whether they are "it" or "they", and the number of their verb.
+        """Return the subjects that start at a word, whether they are "it" or "they", and the position of their verb.
 
-        None if no verb follows the subjects at once.
+        None if the subjects are not directly followed by a verb.
         """
         if words[at].low in _ANAPHORIC_PRONOUNS and at == 0 and len(words) > 1 and not words[1].separator:
             verb = words[at].low == _PLURAL_PRONOUN and self._verbs.base(words[1].low, "base")
@@ -218,7 +218,7 @@ class SentenceReader:
         return tuple(subjects), False, at
 
     def _listed_subjects(self, words: Sequence[SentenceWord], at: int) -> tuple[list[NounPhrase], int]:
-        """Phrases joined by "and", or by commas and an "and", and the number of the word after their details."""
+        """Return the phrases joined by commas or "and", and the position of the word after their details."""
         found: list[NounPhrase] = []
         details = False
         while at < len(words) and (phrase := self.phrase(words, at)) is not None:
@@ -232,7 +232,7 @@ class SentenceReader:
         return found, at
 
     def _after_details(self, words: Sequence[SentenceWord], at: int) -> int:
-        """The word after "of the Board", "under Written Contract" and "who owes a fine", details of a subject."""
+        """Return the position after the details of a subject, such as "of the Board" and "who owes a fine"."""
         if at + 1 < len(words) and not words[at].separator and words[at + 1].low in PREPOSITIONS:
             at += self._verbs.base(words[at].low, "participle") is not None
         while at + 1 < len(words) and words[at].low in PREPOSITIONS and not words[at].separator:
@@ -245,9 +245,9 @@ class SentenceReader:
         return at
 
     def _is_verb_of(self, subjects: Sequence[NounPhrase], words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a word in the third person is a verb: its subject is one certain thing, and an object follows.
+        """Return whether a word in the third person is a verb: its subject is a single thing, and an object follows.
 
-        Words that are nouns too, as in "configuration files by", are verbs only before an article or a name.
+        A word that may also be a noun, as in "configuration files by", is a verb only before an object.
         """
         only = subjects[0]
         certain = only.determined or (only.words[0].capital and only.first > 0)
@@ -260,25 +260,25 @@ class SentenceReader:
     # Coordination.
 
     def _is_verb_at(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a word may be the verb of the subject before it."""
+        """Return whether a word may be the verb of the preceding subject."""
         if at >= len(words) or (words[at].separator and words[at - 1].low not in PRONOUNS):
             return False
         low = words[at].low
         return low in MODALS | BE | {"has", "have"} or self._verbs.base(low, "third") is not None
 
     def _starts_phrase(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a noun phrase starts at a word, and no verb."""
+        """Return whether a noun phrase, and no verb, starts at a word."""
         if at >= len(words) or self._verbs.base(words[at].low, "third"):
             return False
         return self.phrase(words, at) is not None
 
     def _ends_in_target(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a further object follows "and", and not the subject of another verb."""
+        """Return whether a further object follows "and", and not the subject of another verb."""
         phrase = self.phrase(words, at) if self._starts_phrase(words, at) else None
         return phrase is not None and not self._is_verb_at(words, phrase.last)
 
     def _is_listed(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a comma continues a list of things, which an "and" ends."""
+        """Return whether the comma before a word continues a list of phrases that ends with "and"."""
         while at < len(words) and words[at].separator == ",":
             if words[at].low in CONJUNCTIONS:
                 return self._starts_phrase(words, at + 1)
@@ -291,7 +291,7 @@ class SentenceReader:
         return False
 
     def _is_further_verb(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Whether a word after a comma, such as "collects", is a verb, as its object follows."""
+        """Return whether a word after a comma is a verb, because an object follows."""
         following = words[at + 1] if at + 1 < len(words) else None
         object_follows = following is not None and not following.separator and following.low not in _NO_OBJECT
         return object_follows and self._verbs.base(words[at].low, "third") is not None
@@ -301,7 +301,7 @@ class SentenceReader:
     def _predicates(
         self, words: Sequence[SentenceWord], subjects: tuple[NounPhrase, ...], at: int, *, again: bool
     ) -> tuple[list[SentenceClause], int]:
-        """The clauses of the verbs that the subjects share, and the number of the word to continue at."""
+        """Return the clauses of the verbs that share the subjects, and the position to continue at."""
         found: list[SentenceClause] = []
         modality: Modality | None = "does" if again and words[0].low == _PLURAL_PRONOUN else None
         while at < len(words):
@@ -319,7 +319,7 @@ class SentenceReader:
     def _predicate(
         self, words: Sequence[SentenceWord], verb: int, before: Modality | None
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """One verb with its targets, the word to continue at, and the modality of a bare verb that follows."""
+        """Return a verb with its targets, the position to continue at, and the modality of a following bare verb."""
         low = words[verb].low
         if low in _GERMAN_MODALS:
             return self._german_predicate(words, verb)
@@ -343,9 +343,9 @@ class SentenceReader:
     def _german_predicate(
         self, words: Sequence[SentenceWord], modal: int
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """As `_predicate`, for a German modal verb, whose infinitive ends the clause.
+        """Return the same as `_predicate` for a German modal verb, whose infinitive is at the end of the clause.
 
-        None if the clause does not end in an infinitive, and for "muss nicht", which demands nothing.
+        None if the clause does not end in an infinitive, and for "muss nicht", which is no rule.
         """
         end = next((at for at in range(modal + 1, len(words)) if words[at].separator), len(words))
         verb, low = words[end - 1], words[modal].low
@@ -369,7 +369,7 @@ class SentenceReader:
     def _main_verb(
         self, words: Sequence[SentenceWord], verb: int, at: int, *, modal: bool, bare: bool
     ) -> tuple[str, bool, int] | None:
-        """The base form of the verb, whether it is passive, and the word after it."""
+        """Return the base form of the verb, whether the verb is passive, and the position after the verb."""
         low = words[verb].low
         if modal and words[at].low in {"be", "have"}:
             _, after = _skip_adverbs(words, at + 1)
@@ -402,7 +402,7 @@ class SentenceReader:
         return None if perfect else ("have", False, at)
 
     def _next_predicate(self, words: Sequence[SentenceWord], at: int, *, bare: bool) -> int | None:
-        """The number of a further verb of the same subject, after a comma, "and", "or" or "but"."""
+        """Return the position of a further verb of the same subject after a comma or conjunction, or None."""
         for later in range(at, min(len(words), at + _AHEAD)):
             if words[later].low in RELATIVES | SUBORDINATORS:
                 return None
@@ -431,7 +431,7 @@ class SentenceReader:
     # Targets.
 
     def _targets(self, words: Sequence[SentenceWord], at: int) -> tuple[tuple[VerbTarget, ...], int]:
-        """The objects after a verb, joined ones too, and phrases after prepositions, until something else starts."""
+        """Return the objects and prepositional phrases after a verb, and the position after them."""
         found: list[VerbTarget] = []
         by = ""
         while at < len(words) and len(found) < _MAX_TARGETS:
@@ -457,7 +457,7 @@ class SentenceReader:
         return tuple(found), at
 
     def _is_verbal(self, preposition: SentenceWord, following: SentenceWord) -> bool:
-        """Whether a verb follows a preposition: "to agree", "by writing"."""
+        """Return whether a preposition is followed by a verb: "to agree", "by writing"."""
         if following.capital:
             return False
         infinitive = preposition.low == "to" and self._verbs.base(following.low, "base") is not None
@@ -465,7 +465,7 @@ class SentenceReader:
 
 
 def _determiners(words: Sequence[SentenceWord], at: int) -> tuple[int, str, bool]:
-    """The number of the first word of a phrase, its quantity, and whether anything determines the phrase."""
+    """Return the position after the determiners, the quantity, and whether there are determiners."""
     first, quantity = at, list[str]()
     while first < len(words) and (first == at or not words[first].separator):
         counting = next((one for one in _COUNTING if _words_match(words, first, one)), None)
@@ -484,7 +484,7 @@ def _determiners(words: Sequence[SentenceWord], at: int) -> tuple[int, str, bool
 
 
 def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: bool) -> bool:
-    """Whether a clause may start at a word; after a mere "and" only if there was a clause before."""
+    """Return whether a clause may start at a word; after "and" without a comma, only if a clause came before."""
     if at == 0 or words[at].separator:
         return True
     before = words[at - 1]
@@ -498,7 +498,7 @@ def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: b
 
 
 def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
-    """The modal verb after a relative clause, if no other clause lies between, else `at`."""
+    """Return the position of the modal verb after a relative clause; `at` if another clause comes first."""
     for later in range(at + 1, min(len(words), at + _MAX_RELATIVE_WORDS)):
         word = words[later]
         if word.separator.strip(",") or word.low in SUBORDINATORS - RELATIVES:
@@ -509,13 +509,13 @@ def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
 
 
 def _is_quantifier(words: Sequence[SentenceWord], at: int) -> bool:
-    """Whether a preposition starts a quantity: "up to", "at least"."""
+    """Return whether a preposition starts a quantity such as "up to" or "at least"."""
     following = words[at + 1].low if at + 1 < len(words) else ""
     return (words[at].low, following) in {("up", "to"), ("at", "least"), ("at", "most")}
 
 
 def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
-    """Whether "not" is at a word or among the adverbs after it, and the first word after them."""
+    """Return whether "not" is among the adverbs from `at` on, and the position after these adverbs."""
     negated = False
     while at < len(words) and not words[at].separator:
         low = words[at].low
@@ -540,5 +540,5 @@ def _modality(low: str, *, negated: bool) -> Modality:
 
 
 def _words_match(words: Sequence[SentenceWord], at: int, expected: Sequence[str]) -> bool:
-    """Whether the words from `at` on are `expected`, which is in lower case."""
+    """Return whether the words from `at` on equal `expected`, which is in lower case."""
     return tuple(word.low for word in words[at : at + len(expected)]) == tuple(expected)

@@ -18,7 +18,7 @@ _MIN_CONTENTS = 3  # rows
 
 @dataclass(frozen=True)
 class TableCell:
-    """The words text[start:end] of a document in one column of a table."""
+    """A table cell: text[start:end] of a document, with the header of its column."""
 
     start: int
     end: int
@@ -28,9 +28,10 @@ class TableCell:
 
 @dataclass(frozen=True)
 class TextStatement:
-    """The words text[start:end] of a document; `content_start` is the start after the number or mark of the line.
+    """The statement text[start:end] of a document; its content starts at `content_start`, after a number or bullet.
 
-    `headings` are those above the statement, outermost first, without their numbers; `cells` those of a table row.
+    `headings` are the headings above the statement, outermost first, without numbers. `cells` are the cells of a table
+    row.
     """
 
     number: int
@@ -44,16 +45,16 @@ class TextStatement:
     same_paragraph: bool = False
     """Whether the statement continues the paragraph of the statement before it."""
     only_names: bool = False
-    """Whether the statement is a row of headers, which names things and states nothing."""
+    """Whether the statement is a header row, which states nothing."""
 
     @property
     def offset(self) -> int:
-        """Characters of the number or mark before the content in `text`."""
+        """The length of the number or bullet before the content in `text`, in characters."""
         return self.content_start - self.start
 
     @property
     def content(self) -> str:
-        """The statement on one line without its number; a row as "first cell: the others"."""
+        """The statement on one line without its number; a table row as "first cell: other cells"."""
         cells = [cell for cell in self.cells if cell.text]
         if not cells:
             return " ".join(self.text[self.offset :].split())
@@ -63,7 +64,7 @@ class TextStatement:
 
 
 def read_statements(corpus: Corpus) -> list[TextStatement]:
-    """Every statement of the texts in order; headings, questions and tables of contents state nothing."""
+    """Return every statement of the texts in order, without headings and tables of contents."""
     found: list[TextStatement] = []
     for document in corpus.documents:
         for piece, cells in _with_cells(document):
@@ -82,12 +83,12 @@ def read_statements(corpus: Corpus) -> list[TextStatement]:
 
 
 def bare_title(title: str) -> str:
-    """A heading without its number: the words of "D7 Dual Registration" and "Schedule 1: Fees"."""
+    """Return a heading without its number, such as "Fees" for "Schedule 1: Fees"."""
     return _TITLE_LABEL.sub("", title).strip(" .:#*_")
 
 
 def is_contents_row(text: str) -> bool:
-    """Whether a line is a row of a table of contents: a title, and the number of a page."""
+    """Return whether a line is a row of a table of contents, which ends in a page number."""
     return bool(_CONTENTS_ROW.fullmatch(text.strip())) and text.count("|") <= 3
 
 
@@ -111,7 +112,7 @@ def _with_cells(document: CorpusDocument) -> Iterator[tuple[TextPiece, list[Tabl
 
 
 def _rows(table: Sequence[TextPiece], before: list[str]) -> tuple[list[str], list[tuple[TextPiece, list[TableCell]]]]:
-    """The headers of a table and its rows; `before` are those of the table above it, which a page may have cut."""
+    """Return the headers and rows of a table; `before` are the headers of the table above, which may continue here."""
     cells = [_cells(row) for row in table]
     if _is_contents(cells):
         return [], []
@@ -129,7 +130,7 @@ def _rows(table: Sequence[TextPiece], before: list[str]) -> tuple[list[str], lis
 
 
 def _cells(row: TextPiece) -> list[tuple[str, int, int]]:
-    """Text, start and end of each cell within its row, empty cells included."""
+    """Return the text, start and end of each cell within its row, including empty cells."""
     text = row.text
     found, position = [], 0
     for part in re.split(r"\t" if "|" not in text else r"\|", text):
@@ -142,7 +143,7 @@ def _cells(row: TextPiece) -> list[tuple[str, int, int]]:
 
 
 def _is_contents(rows: Sequence[Sequence[tuple[str, int, int]]]) -> bool:
-    """Whether the rows are a table of contents: every last cell is a page number, in ascending order."""
+    """Return whether every last cell is a page number, in ascending order."""
     numbers = [cells[-1][0] for cells in rows if cells]
     pages = [int(number) for number in numbers if number.isdigit() and len(number) <= len("99999")]
     numbered = sum(bool(_PAGE_NUMBER.match(number)) for number in numbers)

@@ -1,4 +1,4 @@
-"""Words of a sentence: tokens, function words, verb forms, and matching of listed cue words."""
+"""Split sentences into words, list function words and verb forms, and match listed cue words."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
@@ -27,22 +27,22 @@ class SentenceWord:
     end: int
     written: str
     low: str
-    """The word in lower case; "cannot" for "can't" and "not" for its like."""
+    """The word in lower case; "cannot" for "can't", and "not" for other contractions such as "isn't"."""
     separator: str
-    """The signs between this word and the word before, such as a comma; empty if the two belong together."""
+    """The signs between this word and the word before, such as a comma; empty if there are none."""
     possessive: bool
     """Whether the word has a possessive ending: "the club's"."""
 
     @property
     def capital(self) -> bool:
-        """Whether the word is written with a capital."""
+        """Whether the word starts with a capital letter."""
         return self.written[:1].isupper()
 
 
 def sentence_words(text: str, start: int = 0) -> list[SentenceWord]:
-    """The words of a sentence from `start` on, without addresses of web pages.
+    """Return the words of a sentence from `start` on, without web addresses.
 
-    Quotes and emphasis separate no words; all other signs do.
+    Quotes and emphasis do not separate words; all other signs do.
     """
     found: list[SentenceWord] = []
     position = start
@@ -90,7 +90,7 @@ CALENDAR: Final = month_names() | language_words("weekdays")
 NAME_PREPOSITIONS: Final = frozenset({"of", "for"})
 """Prepositions within names: "Register of Interests", "Fund for Members"."""
 PERFECT_PARTICIPLES: Final = frozenset("come become gone done been begun left happened got grown fallen".split())
-"""Participles after "has" that are no object of it."""
+"""Participles that form the perfect tense after "has" and are not its object."""
 ING_NOUNS: Final = frozenset("meeting hearing building training standing ruling finding filing housing grading".split())
 # Adverbial phrases between "may" and its verb.
 ASIDES: Final = tuple(
@@ -115,7 +115,7 @@ _VOWELS: Final = frozenset("aeiou")
 class VerbLexicon:
     """The words that may be verbs, with the base forms of the verbs.
 
-    `learned` are base forms found in the texts, added to those that are listed here.
+    `learned` are base forms found in the texts. They are added to the shipped verbs.
     """
 
     def __init__(self, learned: Iterable[str] = ()) -> None:
@@ -125,24 +125,24 @@ class VerbLexicon:
                 self._forms.setdefault(written, {}).setdefault(form, base)
 
     def base(self, word: str, *forms: VerbForm) -> str | None:
-        """The base form of a word in lower case, if the word is one of these forms of a verb, else None."""
+        """Return the base form of a lower-case word if the word is one of these verb forms, else None."""
         known = self._forms.get(word, {})
         return next((known[form] for form in forms if form in known), None)
 
 
 @cache
 def listed_verbs() -> VerbLexicon:
-    """The lexicon of the listed verbs, without verbs learned from texts."""
+    """Return the lexicon of the shipped verbs, without verbs learned from texts."""
     return VerbLexicon()
 
 
 def past_participle(base: str) -> str:
-    """The participle of a verb, such as "kept" for "keep"."""
+    """Return the past participle of a verb, such as "kept" for "keep"."""
     return dict(_forms_of(base))["participle"]
 
 
 def _third_person(base: str) -> str:
-    """The third person singular, such as "sends" for "send" and "carries" for "carry"."""
+    """Return the third person singular, such as "sends" for "send" and "carries" for "carry"."""
     if base == "have":
         return "has"
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -173,10 +173,11 @@ _IN_NAME = re.compile(r"[ -][A-Z][a-z]")
 
 
 class CueMatcher:
-    """Finds listed words. `*` at the end of one matches any ending, ` ... ` between two matches up to six words.
+    """Finds listed cue words in a text.
 
-    `#` matches a number such as 12 or 4(a), `####` a year. Words in small letters match in any case, a word with a
-    capital only with it: an Act is no act.
+    `*` at the end of a cue matches any ending, and ` ... ` between two words matches up to six words. `#` matches a
+    number such as 12 or 4(a), and `####` a year. A cue in lower case ignores case. A cue with a capital letter respects
+    case, so that "Act" does not match "act".
     """
 
     def __init__(self, listed: Iterable[str]) -> None:
@@ -186,10 +187,10 @@ class CueMatcher:
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_as_pattern, by_length))})(?!\w)")
 
     def outside_names(self, text: str, sentence_start: int) -> list[tuple[int, int]]:
-        """The matches, except whole words that start a longer name: an "Authority Manager" is no authority.
+        """Return the spans of the cues, without whole words that start a longer name, such as "Authority Manager".
 
-        A cue with `*` counts in names too: an "Appointments Officer" appoints. The first word of the sentence, at
-        `sentence_start`, has its capital anyway.
+        A cue with `*` also counts within names: an "Appointments Officer" appoints. The first word of the sentence, at
+        `sentence_start`, always counts, because its capital letter does not show a name.
         """
         return [
             (start, end)
@@ -199,13 +200,13 @@ class CueMatcher:
         ]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """The spans of the listed words, in order."""
+        """Return the spans of the listed words, in order."""
         return [match.span() for match in self._pattern.finditer(text)] if self.listed else []
 
 
 @cache
 def finite_verbs() -> CueMatcher:
-    """A matcher of the words that end the subject of a sentence: finite verbs, and "not" in "Code: not required"."""
+    """Return a matcher of the words that end the subject of a sentence: finite verbs and "not"."""
     return CueMatcher(FINITE_VERBS | {"not"})
 
 
