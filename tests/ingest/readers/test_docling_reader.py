@@ -82,7 +82,7 @@ def test_the_converter_is_created_once_at_the_first_file() -> None:
 
 
 def test_a_file_that_docling_cannot_read_is_reported() -> None:
-    with pytest.raises(UnreadableDocument, match="docling cannot read it: no pages"):
+    with pytest.raises(UnreadableDocument, match="docling cannot read the file: no pages"):
         DoclingReader(create_stub).read(Path("a.pdf"))
 
 

@@ -39,20 +39,11 @@ class Archive:
         return name in self._entries
 
     def read_member(self, name: str) -> bytes:
-        """Return the decompressed bytes of a member.
-
-        Raises:
-            KeyError: the archive has no member with this name.
-            UnreadableDocument: the member is damaged, or larger than the zip directory declares.
-        """
+        """Return the decompressed bytes of a member; raise UnreadableDocument if it is damaged, KeyError if missing."""
         return b"".join(self._inflate(self._entries[name]))
 
     def check_members(self) -> None:
-        """Decompress every member once to check it.
-
-        Raises:
-            UnreadableDocument: a member is damaged, or larger than the zip directory declares.
-        """
+        """Decompress every member once; raise UnreadableDocument if a member is damaged or larger than declared."""
         for entry in self._entries.values():
             for _ in self._inflate(entry):
                 pass
@@ -72,16 +63,12 @@ class Archive:
                 )
             yield piece
         if size != entry.file_size or checksum != entry.CRC:
-            raise UnreadableDocument(f"is damaged: {_shortened(entry)} does not match its size or checksum")
+            raise UnreadableDocument(f"is damaged: member {_shortened(entry)} does not match its size or checksum")
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open a zip package without decompressing it.
-
-    Raises:
-        UnreadableDocument: the file is not a zip package, or exceeds a limit.
-    """
+    """Open a zip package without decompressing it; raise UnreadableDocument if it is invalid or exceeds a limit."""
     data = read_bytes(path)
     entries = _directory(data)
     for entry in entries:
@@ -141,14 +128,14 @@ def _check_overlaps(entries: Sequence[ZipInfo], data: bytes) -> None:
             raise UnreadableDocument(f"holds members that overlap, like a decompression bomb: {_shortened(entry)}")
         end = _content_start(data, entry) + entry.compress_size
         if end > len(data):
-            raise UnreadableDocument(f"is damaged: {_shortened(entry)} is truncated")
+            raise UnreadableDocument(f"is damaged: member {_shortened(entry)} is truncated")
 
 
 def _content_start(data: bytes, entry: ZipInfo) -> int:
     start = entry.header_offset
     header = data[start : start + _LOCAL_HEADER_SIZE] if start >= 0 else b""
     if len(header) < _LOCAL_HEADER_SIZE or not header.startswith(_LOCAL_HEADER):
-        raise UnreadableDocument(f"is damaged: {_shortened(entry)} is not at the offset in the directory")
+        raise UnreadableDocument(f"is damaged: member {_shortened(entry)} is not at the offset in the directory")
     name, extra = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
     return start + _LOCAL_HEADER_SIZE + name + extra
 
@@ -161,7 +148,7 @@ def _unpacked_pieces(packed: memoryview, entry: ZipInfo) -> Iterator[bytes]:
     try:
         yield from inflate_pieces(packed)
     except zlib.error as error:
-        raise UnreadableDocument(f"is damaged: {_shortened(entry)} cannot be decompressed") from error
+        raise UnreadableDocument(f"is damaged: member {_shortened(entry)} cannot be decompressed") from error
 
 
 def inflate_pieces(deflated: bytes | memoryview) -> Iterator[bytes]:

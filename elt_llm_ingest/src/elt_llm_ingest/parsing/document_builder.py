@@ -56,10 +56,7 @@ class TermMarks:
 
 
 class DefinitionListMarks:
-    """Collect the terms and definitions of one definition list.
-
-    Several terms may share a definition, and a definition may have several parts.
-    """
+    """Collect the terms of one definition list. Several terms may share a definition of several parts."""
 
     def __init__(self, marks: TermMarks) -> None:
         self._marks = marks
@@ -92,10 +89,7 @@ class DefinitionListMarks:
 
 
 class DocumentBuilder:
-    """Append blocks to a growing text. An empty line separates blocks, or a line end where `tight` is set.
-
-    `marks` collects the terms that the markup of the file marks.
-    """
+    """Append blocks to a growing text. `marks` collects the terms that the markup of the file marks."""
 
     def __init__(self) -> None:
         self.marks = TermMarks()

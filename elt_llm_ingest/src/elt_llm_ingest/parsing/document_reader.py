@@ -17,10 +17,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
 
 def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
-    """Convert a parsed document to a LlamaIndex document.
-
-    The metadata holds the pages, sections and blocks. They are excluded from prompts and embeddings.
-    """
+    """Convert to a LlamaIndex document whose metadata holds the structure, hidden from prompts and embeddings."""
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],
@@ -59,10 +56,7 @@ class DocumentReader(BaseReader):
 
     @property
     def identity(self) -> str:
-        """The name and version of the reader, as a document version records them.
-
-        A reader adds its text-changing options.
-        """
+        """The name, version and text-changing options of the reader, as a document version records them."""
         return f"{self.name}-{self.version}"
 
     @abstractmethod

@@ -44,10 +44,7 @@ _ROWS_REPEATED = re.compile(rb"number-rows-repeated=\"([0-9]{1,12})\"")
 
 @dataclass
 class SheetExtent:
-    """The number of rows and columns in the filled area of a sheet.
-
-    `errors` holds the text of error values, such as `#REF!`, by (row, column) from 0.
-    """
+    """The rows and columns of the filled area of a sheet. `errors` are error values by (row, column) from 0."""
 
     rows: int = 0
     columns: int = 0
@@ -158,13 +155,9 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 
 def _check_package(path: Path) -> tuple[dict[str | int, SheetExtent], dict[str, MetadataValue]]:
-    """Check the zip package of a workbook before a library opens the file.
+    """Check the zip package of a workbook before a library opens the file; return sheet extents and metadata.
 
-    Return the extents of the sheets and the metadata of the file. An XLSX sheet is found by its name, an ODS sheet by
-    its number from 0.
-
-    Raises:
-        UnreadableDocument: the package is unsafe or damaged.
+    XLSX sheets are found by name, ODS sheets by their number from 0.
     """
     with open_archive(path) as archive:
         archive.check_members()
@@ -212,7 +205,6 @@ def _sheet_extents(archive: Archive) -> dict[str | int, SheetExtent]:
 
 
 def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
-    """Return author, year and title from the properties of the file."""
     name = next((name for name in _PROPERTIES if name in archive), None)
     if name is None:
         return {}
@@ -227,7 +219,6 @@ def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
 
 
 def _first_text(root: "_Element", name: str) -> str:
-    """Return the text of the first element with this local name, in one line."""
     return " ".join((root.findtext(f".//{{*}}{name}") or "").split())
 
 
@@ -261,11 +252,7 @@ class Workbook:
 
 
 def open_workbook(path: Path) -> Workbook:
-    """Read all sheets of a workbook and its metadata.
-
-    Raises:
-        UnreadableDocument: the file is not a workbook, or is encrypted, damaged or too large.
-    """
+    """Read all sheets of a workbook; raise UnreadableDocument if it is not a workbook or is too large."""
     data = read_bytes(path)
     extents, metadata = _check_package(path) if data.startswith(_ZIP) else ({}, {})
     with _name_errors(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:

@@ -21,12 +21,9 @@ _KNOWN = re.compile(r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-8859-\d{1,2}|latin-
 
 
 def parse_xml(data: bytes, *, plain_doctype: bool = False) -> "_Element":
-    """Return the root element of an XML document.
+    """Return the root element; raise UnreadableDocument if the XML is damaged, or its DOCTYPE or encoding is refused.
 
     `plain_doctype` allows a DOCTYPE that declares no entities, as in XHTML.
-
-    Raises:
-        UnreadableDocument: the XML is damaged, or has a DOCTYPE or an encoding that is not allowed.
     """
     from lxml import etree
 
@@ -45,11 +42,7 @@ def parse_xml(data: bytes, *, plain_doctype: bool = False) -> "_Element":
 
 
 def check_prolog(data: bytes, *, plain_doctype: bool = False) -> bytes:
-    """Return the document in UTF-8 after checking everything before its root element.
-
-    Raises:
-        UnreadableDocument: the document has a DOCTYPE that is not allowed, or an unsupported encoding.
-    """
+    """Return the document in UTF-8; raise UnreadableDocument if its DOCTYPE or encoding is not allowed."""
     data = _in_utf8(data)
     position = 0
     while (start := data.find(b"<", position)) >= 0:
@@ -68,12 +61,9 @@ def check_prolog(data: bytes, *, plain_doctype: bool = False) -> bytes:
 
 
 def check_xml_members(archive: Archive) -> None:
-    """Check every XML member of a package before a library opens the package.
+    """Check every XML member of a package before a library opens it; raise UnreadableDocument for a refused member.
 
     Only XHTML pages and SVG pictures may have a DOCTYPE, and it may declare no entities.
-
-    Raises:
-        UnreadableDocument: a member has a DOCTYPE or an encoding that is not allowed.
     """
     for name in archive.names:
         lowered = name.casefold()

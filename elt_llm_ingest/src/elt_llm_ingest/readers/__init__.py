@@ -39,10 +39,7 @@ def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "Docume
 
 
 def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
-    """Create the reader with a name such as "html" or "docx", or return None for an unknown name.
-
-    The name "auto" chooses the reader by the suffix of the file.
-    """
+    """Create a reader by name, such as "html"; "auto" chooses by the suffix. Return None for an unknown name."""
     suffix = path.suffix if name == "auto" else _SUFFIX_OF_NAME.get(name, f".{name}")
     reader = _NAMED_READERS.get(name) or _READER_OF_SUFFIX.get(suffix.lower())
     if reader is None:

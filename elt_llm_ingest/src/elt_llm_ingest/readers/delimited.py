@@ -25,10 +25,7 @@ _DECLARATION = "sep="
 
 
 def detect_delimiter(text: str, preferred: str = ",") -> str:
-    """Return the delimiter that gives the most even rows without other delimiters in their cells.
-
-    If no delimiter separates columns, the result is `preferred`.
-    """
+    """Return the delimiter that gives the most even rows, or `preferred` if no delimiter separates columns."""
     sample = text[:_SAMPLE_CHARACTERS]
     if len(text) > len(sample):
         sample = sample[: sample.rfind("\n") + 1] or sample
@@ -38,10 +35,7 @@ def detect_delimiter(text: str, preferred: str = ",") -> str:
 
 
 def parse_rows(text: str, delimiter: str) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return all rows that are not blank, and notes.
-
-    If the quotes do not balance, each line is read as a row, and a note reports it.
-    """
+    """Return all rows that are not blank. If quotes do not balance, read each line as a row and return a note."""
     try:
         rows = [row for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter) if row]
     except csv.Error:
@@ -66,10 +60,7 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
-    """Return a score from 0 to 1 for how well a delimiter fits.
-
-    The score is the share of rows with the most frequent length, times the share of cells without delimiters.
-    """
+    """Return the share of rows with the most frequent length, times the share of cells without delimiters."""
     lengths = Counter(len(row) for row in rows if len(row) > 1)
     if not lengths:
         return 0.0

@@ -23,10 +23,7 @@ DoclingConverter = Callable[[Path], Iterable[object]]
 
 
 class DoclingReader(DocumentReader):
-    """Read PDFs with a docling converter.
-
-    The converter is created for the first file and kept, since its models are large.
-    """
+    """Read PDFs with a docling converter, which is created for the first file and kept for further files."""
 
     name: ClassVar[str] = "docling"
     version: ClassVar[int] = 1
@@ -43,7 +40,7 @@ class DoclingReader(DocumentReader):
         try:
             items = self._converter(path)
         except (ValueError, RuntimeError, OSError) as error:
-            raise UnreadableDocument(f"docling cannot read it: {error}") from error
+            raise UnreadableDocument(f"docling cannot read the file: {error}") from error
         builder, title, page = DocumentBuilder(), "", 0
         for item in items:
             label = str(getattr(item, "label", ""))

@@ -1,6 +1,6 @@
 """Read Word files from their XML: headings, paragraphs, lists, tables, text boxes and notes in reading order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -69,10 +69,7 @@ class DocxNotes:
                     self._texts[kind, note.get(f"{WORD}id", "")] = note
 
     def mark(self, kind: str, note_id: str) -> str:
-        """Return the mark in the text for a note of a kind ("footnote" or "endnote").
-
-        The mark is "" for an unknown note and for a second reference to a note.
-        """
+        """Return the mark of a "footnote" or "endnote" in the text, or "" if it is unknown or already referenced."""
         note = self._texts.pop((kind, note_id), None)
         if note is None:
             return ""
@@ -108,10 +105,9 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
 
 
 def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Element | None]]":
-    """Yield the elements of a paragraph in order, each with its run.
+    """Yield the elements of a paragraph in order, each with its run, but not the content of hidden runs and boxes.
 
-    Of a hidden run only the run itself is yielded, and of a text box only the box itself. There is no recursion, since
-    links, controls and insertions may nest runs to any depth.
+    There is no recursion, since links, controls and insertions may nest runs to any depth.
     """
     pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
     while pending:
@@ -258,12 +254,9 @@ class DocxBodyWriter(OfficeBodyWriter):
         self._boxes: list[_Element] = []
         self._start_pages(1)
 
-    def write(self, container: "_Element") -> None:
+    def write(self, container: "Iterable[_Element]") -> None:
         """Append the content of a body, a cell, a control or a box."""
-        self._write_all(list(container))
-
-    def _write_all(self, children: "list[_Element]") -> None:
-        for child in children:
+        for child in container:
             if child.tag == _PARAGRAPH:
                 self._write_paragraph(child)
                 self._write_aside()
@@ -271,7 +264,7 @@ class DocxBodyWriter(OfficeBodyWriter):
                 self._write_table(child)
                 self._write_aside()
             elif child.tag == _ALTERNATIVES:
-                self._write_all(choose_alternatives(child))
+                self.write(choose_alternatives(child))
             elif child.tag == f"{WORD}altChunk":
                 self.left_out.add("holds an embedded document, which is not read")
             elif child.tag not in _HIDDEN_ELEMENTS and not is_comment(child):
@@ -369,7 +362,6 @@ class DocxBodyWriter(OfficeBodyWriter):
         return " ".join(filter(None, texts))
 
     def _write_aside(self) -> None:
-        """Append the text boxes and notes of the last block."""
         boxes, self._boxes = self._boxes, []
         self._aside_depth += 1
         for box in boxes:

@@ -22,10 +22,7 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The list of a numbered paragraph, and its level in the list.
-
-    `level` is None if the numbering definition assigns the level to the paragraph style `style`.
-    """
+    """The list of a numbered paragraph. `level` is None if the definition of the list assigns it to `style`."""
 
     list_id: str
     level: int | None
@@ -63,10 +60,7 @@ class DocxStyles:
         self._outlines: dict[str | None, int | None] = {}
 
     def heading_level(self, paragraph: "_Element") -> int | None:
-        """Return 1 to 9 for a heading, None for other text.
-
-        A level of the paragraph itself takes precedence over the level of its style.
-        """
+        """Return the heading level, 1 to 9, set by the paragraph itself or else by its style; None for other text."""
         outline = parse_number(word_value(paragraph, "pPr/outlineLvl"))
         if outline is None:
             style_id = word_value(paragraph, "pPr/pStyle")
@@ -136,7 +130,6 @@ def _style_name(style: "_Element") -> str:
 
 
 def _outline_level(style: "_Element") -> int | None:
-    """Return the outline level, from 0, that a style itself sets, or None."""
     outline = parse_number(word_value(style, "pPr/outlineLvl"))
     # Style names are English in every language of Word. Only the style ids are translated.
     if outline is None and (match := _HEADING.match(_style_name(style))):
@@ -150,10 +143,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of one level of a list.
-
-    `restart` is the level, from 1, whose items reset the count; 0 means that the count is never reset.
-    """
+    """The numbering of a list level. Items of level `restart`, from 1, reset the count; 0 means no reset."""
 
     start: int = 1
     format: str = "decimal"

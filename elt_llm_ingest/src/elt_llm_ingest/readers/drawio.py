@@ -32,11 +32,7 @@ _MAX_HEADING_LEVEL = 6
 
 
 def read_diagrams(path: Path) -> list[Diagram]:
-    """Read the diagrams of a file in their order.
-
-    Raises:
-        UnreadableDocument: the file is not safe XML or not a diagram, or a diagram cannot be decompressed.
-    """
+    """Read the diagrams of a file in order; raise UnreadableDocument if it is not a valid draw.io file."""
     data = read_bytes(path)
     if not data.strip():
         return []

@@ -151,10 +151,7 @@ _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
 
 class EpubReader(DocumentReader):
-    """Read .epub, but no resource outside the file.
-
-    A chapter without a heading gets its title in the table of contents as heading.
-    """
+    """Read .epub files. A chapter without a heading gets its title in the table of contents as heading."""
 
     name: ClassVar[str] = "epub"
     version: ClassVar[int] = 2
@@ -171,7 +168,6 @@ class EpubReader(DocumentReader):
 
 
 def _write_chapter(builder: DocumentBuilder, archive: Archive, member: str, title: str) -> tuple[str, ...]:
-    """Append a chapter; return the notes on its charset."""
     tree, notes = parse_page(archive.read_member(member))
     part = visible_part(tree)
     if part is None:

@@ -55,10 +55,7 @@ def starts_item(line: str) -> bool:
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """Return `rule`, `list` or `prose` by the start of a line.
-
-    `is_item` states that the format of the file marks the line as a list item.
-    """
+    """Return the block kind by the start of a line. `is_item` is set if the format marks a list item."""
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 

@@ -34,10 +34,7 @@ class LinePiece(NamedTuple):
 
 
 class OpenEmphasis:
-    """The emphasis elements that are open at the current text.
-
-    Each element marks text up to the end of the first line in which it has text.
-    """
+    """The open emphasis elements. Each marks text up to the end of the first line in which it has text."""
 
     def __init__(self) -> None:
         self._open: list[tuple[bool, int]] = []
@@ -116,10 +113,7 @@ _NOTE_LINKS = frozenset(("doc-noteref", "noteref", "footnote-reference", "footno
 
 
 class HtmlBlockWriter:
-    """Append the elements of one tree to a document.
-
-    There is no recursion, since trees may be nested to any depth.
-    """
+    """Append the elements of a tree to a document, without recursion, since trees may be nested to any depth."""
 
     def __init__(self, builder: DocumentBuilder) -> None:
         self._builder = builder
@@ -249,10 +243,7 @@ class HtmlBlockWriter:
 
 
 def _note_mark(link: LexborNode) -> str:
-    """Return `[1]` for a link to a note whose text is a bare number, else "".
-
-    Without brackets, the number would look like part of the sentence.
-    """
+    """Return a mark such as `[1]` for a link to a note whose text is a bare number, else ""."""
     attributes = link.attributes
     roles = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
     text = link.text().strip() if _NOTE_LINKS.intersection(roles) else ""
@@ -352,11 +343,7 @@ class HtmlReader(DocumentReader):
 
 
 def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
-    """Parse an HTML or XHTML page; return its tree and notes on its charset.
-
-    Raises:
-        UnreadableDocument: the page is not text, or has a tag with too many attributes.
-    """
+    """Return the tree of an HTML page and notes on its charset; raise UnreadableDocument if it is not text."""
     head = data[:_DECLARATION_BYTES]
     charset = _XML_ENCODING.search(head) or _CHARSET.search(head)
     source, notes = decode(data, charset.group(1).decode("ascii") if charset else None)

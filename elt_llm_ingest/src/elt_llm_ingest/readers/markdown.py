@@ -27,10 +27,7 @@ _URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
 
 
 def split_front_matter(text: str) -> tuple[int, dict[str, str]]:
-    """Return the offset of the body and the top-level values of the front matter.
-
-    The offset is 0 without front matter. The items of a list are joined by "; ".
-    """
+    """Return the offset of the body, 0 without front matter, and the values; "; " joins the items of a list."""
     lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
     if end is None or lines[0].rstrip() != "---":

@@ -125,10 +125,7 @@ class OdtStyles:
                 self.outline = _list_levels(style)
 
     def is_bold(self, family: str, name: str | None) -> bool | None:
-        """Whether text of a style in the family "text" or "paragraph" is bold.
-
-        The result is None if neither the style nor the styles it is based on set a font weight.
-        """
+        """Whether a style of a family such as "text" is bold; None if neither it nor its base styles set a weight."""
         for style in self._chain(family, name):
             for properties in style.iter(f"{STYLE}text-properties"):
                 if weight := properties.get(f"{_FORMAT}font-weight"):
@@ -173,10 +170,7 @@ def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of cells of a document that may still be repeated.
-
-    A few bytes of a file can request any number of repetitions.
-    """
+    """The number of cells that may still be repeated, since a few bytes can request any number."""
 
     left: int = _MOST_REPEATED
 
@@ -212,10 +206,7 @@ def is_odt_layout_table(table: "_Element") -> bool:
 def odt_grid(
     table: "_Element", read_cell: "Callable[[_Element], str]", budget: RepeatBudget
 ) -> tuple[list[list[str]], int]:
-    """Return the texts of all rows, and the number of header rows.
-
-    Each cell that a merged cell covers repeats the text of the merged cell.
-    """
+    """Return the texts of all rows, repeated in all cells that a merged cell covers, and the number of header rows."""
     grid: list[list[str]] = []
     header_rows = 0
     covering: dict[int, str] = {}

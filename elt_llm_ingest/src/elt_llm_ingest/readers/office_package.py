@@ -33,11 +33,7 @@ _STREAMS = (
 
 
 def refuse_legacy_office(path: Path) -> None:
-    """Refuse OLE files and Rich Text.
-
-    Raises:
-        UnreadableDocument: the file has such a format; the message names the format to save the file in.
-    """
+    """Raise UnreadableDocument, with the format to save the file in, for an OLE file or Rich Text."""
     data = read_bytes(path)
     if data.startswith(b"{\\rtf"):
         raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
@@ -140,10 +136,7 @@ class OfficeParagraph:
 
 
 class OfficeBodyWriter:
-    """Write the body of a document block by block.
-
-    `title` is the text of the first title paragraph. `left_out` holds notes on content that is not read.
-    """
+    """Write the body of a document. `left_out` holds notes on content that is not read."""
 
     def __init__(self) -> None:
         self.builder = DocumentBuilder()
@@ -154,10 +147,7 @@ class OfficeBodyWriter:
         self._aside_depth = 0
 
     def build(self, properties: "_Element | None", name: str) -> ParsedDocument:
-        """Return the document with the title and metadata from the properties of the file.
-
-        A document without a title gets its first heading as title, else `name`.
-        """
+        """Return the document; its title comes from the properties, a title paragraph, the first heading or `name`."""
         self._definitions.end()
         title, metadata = read_properties(properties)
         document = self.builder.build(title or self.title, metadata, tuple(sorted(self.left_out)))
@@ -165,10 +155,7 @@ class OfficeBodyWriter:
         return replace(document, title=document.title or first)
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Mark the terms of the blocks from number `first`.
-
-        `part` is the role of these blocks in a definition list: `term`, `body` or "".
-        """
+        """Mark the terms of the blocks from number `first`; `part` is their role in a definition list, if any."""
         span = self.builder.span(first)
         if span is None:
             return
@@ -178,10 +165,7 @@ class OfficeBodyWriter:
 
 
 class PackageRelation(NamedTuple):
-    """A reference from one part to another.
-
-    `kind` is the last word of its type, `target` the name of the other part.
-    """
+    """A reference to the part `target`. `kind` is the last word of the relation type."""
 
     kind: str
     target: str
@@ -216,10 +200,7 @@ class OfficePackage:
         return self.part(names[0]) if names else None
 
     def relations(self, part: str) -> dict[str, PackageRelation]:
-        """Return the relations of a part by id. The name "" means the package itself.
-
-        Relations to external or missing targets are excluded.
-        """
+        """Return the relations of a part, "" for the package, by id. External and missing targets are excluded."""
         if part not in self._relations:
             self._relations[part] = dict(self._read_relations(part))
         return self._relations[part]

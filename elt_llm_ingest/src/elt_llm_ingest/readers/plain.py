@@ -71,11 +71,7 @@ class _Outline:
         return self.text[span[0] : span[1]]
 
     def _underlined(self, lines: list[tuple[int, int]]) -> int | None:
-        """Return the level of a heading that has a line of marks under it, or both over and under it.
-
-        The first kind of marks in the text has level 1, the next kind level 2, and so on. The result is None for other
-        text.
-        """
+        """Return the level of an underlined heading, by the order in which its kind of line is first used, or None."""
         over = underline_character(self._line(lines[0]))
         title = lines[1] if over else lines[0]
         under = lines[2] if over and len(lines) > 2 else lines[1]

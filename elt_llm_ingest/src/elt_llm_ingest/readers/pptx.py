@@ -71,10 +71,7 @@ def paragraph_text(paragraph: "_Element") -> str:
 
 
 def slide_lines(body: "_Element", styles: "Sequence[_Element]") -> Iterator[tuple[str, BlockKind]]:
-    """Yield the paragraphs of a text body, each with its block kind.
-
-    `styles` are the inherited list styles of the body, nearest first.
-    """
+    """Yield the paragraphs of a text body with their block kinds. `styles` are its list styles, nearest first."""
     counts: dict[int, int] = {}
     for paragraph in body.findall(f"{DRAWING}p"):
         text = paragraph_text(paragraph)
@@ -131,10 +128,7 @@ def table_grid(table: "_Element") -> list[list[str]]:
 
 
 def chart_grid(chart: "_Element") -> list[list[str]]:
-    """Return the cached values of a chart as a table.
-
-    The first row holds the names of the series. Each further row holds a category and its values.
-    """
+    """Return the cached values of a chart: a row of series names, then a row for each category."""
     series = list(chart.iter(f"{CHART}ser"))[: MAX_COLUMNS - 1]
     columns = [_series_points(one, "val") or _series_points(one, "yVal") for one in series]
     categories: dict[int, str] = {}

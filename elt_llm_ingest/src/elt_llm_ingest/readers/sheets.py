@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import count, groupby
 from pathlib import Path
 from typing import ClassVar
 
@@ -70,10 +71,7 @@ class TableArea:
 
 
 def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Find the areas of filled cells that touch at an edge, not only at a corner.
-
-    The areas are ordered from top to bottom and from left to right.
-    """
+    """Return the areas of filled cells that touch at an edge, from top to bottom and from left to right."""
     areas = _touching_areas(rows)
     if len(areas) > _MAX_AREAS:
         return [TableArea(0, 0, len(rows) - 1, max(map(len, rows)) - 1)]
@@ -87,11 +85,11 @@ def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
     areas: dict[int, TableArea] = {}
     above: list[tuple[int, int, int]] = []
     renamed: dict[int, int] = {}
-    names = 0
+    names = count()
     for number, row in enumerate(rows):
         here: list[tuple[int, int, int]] = []
         for left, right in _filled_runs(row):
-            area, name, names = TableArea(number, left, number, right), names, names + 1
+            area, name = TableArea(number, left, number, right), next(names)
             for touched in {
                 _latest_area(other, renamed) for first, last, other in above if first <= right and left <= last
             }:
@@ -110,15 +108,10 @@ def _latest_area(name: int, renamed: dict[int, int]) -> int:
 
 
 def _filled_runs(row: Sequence[str]) -> Iterator[tuple[int, int]]:
-    start = -1
-    for column, cell in enumerate(row):
-        if cell and start < 0:
-            start = column
-        elif not cell and start >= 0:
-            yield start, column - 1
-            start = -1
-    if start >= 0:
-        yield start, len(row) - 1
+    for filled, cells in groupby(enumerate(row), key=lambda numbered: bool(numbered[1])):
+        if filled:
+            columns = [column for column, _ in cells]
+            yield columns[0], columns[-1]
 
 
 def _merge_areas(areas: Sequence[TableArea], rows: Sequence[Sequence[str]]) -> list[TableArea]:
@@ -196,10 +189,7 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
-    """Repeat the value of merged cells in each of them, so that rows are complete.
-
-    A merged cell that is alone in its row, such as a title, keeps its value only in the first column.
-    """
+    """Repeat the value of merged cells in each of them, unless they are alone in their row, as a title is."""
     for (top, left), (bottom, right) in merged:
         value = rows[top][left]
         lonely = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
@@ -208,10 +198,7 @@ def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows of a table by its merged cells.
-
-    A header is as high as its merged cells. A merged cell over several columns has a row of column names below it.
-    """
+    """Count the header rows by merged cells: their height, and a row of names below a wide merged cell."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

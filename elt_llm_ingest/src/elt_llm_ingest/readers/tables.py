@@ -64,7 +64,7 @@ def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]:
-    """Return the name of each column, joined over the header rows; an empty list if the first rows are no header."""
+    """Return the name of each column, joined over the header rows, or [] if these rows are no header."""
     header, below = rows[:header_rows], rows[header_rows:]
     if not below or not all(map(_is_header, header)):
         return []
@@ -128,10 +128,7 @@ def may_be_header_row(cells: Sequence[str]) -> bool:
 def write_grid(
     builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int, pages: Sequence[int] = ()
 ) -> None:
-    """Append a block for each row. The first `header_rows` rows are the header of all further rows.
-
-    `pages[i]` is the number of pages that start before row i, if this number is known.
-    """
+    """Append a block for each row, with the first `header_rows` as header. `pages[i]` pages start before row i."""
     header: list[str] = []
     first = True
     for number, cells in enumerate(rows):

@@ -27,10 +27,7 @@ def installed_languages() -> frozenset[str]:
 
 
 def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
-    """Recognise the text of a picture (PGM) and return a table of its words (TSV).
-
-    The page may have any orientation if the data "osd" is installed. Tesseract runs with one thread, so that the same
-    picture gives the same words.
+    """Return a table of the words (TSV) in a picture (PGM), which may be rotated if the data "osd" is installed.
 
     Raises:
         TesseractFailed: tesseract is not installed, has no data for a language, fails or takes too long.

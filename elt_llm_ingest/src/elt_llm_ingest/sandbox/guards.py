@@ -73,10 +73,7 @@ def limit_resources(memory_mb: int) -> None:
 
 
 def limit_computing(seconds: int) -> None:
-    """Limit the processor time that this process may use from now on, to the second.
-
-    Beyond the limit the system ends the process with SIGXCPU.
-    """
+    """Limit the further processor time of this process. Beyond the limit the system ends it with SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -85,10 +82,7 @@ def limit_computing(seconds: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when the parent process ends.
-
-    Only Linux supports this request. On other systems the worker ends when it finds its pipe closed.
-    """
+    """End this process when its parent ends. Outside Linux, it ends when it finds its pipe closed."""
     if sys.platform == "linux":
         library = ctypes.CDLL(None, use_errno=True)
         library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -109,10 +103,9 @@ def leave_network() -> bool:
 
 
 def give_up_privileges() -> None:
-    """Drop all capabilities of a root process except reading the files of other users.
+    """Drop all capabilities of root except reading the files of other users.
 
     With the dropped capabilities, a worker could return to the network of its parent or read the memory of its parent.
-    A process of an ordinary user has no capabilities to drop.
     """
     if sys.platform != "linux":
         return
@@ -136,10 +129,7 @@ def can_leave_network() -> bool:
 
 
 def peak_memory_mb() -> float:
-    """The peak memory of this process in megabytes.
-
-    On Linux the resource usage of a child includes memory of its parent, so the value comes from /proc.
-    """
+    """The peak memory of this process in megabytes, from /proc on Linux, to exclude the memory of its parent."""
     status = Path("/proc/self/status")
     if status.is_file() and (own := _PEAK_MEMORY.search(status.read_text(encoding="ascii"))):
         return int(own.group(1)) / 1024
@@ -169,10 +159,7 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that Landlock denies unless a rule allows them.
-
-    Version 3 of Landlock supports `files`, version 4 also `tcp`, version 6 also `scoped` (access to other processes).
-    """
+    """The rights that Landlock denies: files from its version 3, TCP from 4, access to other processes from 6."""
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 

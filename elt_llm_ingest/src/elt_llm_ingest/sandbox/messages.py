@@ -87,11 +87,7 @@ def parse_json(payload: bytes) -> dict[str, Any]:
 
 
 def decode_document(value: Any, most_characters: int) -> ParsedDocument:
-    """Decode a document.
-
-    Raises:
-        MalformedAnswer: a value is invalid, an offset is outside the text, or the text is too long.
-    """
+    """Decode a document; raise MalformedAnswer if a value or offset is invalid or the text is too long."""
     document = _decode_document(_require_object(value))
     if document.characters > most_characters:
         raise MalformedAnswer("the text is longer than the limit")

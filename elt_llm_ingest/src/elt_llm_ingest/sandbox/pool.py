@@ -45,12 +45,7 @@ class ParsePool(Closeable):
             worker.await_greeting()
 
     def read(self, request: ParseRequest) -> ParsedDocument:
-        """Parse a file.
-
-        Raises:
-            UnreadableDocument: the file cannot be parsed; the message has the reason.
-            IngestError: no worker process can be started.
-        """
+        """Parse a file; raise UnreadableDocument with the reason, or IngestError if no worker can be started."""
         return self._submit(request).result()
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:

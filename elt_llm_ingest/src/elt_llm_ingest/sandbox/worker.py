@@ -58,10 +58,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
 def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
-    """Return the result of a request, and whether this process is still usable.
-
-    `readers` caches the readers by name, suffix and options.
-    """
+    """Return the result of a request, and whether this process is still usable. `readers` caches the readers."""
     limit_computing(int(request["computing_seconds"]))
     try:
         return _parse_file(request, readers), True

@@ -28,10 +28,7 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
 
 
 class WorkerDied(Exception):
-    """The worker process ended while it parsed a file.
-
-    `reason` explains the failure of the file. `retry` is set if a fresh process might parse the file.
-    """
+    """The worker process ended during a file. `retry` is set if a fresh process might parse the file."""
 
     def __init__(self, reason: str, hint: str = "", *, retry: bool = False) -> None:
         super().__init__(reason)
@@ -42,7 +39,6 @@ class WorkerProcess:
     """A child process that parses files. Only one thread at a time may use it, but any thread may call `kill`."""
 
     def __init__(self, limits: ParseLimits) -> None:
-        """Start the process without waiting until it is ready."""
         self._limits = limits
         self._ready = False
         self.files = 0
@@ -91,12 +87,7 @@ class WorkerProcess:
         self._ready = bool(greeting.get("ready"))
 
     def ask(self, request: ParseRequest) -> dict[str, Any]:
-        """Send a request and return the result.
-
-        Raises:
-            MalformedAnswer: the result is not a valid JSON object.
-            WorkerDied: the process has ended.
-        """
+        """Send a request and return the result; raise MalformedAnswer or WorkerDied if the worker returns none."""
         self.await_greeting()
         message = {
             "path": os.fspath(request.path.absolute()),

@@ -91,10 +91,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Return the levels of the sizes above `body` that only few characters have.
-
-    A size that only one page has, as on a cover, does not lower the levels of smaller sizes.
-    """
+    """Return the levels of sizes above `body` with few characters. A size on a single page lowers no other level."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -105,10 +102,7 @@ def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Ma
 
 
 def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> dict[int, int]:
-    """Map line numbers to heading levels.
-
-    Headings are larger lines, and bold lines with a gap above that are no labels.
-    """
+    """Map line numbers to heading levels, for larger lines and for bold lines with a gap above."""
     levels: dict[int, int] = {}
     below = len(set(typography.levels.values())) + 1
     for number, line in enumerate(lines):
@@ -145,10 +139,7 @@ def _may_be_heading(line: PdfLine) -> bool:
 
 
 def find_title(lines: Sequence[PdfLine], body: float) -> str:
-    """Return the largest lines of a title page, with neighbours of nearly the same size.
-
-    The result is "" if no line is larger than the body.
-    """
+    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body."""
     candidates = [
         number
         for number, line in enumerate(lines[:_TITLE_LINES])

@@ -21,10 +21,7 @@ _LEAST_RISE = 0.2  # of the type size
 
 
 def bracket_raised_figures(text_page: pypdfium2.PdfTextPage, text: str, first: int, size: float) -> str:
-    """Put the raised numbers of a line, which refer to notes, in brackets.
-
-    `first` is the position of the first character on the page. `size` is the type size in points.
-    """
+    """Put raised numbers of a line, which refer to notes, in brackets. `size` is the type size in points."""
 
     def base_line(position: int) -> float:
         x, y = ctypes.c_double(), ctypes.c_double()
@@ -212,10 +209,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a nearby line has a cell at the same left edge as a cell of this line.
-
-    The marker of a list item is no cell.
-    """
+    """Whether a nearby line has a cell at the same left edge as this line. The marker of a list item is no cell."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -281,10 +275,7 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """Return the right edge of the column of each line, measured on nearby lines.
-
-    A single longer line is ignored.
-    """
+    """Return the right edge of the column of each line, measured on nearby lines without the longest."""
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]

@@ -38,10 +38,7 @@ class PageOcr:
         return f"{self._engine}, {self._languages}"
 
     def read(self, page: pypdfium2.PdfPage) -> list[PdfParagraph]:
-        """Return the paragraphs of a page, an empty list if it has no text.
-
-        Raise TesseractFailed if tesseract fails.
-        """
+        """Return the paragraphs of a page; raise TesseractFailed if tesseract fails."""
         if not self._engine:
             raise TesseractFailed(NOT_INSTALLED)
         dots, picture = _render_page(page)
@@ -49,10 +46,7 @@ class PageOcr:
 
 
 def ocr_paragraphs(table: str) -> list[PdfParagraph]:
-    """Return the paragraphs in tesseract's table of words, except paragraphs of low confidence.
-
-    A line that starts a list item or a rule starts a paragraph.
-    """
+    """Return the paragraphs in tesseract's table of words. List items and rules start a paragraph of their own."""
     rows = [row for row in (line.split("\t") for line in table.splitlines()) if len(row) == _COLUMNS]
     words = [row for row in rows if row[0] == _WORD_ROW and row[11].strip()]
     paragraphs: list[PdfParagraph] = []

@@ -163,10 +163,7 @@ _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt",
 
 
 class PdfReader(DocumentReader):
-    """Read the text layer of a PDF. Pages without a text layer are noted, or are read by `ocr`.
-
-    The reader is not thread-safe, since pdfium is not.
-    """
+    """Read the text layer of a PDF; OCR reads other pages if set. Not thread-safe, since pdfium is not."""
 
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 3
@@ -233,7 +230,6 @@ class _Pages:
             return []
 
     def _run_ocr(self, contents: list[list[PdfParagraph]]) -> None:
-        """Fill the pages that have no text layer by OCR, until OCR fails."""
         if self.ocr is None:
             return
         for number in self.empty:
@@ -254,7 +250,6 @@ class _Pages:
         return headings_by_typography(lines, self.typography)
 
     def _properties(self) -> dict[str, str]:
-        """Return the properties of the file under their names in the PDF standard."""
         values: dict[str, str] = {}
         for key in ("Title", "Author", "Subject", "Keywords", "CreationDate", "ModDate"):
             try:
