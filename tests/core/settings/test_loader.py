@@ -58,7 +58,7 @@ def test_a_named_file_takes_precedence_over_a_discovered_file(tmp_path: Path) ->
 
 
 def test_a_missing_settings_file_is_refused_if_it_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"^nowhere\.yaml: cannot be read: No such file"):
+    with pytest.raises(SettingsError, match=r"^nowhere\.yaml: the file cannot be read: No such file"):
         load_settings(Path("nowhere.yaml"), {}, tmp_path)
 
 
@@ -163,18 +163,18 @@ def test_a_relative_folder_of_models_starts_at_the_project_or_the_working_direct
             "known are storage, ingest, chroma, ollama, openai_like, llama_cpp, embedding, llm, chunking, query,"
             " answer, network, serve",
         ),
-        ("query:\n  use_mmr: true\n  use_mmr: true\n", ":3: 'use_mmr' is given twice, first in line 2"),
-        ("- a\n- b\n", ":1: must hold keys and values such as `query:`"),
-        ("just text\n", ":1: must hold keys and values such as `query:`"),
-        ("query: [1,\n", ":2: not valid YAML: expected the node content, but found '<stream end>'"),
-        ("a: 1\n---\nb: 2\n", ":2: not valid YAML: but found another document"),
+        ("query:\n  use_mmr: true\n  use_mmr: true\n", ":3: the key 'use_mmr' is given twice, first in line 2"),
+        ("- a\n- b\n", ":1: the file must contain keys and values, such as `query:`"),
+        ("just text\n", ":1: the file must contain keys and values, such as `query:`"),
+        ("query: [1,\n", ":2: the file is not valid YAML: expected the node content, but found '<stream end>'"),
+        ("a: 1\n---\nb: 2\n", ":2: the file is not valid YAML: but found another document"),
         (
             "query: !!python/object:os.system {}\n",
-            ":1: not valid YAML: could not determine a constructor for the tag "
+            ":1: the file is not valid YAML: could not determine a constructor for the tag "
             "'tag:yaml.org,2002:python/object:os.system'",
         ),
         ("\nllm: \x07\n", r":2: the character '\x07' is not allowed in YAML"),
-        ("query: &a\n  x: *a\n", ": nested too deeply, or a value refers to itself"),
+        ("query: &a\n  x: *a\n", ": the file is nested too deeply, or a value refers to itself"),
         ("llm: {top_p: .nan}\n", ":1: llm.top_p = NaN: must be a number above 0, at most 1"),
         ("llm: {model: !!int x}\n", ": a value cannot be read: invalid literal for int() with base 10: 'x'"),
         ("llm: {top_p: 1e999}\n", ':1: llm.top_p = "1e999": must be a number above 0, at most 1'),
@@ -211,7 +211,7 @@ def test_an_environment_variable_that_is_not_yaml_is_reported_by_name(tmp_path: 
 
 def test_a_settings_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> None:
     project_with(tmp_path, "").write_bytes(b"query:\n  system_prompt: Gr\xfc\xdfe\n")
-    with pytest.raises(SettingsError, match=r"config/rag_config\.yaml:2: not UTF-8"):
+    with pytest.raises(SettingsError, match=r"config/rag_config\.yaml:2: the file is not UTF-8"):
         load_settings(None, {}, tmp_path)
 
 

@@ -11,7 +11,6 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, create_chroma, index_faults, open_chroma
 from elt_llm_core.index.contents import (
     FIELDS_NAME,
-    GenerationArrays,
     GenerationContents,
     node_stems,
     read_contents,
@@ -54,19 +53,6 @@ class BuildTarget:
 
 
 @dataclass(frozen=True)
-class IndexDifference:
-    """The node ids whose vectors are removed from and added to the index. A changed vector is in both lists."""
-
-    removed: list[str]
-    added: list[str]
-
-    @property
-    def size(self) -> int:
-        """The number of affected nodes."""
-        return len({*self.removed, *self.added})
-
-
-@dataclass(frozen=True)
 class BaseGeneration:
     """The published generation whose index may be copied for the new one."""
 
@@ -101,19 +87,18 @@ def build_generation(
     (place.directory / PIN_NAME).touch()
     contents = read_contents(store, versions, recipe.fingerprint)
     progress.stage("index", len(contents.nodes))
-    arrays = contents.arrays()
-    write_arrays(place.directory, arrays)
-    write_fields(place.directory / FIELDS_NAME, build_fields(store, contents, arrays.fields["document"]))
+    write_arrays(place.directory, contents.arrays)
+    write_fields(place.directory / FIELDS_NAME, build_fields(store, contents, contents.arrays.fields["document"]))
     stems = node_stems(store, contents, recipe.tokeniser)
     write_keyword_index(place.directory, build_keyword_index(stems, recipe.tokeniser))
     write_artefacts(place.directory, store.documents.artefacts(contents.versions))
-    changes = _copied_index(store, place, contents, arrays, recipe, base, progress) if base else None
+    changes = _copied_index(store, place, contents, recipe, base, progress) if base else None
     fresh_base, changed = place.number, 0
     if base and changes is not None:
         fresh_base, changed = base.record.fresh_base, base.record.changed_since_fresh + changes
         exact = Passport.from_json(base.record.passport).exact
     else:
-        exact = not _fresh_index(place, contents, arrays, recipe, progress)
+        exact = not _fresh_index(place, contents, recipe, progress)
     clear_reserved_bytes(place.directory / CHROMA_FOLDER)
     passport = _passport(place, contents, recipe, exact=exact)
     (place.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")
@@ -123,11 +108,7 @@ def build_generation(
 
 
 def _fresh_index(
-    place: BuildTarget,
-    contents: GenerationContents,
-    arrays: GenerationArrays,
-    recipe: GenerationRecipe,
-    progress: ProgressListener,
+    place: BuildTarget, contents: GenerationContents, recipe: GenerationRecipe, progress: ProgressListener
 ) -> bool:
     """Build the Chroma index from the store and return whether it is usable."""
     folder = place.directory / CHROMA_FOLDER
@@ -137,7 +118,7 @@ def _fresh_index(
     with create_chroma(folder, recipe.chroma, len(contents.nodes)) as index:
         index.store.put(contents.ids, contents.vectors)
         with failpoint(Failpoint.VERIFY):
-            faults = index_faults(index.store, arrays, ())
+            faults = index_faults(index.store, contents.arrays, ())
     for fault in faults:
         progress.note(f"The vector index is not used; vectors are searched exactly instead: {fault}")
     return not faults
@@ -147,7 +128,6 @@ def _copied_index(
     store: Store,
     place: BuildTarget,
     contents: GenerationContents,
-    arrays: GenerationArrays,
     recipe: GenerationRecipe,
     base: BaseGeneration,
     progress: ProgressListener,
@@ -157,44 +137,44 @@ def _copied_index(
     Returns the number of changes, or None if no usable copy could be made. A base without a usable index is not copied,
     because a small change would not make it usable.
     """
-    difference = _index_difference(store, contents, base)
-    if not _may_copy(recipe, base, difference, len(contents.nodes)):
+    removed, added = _index_difference(store, contents, base)
+    changes = len({*removed, *added})
+    if not _may_copy(recipe, base, changes, len(contents.nodes)):
         return None
     if Passport.from_json(base.record.passport).exact:
-        return difference.size
+        return changes
     try:
         _copy_chroma(base.directory / CHROMA_FOLDER, place.directory / CHROMA_FOLDER)
         with open_chroma(place.directory / CHROMA_FOLDER) as index:
-            index.store.delete_nodes(difference.removed)
-            index.store.put(difference.added, arrays.vectors[arrays.positions(difference.added)])
+            index.store.delete_nodes(removed)
+            index.store.put(added, contents.vectors[contents.arrays.positions(added)])
             with failpoint(Failpoint.VERIFY):
-                faults = index_faults(index.store, arrays, difference.added)
+                faults = index_faults(index.store, contents.arrays, added)
     except StoreError as error:  # Chroma's own database has no checksum
         faults = [str(error)]
     for fault in faults:
         progress.note(f"The vector index is rebuilt instead of copied: {fault}")
-    return None if faults else difference.size
+    return None if faults else changes
 
 
-def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, difference: IndexDifference, size: int) -> bool:
+def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, changes: int, size: int) -> bool:
     passport = Passport.from_json(base.record.passport)
     return (
         passport.fingerprint == recipe.fingerprint
         and passport.chroma == recipe.chroma.model_dump()
-        and (base.record.changed_since_fresh + difference.size) * 10 <= size
+        and (base.record.changed_since_fresh + changes) * 10 <= size
         and not damaged_files(base.directory, base.record.passport)
     )
 
 
-def _index_difference(store: Store, contents: GenerationContents, base: BaseGeneration) -> IndexDifference:
+def _index_difference(store: Store, contents: GenerationContents, base: BaseGeneration) -> tuple[list[str], list[str]]:
+    """Return the node ids whose vectors are removed from and added to the index. A changed vector is in both lists."""
     once = Passport.from_json(base.record.passport).duplicates == "once"
     indexed = store.documents.indexed(base.versions) if once else base.versions
     before = {node.node_id: node.embedded_hash for node in store.nodes.of_versions(indexed)}
     after = {node.node_id: node.embedded_hash for node in contents.nodes}
-    return IndexDifference(
-        removed=[node_id for node_id, digest in before.items() if after.get(node_id) != digest],
-        added=[node_id for node_id, digest in after.items() if before.get(node_id) != digest],
-    )
+    removed = [node_id for node_id, digest in before.items() if after.get(node_id) != digest]
+    return removed, [node_id for node_id, digest in after.items() if before.get(node_id) != digest]
 
 
 def _copy_chroma(source: Path, target: Path) -> None:

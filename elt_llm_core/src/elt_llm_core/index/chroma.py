@@ -130,7 +130,7 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
 
 
 def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
-    """Open an existing index. For `exact` see IdVectorStore. Raises CorruptIndex if Chroma cannot open it."""
+    """Open an existing index. `exact` answers searches with ties. Raises CorruptIndex if Chroma cannot open it."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     _read_small_tables(folder / "chroma.sqlite3")
@@ -166,7 +166,7 @@ def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
 
 
 def _connect(folder: Path) -> ClientAPI:
-    """Create a client. If it cannot start, remove it from the cache of Chroma, which would return it again."""
+    """Create a client. If the client cannot start, remove it from the cache of Chroma."""
     path = str(folder)
     try:
         return chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
@@ -267,7 +267,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Return whether a node found itself and the share of its neighbours found; `cosines` are those to all nodes."""
+    """Return whether a node found itself, and the share of its neighbours found, given its cosine to each node."""
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,9 @@ class GenerationContents:
         """The node ids, ascending."""
         return [node.node_id for node in self.nodes]
 
+    @cached_property
     def arrays(self) -> GenerationArrays:
-        """Return the arrays. `document` numbers the versions from 0. `page` is 0 for nodes without a page."""
+        """The arrays. `document` numbers the versions from 0. `page` is 0 for nodes without a page."""
         place = {version: number for number, version in enumerate(self.versions)}
         return GenerationArrays(
             ids=np.array([node.node_id.encode() for node in self.nodes], dtype="S36"),

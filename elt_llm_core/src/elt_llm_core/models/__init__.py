@@ -1,1 +1,1 @@
-"""Embedding models, language models and the cross-encoder, behind LlamaIndex's base types where it has them."""
+"""Embedding models and language models, with LlamaIndex's base classes, and the cross-encoder."""

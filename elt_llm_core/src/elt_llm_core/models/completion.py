@@ -35,55 +35,28 @@ class ThinkingFilter:
     """
 
     def __init__(self) -> None:
+        self.thinking = ""
         self._held = ""
-        self._state = "before"
-        self._thoughts: list[str] = []
-
-    @property
-    def thinking(self) -> str:
-        """The thinking received so far."""
-        return "".join(self._thoughts).strip()
+        self._is_answering = False
 
     def feed(self, piece: str) -> str:
         """Return the part of the answer that this piece completes; may be empty."""
-        if self._state == "answer":
+        if self._is_answering:
             return piece
         self._held += piece
-        if self._state == "before":
-            self._look_for_opening()
-        if self._state == "thinking":
-            self._look_for_closing()
-        if self._state == "after" and (rest := self._held.lstrip()):
-            self._held, self._state = rest, "answer"
-        return self._released() if self._state == "answer" else ""
+        answer, start = "", self._held.lstrip()
+        if start.startswith(_OPENING):
+            thought, _, answer = start.removeprefix(_OPENING).partition(_CLOSING)
+            self.thinking, answer = thought.strip(), answer.lstrip()
+        elif start and not _OPENING.startswith(start):
+            answer = self._held
+        self._is_answering = bool(answer)
+        return answer
 
     def finish(self) -> str:
         """Return the text that was held back because it looked like the start of a tag."""
-        if self._state == "thinking":
-            self._thoughts.append(self._held)
-        if self._state != "before":
-            self._held = ""
-        self._state = "answer"
-        return self._released()
-
-    def _look_for_opening(self) -> None:
-        start = self._held.lstrip()
-        if start.startswith(_OPENING):
-            self._state, self._held = "thinking", start.removeprefix(_OPENING)
-        elif start and not _OPENING.startswith(start):
-            self._state = "answer"
-
-    def _look_for_closing(self) -> None:
-        thought, closed, rest = self._held.partition(_CLOSING)
-        # Without a closing tag, the end of the text may be the start of one.
-        complete = len(thought) if closed else max(0, len(thought) - len(_CLOSING) + 1)
-        self._thoughts.append(thought[:complete])
-        self._held = rest if closed else thought[complete:]
-        self._state = "after" if closed else "thinking"
-
-    def _released(self) -> str:
-        text, self._held = self._held, ""
-        return text
+        is_tag = self._held.lstrip().startswith(_OPENING)
+        return "" if self._is_answering or is_tag else self._held
 
 
 FinishReason = Literal["stop", "length", "cut off"]
@@ -106,7 +79,7 @@ class ModelReply:
 
     def __init__(self) -> None:
         self._filter = ThinkingFilter()
-        self._texts: list[str] = []
+        self.text = ""
         self._thoughts: list[str] = []
         self._reports_end = False
         self._finish: FinishReason | None = None
@@ -128,11 +101,6 @@ class ModelReply:
         return self._keep(self._filter.finish())
 
     @property
-    def text(self) -> str:
-        """The answer received so far."""
-        return "".join(self._texts)
-
-    @property
     def thinking(self) -> str:
         """The thinking of the model before its answer; empty if the server does not send the thinking."""
         return "".join(self._thoughts).strip() or self._filter.thinking
@@ -143,7 +111,7 @@ class ModelReply:
         return self._finish or ("cut off" if self._reports_end else "stop")
 
     def _keep(self, text: str) -> str:
-        self._texts.append(text)
+        self.text += text
         return text
 
     def _read(self, raw: Mapping[str, Any]) -> None:
@@ -193,7 +161,7 @@ class LlmCompletion:
 
     text: str
     prompt_tokens: int | None
-    """Tokens of the prompt as the server counted them; None if it does not report them."""
+    """Tokens of the prompt as the server counted them; None if the server does not report them."""
     answer_tokens: int | None
     finish: FinishReason
     """stop: the answer is complete. length: the answer reached its maximum length. cut off: the answer was cancelled,

@@ -11,7 +11,7 @@ from pydantic import PrivateAttr, ValidationError
 
 from elt_llm_core.errors import ModelError, ModelMissing, ModelRefused, SettingsError, UnusableReply
 from elt_llm_core.models.server import ModelServer, check_address
-from elt_llm_core.models.server_embedding import ModelIdentity, ServerEmbedding
+from elt_llm_core.models.server_embedding import ServerEmbedding
 from elt_llm_core.models.transport import JsonServer, WireMessage, call_server, client_options
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.text.normalise import replace_surrogates
@@ -31,26 +31,24 @@ class OllamaModel:
     """Whether a hosted service runs the model and the local server only forwards requests."""
 
 
-def describe_ollama(settings: Settings, model: str) -> ModelServer:
-    """Describe the Ollama server of the settings. Raises SettingsError for an address that is not allowed."""
-    chosen = settings.ollama
-    return ModelServer(
-        name="Ollama",
-        address=check_address(chosen.base_url, "ollama.base_url", allow_remote=settings.network.allow_remote_models),
-        model=model,
-        section="ollama",
-        start="Run: ollama serve",
-        fetch=f"Run: ollama pull {model}",
-        answer_timeout=settings.llm.answer_timeout,
-        context_window=chosen.context_window,
-    )
-
-
 class OllamaServer(JsonServer):
-    """A client of one Ollama server. Every failure is a ModelError with a hint."""
+    """A client of one Ollama server. Every failure is a ModelError with a hint.
+
+    Raises SettingsError for an address outside the local network unless remote models are allowed.
+    """
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
-        described = describe_ollama(settings, model)
+        chosen, allow_remote = settings.ollama, settings.network.allow_remote_models
+        described = ModelServer(
+            name="Ollama",
+            address=check_address(chosen.base_url, "ollama.base_url", allow_remote=allow_remote),
+            model=model,
+            section="ollama",
+            start="Run: ollama serve",
+            fetch=f"Run: ollama pull {model}",
+            answer_timeout=settings.llm.answer_timeout,
+            context_window=chosen.context_window,
+        )
         super().__init__(described, ollama_options(settings, described.address, patience=patience))
         self._settings = settings
 
@@ -136,10 +134,10 @@ def check_hosted_model(name: str, *, allow_remote: bool) -> None:
 
 
 NO_TRUNCATION = {"truncate": False, "shift": False}
-"""Fields of Ollama's requests since its version 0.12.6; earlier versions ignore them.
+"""Request fields that Ollama reads since version 0.12.6. Earlier versions ignore these fields.
 
-Without `truncate` a prompt above the window is refused. Without `shift` an answer that reaches the end of the window
-ends (`done_reason: length`); otherwise the server would drop the start of the prompt while it writes.
+`truncate: false` makes the server refuse a prompt above the window. `shift: false` ends an answer at the end of the
+window (`done_reason: length`). Otherwise the server would drop the start of the prompt while writing.
 """
 _ADDED_FIELDS: Mapping[str, Mapping[str, bool]] = {
     "/api/chat": NO_TRUNCATION,
@@ -222,7 +220,7 @@ class OllamaEmbedding(ServerEmbedding):
         self._ollama.close()
         self._close()
 
-    def _identify(self) -> ModelIdentity:
+    def _identify(self) -> tuple[str, int]:
         model = self._ollama.find()
         if not model.digest:
             raise UnusableReply(f"{self._server} reports no digest of '{model.name}'", hint="Update Ollama")
@@ -230,7 +228,7 @@ class OllamaEmbedding(ServerEmbedding):
         if self._family.parts:
             context = min(context, self._family.token_limit)
         self._integration.ollama_additional_kwargs = {"num_ctx": context}
-        return ModelIdentity(model.digest, context)
+        return model.digest, context
 
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
         return call_server(lambda: self._embed(texts), self._patience, self._server)

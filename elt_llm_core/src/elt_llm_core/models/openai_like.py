@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 from elt_llm_core.errors import ModelError, SettingsError, UnusableReply
 from elt_llm_core.models.ollama import loaded_context_window, positive_number
 from elt_llm_core.models.server import ModelServer, check_address
-from elt_llm_core.models.server_embedding import ModelIdentity, ServerEmbedding
+from elt_llm_core.models.server_embedding import ServerEmbedding
 from elt_llm_core.models.transport import JsonServer, WireMessage, client_options
 from elt_llm_core.settings.tree import Settings
 
@@ -138,11 +138,11 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         """Close the connections."""
         self._openai.close()
 
-    def _identify(self) -> ModelIdentity:
+    def _identify(self) -> tuple[str, int]:
         meta = self._openai.entry().get("meta")
         identity = {key: meta[key] for key in _IDENTITY_KEYS if key in meta} if isinstance(meta, Mapping) else {}
         text = json.dumps([self._server.model, identity], sort_keys=True)
-        return ModelIdentity(hashlib.sha256(text.encode()).hexdigest(), self._declared_context)
+        return hashlib.sha256(text.encode()).hexdigest(), self._declared_context
 
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
         body = {"model": self._server.model, "input": texts, "encoding_format": "float"}

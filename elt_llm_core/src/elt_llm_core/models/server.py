@@ -40,9 +40,9 @@ class ModelServer:
     section: str
     """The section of the settings with its address, window and timeouts."""
     start: str
-    """What to do when the server does not answer."""
+    """The advice for a server that does not answer."""
     fetch: str
-    """What to do when the server lacks the model."""
+    """The advice for a server that lacks the model."""
     answer_timeout: float = ANSWER_TIMEOUT
     """Seconds that one answer may take in total."""
     context_window: int | None = None

@@ -92,15 +92,6 @@ _SHARE_WHERE_ESTIMATED = 0.75
 _UNKNOWN_MODEL = EmbeddingModelFamily(())
 
 
-@dataclass(frozen=True)
-class ModelIdentity:
-    """The identity that a server reports for its model."""
-
-    digest: str
-    context: int
-    """Tokens that the model reads."""
-
-
 class ServerEmbedding(EmbeddingModel):
     """An embedding model behind a server. The first request is sent for the first vector, limit or identity.
 
@@ -132,8 +123,8 @@ class ServerEmbedding(EmbeddingModel):
         """Request the vectors of texts once. Raises a ModelError. The caller checks the vectors."""
 
     @abstractmethod
-    def _identify(self) -> ModelIdentity:
-        """Request the identity of the model. Raises a ModelError."""
+    def _identify(self) -> tuple[str, int]:
+        """Request the digest of the model and the maximum tokens that it reads. Raises a ModelError."""
 
     @abstractmethod
     def close(self) -> None:
@@ -198,19 +189,19 @@ class ServerEmbedding(EmbeddingModel):
             return self._facts
 
     def _request_facts(self) -> tuple[EmbeddingFingerprint, NDArray[np.float32]]:
-        identity = call_with_retries(self._identify)
+        digest, context = call_with_retries(self._identify)
         first = call_with_retries(lambda: self._request_vectors([_FIRST]))
         last = call_with_retries(lambda: self._request_vectors([_LAST]))
         known = check_vectors([*first[:1], *last[:1]], 2, None, self._server)
         fingerprint = EmbeddingFingerprint(
             provider=self._provider,
             model=self._server.model,
-            digest=identity.digest,
+            digest=digest,
             dimension=known.shape[1],
             query_prefix=self._query_prefix,
             text_prefix=self._text_prefix,
             normalised=True,
-            token_limit=self._token_limit(identity.context),
+            token_limit=self._token_limit(context),
         )
         return fingerprint, known
 

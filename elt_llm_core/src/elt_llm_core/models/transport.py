@@ -255,7 +255,7 @@ class JsonServer(Closeable):
 
     @abstractmethod
     def loaded_window(self) -> int | None:
-        """Return the context window of the loaded model; None if the server does not report it."""
+        """Return the context window of the loaded model; None if the server does not report the window."""
 
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:

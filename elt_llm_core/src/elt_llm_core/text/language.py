@@ -1,4 +1,4 @@
-"""Detect the language of a text by its script, its share of stopwords, and letters that no other language has."""
+"""Detect the language of a text by its script, its stopwords, and letters that occur in no other language."""
 
 from collections import Counter
 from functools import cache

@@ -68,7 +68,7 @@ class MarkedTerms:
     definitions: tuple[Pair, ...] = ()
     """The entries of definition lists: start and end of a term, then start and end of its meaning."""
     terms: tuple[Span, ...] = ()
-    """Terms with markup which states that their sentence defines them."""
+    """Terms that their markup marks as defined by the sentence around them."""
     leading: tuple[Span, ...] = ()
     """Emphasised words at the start of a paragraph, whether or not the paragraph defines them."""
 
@@ -84,11 +84,8 @@ class MarkedTerms:
     def from_json(value: Any, length: int) -> "MarkedTerms":
         """Read the JSON of `to_json` for a text of `length` characters. Spans outside the text are dropped."""
         spans = value if isinstance(value, dict) else {}
-        return MarkedTerms(
-            _valid_offsets(spans.get("definitions"), 4, length),
-            _valid_offsets(spans.get("terms"), 2, length),
-            _valid_offsets(spans.get("leading"), 2, length),
-        )
+        counts = {"definitions": 4, "terms": 2, "leading": 2}
+        return MarkedTerms(**{name: _valid_offsets(spans.get(name), count, length) for name, count in counts.items()})
 
     def cut(self, start: int, end: int) -> "MarkedTerms":
         """Return the spans within text[start:end], relative to `start`. Spans that cross an end are dropped."""
@@ -96,8 +93,7 @@ class MarkedTerms:
         def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
             return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]
 
-        value = {"definitions": moved(self.definitions), "terms": moved(self.terms), "leading": moved(self.leading)}
-        return MarkedTerms.from_json(value, end - start)
+        return MarkedTerms.from_json({name: moved(spans) for name, spans in vars(self).items()}, end - start)
 
 
 def _valid_offsets(value: Any, count: int, length: int) -> Any:

@@ -112,7 +112,7 @@ def _quote_difference(quoted: Sequence[str], written: Sequence[str]) -> QuoteDif
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """Return the most words found in a window of `length` words, each at most as often as wanted, and its start."""
+    """Return the largest number of wanted words in a window of `length` words, and the start of that window."""
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):

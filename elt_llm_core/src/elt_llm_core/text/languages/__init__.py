@@ -41,9 +41,9 @@ class Language:
     bm25s_stopwords: str = ""
     """The name of a stopword list of bm25s, used in place of `stopwords`."""
     distinctive_letters: str = ""
-    """Letters that no other language here has."""
+    """Letters that occur in no other of these languages."""
     no_letter_pair_after: str = ""
-    """Letters after which a pair of `letter_pairs` is two letters."""
+    """Letters after which a pair of `letter_pairs` is read as two letters."""
     numbers: Mapping[str, float] = field(default_factory=dict)
     """Cardinals from two on by spelling, without scales."""
     ordinals: Mapping[str, float] = field(default_factory=dict)
